@@ -30,7 +30,7 @@ libcpool_sources = \
 	lib/track/pool_track.c lib/track/slotmap.c lib/track/slotmap.h lib/track/track_gate.c lib/track/track.h \
 	lib/track/track_way.c \
 	lib/check/check_gate.c lib/check/checks.h lib/check/guard.c lib/check/guard.h \
-	lib/check/log.c lib/check/log.h lib/check/pool_check.c lib/check/pool_debug.c \
+	lib/check/pool_check.c lib/check/pool_debug.c \
 	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/pool_verify.c \
 	lib/check/record.h lib/check/site.c lib/check/site.h \
 	lib/retire/bags.c lib/retire/domain.c lib/retire/look.c lib/retire/retire.c lib/retire/retire_feature.c \

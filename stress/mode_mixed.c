@@ -79,7 +79,6 @@ static void mixed_checked(cpool_config_t *config, cpool_debug_t *debug, uint64_t
 {
     config->flags = CPOOL_CHECKED | (random_once_in(random, 4) ? CPOOL_EXACT : 0);
     debug->sites = random_below(random, 3);
-    debug->log = random_once_in(random, 4) ? random_between(random, 1, 64) : 0;
     config->debug = debug;
 }
 
@@ -101,6 +100,6 @@ const struct mode mode_mixed = {
 
 const struct mode mode_checked = {
     .name = "checked",
-    .purpose = "the same with checked pools, with and without sites and log",
+    .purpose = "the same with checked pools, with and without sites",
     .run = checked_run,
 };

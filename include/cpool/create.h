@@ -114,12 +114,11 @@ typedef struct cpool_debug {
                           cpool_audit */
     size_t sites;      /* return addresses kept of each slot's last alloc and last free, up
                           to 32.  0: 1 */
-    size_t log;        /* the last allocs and frees that reports list, up to 1048576 */
 } cpool_debug_t;
 
 #define CPOOL_DEBUG_INIT                                                       \
     {                                                                          \
-        sizeof(cpool_debug_t), 0, 0, 0                                         \
+        sizeof(cpool_debug_t), 0, 0                                            \
     }
 
 /*

@@ -10,23 +10,21 @@
  * A pool created with CPOOL_CHECKED verifies every operation.  So does every pool of a
  * program started with CPOOL_OPTIONS in its environment, without recompilation:
  *
- *     CPOOL_OPTIONS=checked,fill,sites=8,log=64 ./program
+ *     CPOOL_OPTIONS=checked,fill,sites=8 ./program
  *
  * Each mistake is reported with the state of the slot, with the threads and the places
  * that last took and freed it, and with the overwritten bytes.
  *
  * NOTES
  *
- * The words of CPOOL_OPTIONS are separated by commas or blanks.  `fill`, `sites` and
- * `log` are members of cpool_debug_t, which a program sets in its configuration.
+ * The words of CPOOL_OPTIONS are separated by commas or blanks.  `fill` and `sites` are
+ * members of cpool_debug_t, which a program sets in its configuration.
  * They imply `checked`, and the larger of the two settings counts.
  *
  *   checked        as CPOOL_CHECKED
  *   fill           freed slots are filled
  *   sites=N        N return addresses of each slot's last alloc and last free, up to 32
  *                  (8).  More than one requires the GNU C library
- *   log=N          the last N allocs and frees of each pool, which are printed with
- *                  each report (256)
  *   leaks          at the end of the process the live slots of all pools are listed
  *   continue       the default error handler returns instead of aborting
  *   no_poison      as CPOOL_MEMORY_NO_POISON
@@ -42,7 +40,7 @@
  * function, followed by the return address.  `addr2line -i -f -e module 0x1234` finds
  * the line of the call, in position-independent programs, too.
  *
- * cpool_print lists live slots by place (CPOOL_PRINT_LIVE), and the log (CPOOL_PRINT_LOG).
+ * cpool_print lists live slots by place (CPOOL_PRINT_LIVE).
  *
  * Only checked pools bear the costs.  They have no inline path, and each slot takes 8
  * bytes or more of gap, 8 of state, 56 for its record, and 16 for each site beyond the first.

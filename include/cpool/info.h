@@ -150,21 +150,17 @@ CPOOL_API void cpool_stats_restart(cpool_t *pool);
  *                             the oldest slot, and how long the oldest and the youngest
  *                             have been live.  Places with many slots come first.  Beyond
  *                             63 places they are counted together
- *   CPOOL_PRINT_LOG           the last allocs and frees of a pool that keeps a log
- *                             (cpool_debug_t), the oldest first.  The default error handler
- *                             prints them after each report
  */
 enum cpool_print_what {
     CPOOL_PRINT_FIGURES,
     CPOOL_PRINT_JSON,
     CPOOL_PRINT_ALL,
     CPOOL_PRINT_ALL_JSON,
-    CPOOL_PRINT_LIVE,
-    CPOOL_PRINT_LOG
+    CPOOL_PRINT_LIVE
 };
 
 /*
- * cpool_print - writes the figures of a pool or of all pools, live slots, or the log.
+ * cpool_print - writes the figures of a pool or of all pools, or live slots.
  *
  * pool   NULL for all pools
  * what   CPOOL_PRINT_FIGURES ...
@@ -176,9 +172,9 @@ enum cpool_print_what {
  * A NULL stream is reported as CPOOL_ENULL for one pool, and nothing is written to it for
  * all.  Another `what` is reported as CPOOL_EFLAGS.
  *
- * Returns the number of pools, slots or log entries written.
+ * Returns the number of pools or slots written.
  * Any thread, beside threads that use the pool.  It may block, and does what the stream does.
- * An error handler may print the log.
+ * An error handler may call it.
  */
 CPOOL_API size_t cpool_print(const cpool_t *pool, enum cpool_print_what what, FILE *out);
 

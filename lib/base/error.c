@@ -156,7 +156,7 @@ void cpi_tell(const char *format, ...)
     write_line(text);
 }
 
-void (*cpi_report_ends)(const cpool_error_t *error);
+bool (*cpi_report_goes_on)(void);
 
 static void default_handler(const cpool_error_t *error)
 {
@@ -165,9 +165,7 @@ static void default_handler(const cpool_error_t *error)
     cpi_tools_print_stack();
     if (error->code <= CPOOL_ENOMEM)
         return;
-    if (cpi_report_ends != NULL)
-        cpi_report_ends(error);
-    else
+    if (cpi_report_goes_on == NULL || !cpi_report_goes_on())
         abort();
 }
 

@@ -23,8 +23,8 @@
  */
 CPI_COLD CPI_PRINTF(2, 3) void cpi_report(cpool_error_t *error, const char *format, ...);
 
-/* The end of the default handler, in place of abort(), once the library has pools. */
-extern void (*cpi_report_ends)(const cpool_error_t *error);
+/* Whether the default handler returns, and does not abort: CPOOL_OPTIONS=continue. */
+extern bool (*cpi_report_goes_on)(void);
 
 /* Writes one line to standard error, after "cpool: ", cut to CPI_REPORT_MAX.  Allocates
  * nothing.  Async-signal-safe as far as vsnprintf is. */

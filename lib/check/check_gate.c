@@ -10,24 +10,6 @@
 #include "base/tools.h"
 #include "track/track.h"
 
-/* Notes the owner's call in the slot's record and in the log. */
-static void note_call(struct cpi_pool *pool, uintptr_t index, bool is_free, const void *site)
-{
-    struct cpi_log *log = &cpi_checks_of(pool)->log;
-    struct cpi_log_event event;
-    struct cpi_visit visit;
-
-    cpi_site_note(&pool->slab, index, is_free, site, &visit);
-    if (log->size == 0)
-        return;
-    event.when = visit.when;
-    event.thread = visit.thread;
-    event.index = index;
-    event.site = visit.frames[0];
-    event.taken = !is_free;
-    cpi_log_note(log, &event);
-}
-
 /* Reports damage at a moment when the slot's record still tells of its last use. */
 CPI_COLD static void report_damage(const struct cpi_pool *pool, const struct cpi_damage *damage,
                                    const char *function)
@@ -52,7 +34,7 @@ CPI_COLD static bool take_damaged(struct cpi_pool *pool, uintptr_t index,
     cpi_tell_damage(&text, pool, damage);
     if (!cpi_slotmap_take(cpi_track_map(pool), index))
         return false;
-    note_call(pool, index, false, call.site);
+    cpi_site_note(&pool->slab, index, false, call.site);
     cpi_pool_report_details(cpi_damage_code(damage), call.function, pool, index, &text);
     return true;
 }
@@ -67,7 +49,7 @@ static bool take_checked(struct cpi_pool *pool, uintptr_t index, struct cpi_call
         return take_damaged(pool, index, &damage, call);
     if (CPI_UNLIKELY(!cpi_slotmap_take(cpi_track_map(pool), index)))
         return false;
-    note_call(pool, index, false, call.site);
+    cpi_site_note(&pool->slab, index, false, call.site);
     return true;
 }
 
@@ -118,7 +100,7 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
     if ((is_live && !is_intact(pool, index, call.function)) ||
         !cpi_track_end_life(pool, index, call.function))
         return false;
-    note_call(pool, index, true, call.site);
+    cpi_site_note(&pool->slab, index, true, call.site);
     cpi_guard_give(&pool->slab, index, cpi_checks_of(pool)->fills);
     cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
     return true;

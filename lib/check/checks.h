@@ -8,12 +8,9 @@
 #define CPI_CHECKS_H
 
 #include "check/guard.h"
-#include "check/log.h"
 #include "track/track.h"
 
-/* The entries follow. */
 struct cpi_checks {
-    struct cpi_log log;
     bool fills; /* constant: freed slots */
 };
 
@@ -38,10 +35,7 @@ size_t cpi_pool_verify_all(const struct cpi_pool *pool, const char *function);
 int cpi_pool_verify_next(const struct cpi_pool *pool, uintptr_t *index, uintptr_t end,
                          const char *function);
 
-/* pool_debug.c.  list is the feature's, of a checked pool.  write_live writes the list of live
- * slots to standard error, and allocates nothing. */
-size_t cpi_pool_list(const struct cpi_pool *pool, enum cpool_print_what what, cpi_line_sink *sink,
-                     void *context);
+/* pool_debug.c.  Writes the list of live slots to standard error, and allocates nothing. */
 void cpi_pool_write_live(const struct cpi_pool *pool);
 
 #endif /* CPI_CHECKS_H */

@@ -13,9 +13,6 @@
 #include "pool/pool_alloc.h"
 #include "track/track.h"
 
-/* Most entries in a log. */
-#define CPI_LOG_MAX ((size_t)1 << 20)
-
 static size_t lower_of(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -28,13 +25,7 @@ CPI_COLD static bool read_settings(cpool_debug_t *debug, const cpool_config_t *c
 
     *debug = config->debug != NULL ? *config->debug : none;
     debug->sites = lower_of(debug->sites > 0 ? debug->sites : 1, CPI_TRACE_MAX);
-    debug->log = lower_of(debug->log, CPI_LOG_MAX);
     return (config->flags & CPOOL_CHECKED) != 0 || config->debug != NULL;
-}
-
-static size_t log_at(void)
-{
-    return cpi_align_up(sizeof(struct cpi_checks), CPI_LINE);
 }
 
 CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *config)
@@ -46,31 +37,23 @@ CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *confi
     cpi_track_plan(layout);
     layout->gap = CPI_GUARD_GAP;
     layout->sides[CPI_SIDE_RECORDS] = cpi_record_size(debug.sites);
-    layout->parts[CPI_PART_CHECK] = log_at() + debug.log * sizeof(struct cpi_log_entry);
+    layout->parts[CPI_PART_CHECK] = sizeof(struct cpi_checks);
 }
 
 CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout,
                  const cpool_config_t *config)
 {
-    struct cpi_checks *checks = cpi_checks_of(pool);
     cpool_debug_t debug;
 
     (void)layout;
     if (!read_settings(&debug, config))
         return 0;
-    checks->fills = debug.fill != 0;
-    cpi_log_init(&checks->log, (char *)checks + log_at(), debug.log);
+    cpi_checks_of(pool)->fills = debug.fill != 0;
     pool->checked = true;
     pool->registry.checked = true;
     pool->slab.bumped = cpi_guard_bumped;
     cpi_pool_set_gate(pool, &cpi_check_gate);
     return 0;
-}
-
-CPI_COLD static void forked(struct cpi_pool *pool)
-{
-    if (pool->checked)
-        cpi_log_forked(&cpi_checks_of(pool)->log);
 }
 
 CPI_COLD static size_t look(struct cpi_pool *pool, const char *function)
@@ -85,6 +68,11 @@ CPI_COLD static void leaked(struct cpi_pool *pool, size_t live)
     cpi_tell("pool '%s' destroyed with %zu live slot%s", CPI_SHOWN(pool->name), live,
              CPI_PLURAL(live));
     cpi_pool_write_live(pool);
+}
+
+CPI_COLD static size_t list(const struct cpi_pool *pool, cpi_line_sink *sink, void *context)
+{
+    return pool->checked ? cpi_site_list(&pool->slab, cpi_track_map(pool), sink, context) : 0;
 }
 
 CPI_COLD static const void *site(const struct cpi_pool *pool, uintptr_t index)
@@ -114,10 +102,9 @@ const struct cpi_feature cpi_check_feature = {
     .flags = CPOOL_CHECKED,
     .plan = plan,
     .begin = begin,
-    .forked = forked,
     .look = look,
     .leaked = leaked,
-    .list = cpi_pool_list,
+    .list = list,
     .site = site,
     .tell = tell,
     .tell_how = cpi_tell_how,

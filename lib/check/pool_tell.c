@@ -159,7 +159,7 @@ void cpi_tell_how(struct cpi_text *text, const struct cpi_pool *pool)
     if (pool == NULL || !pool->checked)
         cpi_text_add(text, "cpool:   CPOOL_OPTIONS=checked,fill,sites=8 in the environment tells "
                            "more (man cpool_debug)\n");
-    else if (cpi_record_frames(&pool->slab) < 2 || cpi_checks_of(pool)->log.size == 0)
-        cpi_text_add(text, "cpool:   CPOOL_OPTIONS=sites=8,log=64 in the environment tells "
+    else if (cpi_record_frames(&pool->slab) < 2)
+        cpi_text_add(text, "cpool:   CPOOL_OPTIONS=sites=8 in the environment tells "
                            "more (man cpool_debug)\n");
 }

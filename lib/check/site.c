@@ -17,20 +17,18 @@
 #include "base/error.h"
 #include "host/os.h"
 
-void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, const void *site,
-                   struct cpi_visit *visit)
+void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, const void *site)
 {
     struct cpi_recorded *call = cpi_record_call(slab, index, is_free);
-    size_t frames = cpi_record_frames(slab);
+    uintptr_t frames[CPI_TRACE_MAX];
+    size_t count = cpi_record_frames(slab);
     size_t i;
 
-    visit->when = cpi_os_now();
-    visit->thread = cpi_trace_thread();
-    cpi_trace_take(visit->frames, frames, site);
-    cpi_store(&call->when, visit->when, relaxed);     /* [note] */
-    cpi_store(&call->thread, visit->thread, relaxed); /* [note] */
-    for (i = 0; i < frames; i++)
-        cpi_store(&call->frames[i], visit->frames[i], relaxed); /* [note] */
+    cpi_trace_take(frames, count, site);
+    cpi_store(&call->when, cpi_os_now(), relaxed);         /* [note] */
+    cpi_store(&call->thread, cpi_trace_thread(), relaxed); /* [note] */
+    for (i = 0; i < count; i++)
+        cpi_store(&call->frames[i], frames[i], relaxed); /* [note] */
 }
 
 bool cpi_site_read(const struct cpi_slab *slab, uintptr_t index, bool is_free,

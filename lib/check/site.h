@@ -26,9 +26,8 @@ struct cpi_visit {
 };
 
 /* Notes that a slot is taken or freed by a call from `site`.  Only for the slot's owner.
- * Wait-free.  `visit` receives what was noted. */
-void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, const void *site,
-                   struct cpi_visit *visit);
+ * Wait-free. */
+void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, const void *site);
 
 /* Reads the last alloc or free of a slot.  Returns false if there was none.  Any thread,
  * wait-free.  Two calls may be mixed up while the slot changes hands. */

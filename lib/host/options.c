@@ -26,7 +26,6 @@ static const struct word {
     {"no_poison", offsetof(struct cpi_options, memory_flags), CPOOL_MEMORY_NO_POISON, 0},
     {"fill", offsetof(struct cpi_options, fill), 1, 0},
     {"sites", offsetof(struct cpi_options, sites), 8, CPI_TRACE_MAX},
-    {"log", offsetof(struct cpi_options, log), 256, 1048576},
     {"leaks", offsetof(struct cpi_options, leaks), 1, 0},
     {"continue", offsetof(struct cpi_options, goes_on), 1, 0},
 };

@@ -5,7 +5,7 @@
  *
  * Includes <cpool.h> for the flags.
  *
- * The value is a list of words, some of them with a number: "checked,log=1024".  Commas
+ * The value is a list of words, some of them with a number: "checked,sites=8".  Commas
  * and blanks part them.
  */
 #ifndef CPI_OPTIONS_H
@@ -23,7 +23,6 @@ struct cpi_options {
     size_t memory_flags; /* likewise */
     size_t fill;       /* as in cpool_debug_t, for every pool with less */
     size_t sites;      /* likewise */
-    size_t log;        /* likewise */
     size_t leaks;      /* 1: the live slots of all pools are listed at the end */
     size_t goes_on;    /* 1: the default error handler returns */
 };

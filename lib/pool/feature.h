@@ -51,9 +51,8 @@ struct cpi_feature {
     /* Fills in figures, with the lock held. */
     void (*figures)(const struct cpi_pool *pool, cpool_stats_t *stats);
 
-    /* Lists its live slots or its log to the sink, and returns how many lines those are. */
-    size_t (*list)(const struct cpi_pool *pool, enum cpool_print_what what, cpi_line_sink *sink,
-                   void *context);
+    /* Lists its live slots to the sink, and returns how many there are. */
+    size_t (*list)(const struct cpi_pool *pool, cpi_line_sink *sink, void *context);
 
     /* For a report: the place of the slot's last alloc or free, or NULL, the details of the
      * address or else of the slot, and how to learn more. */

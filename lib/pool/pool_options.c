@@ -30,7 +30,6 @@ bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug)
 
     *debug = config->debug != NULL ? *config->debug : none;
     adds = raise(&debug->sites, options->sites);
-    adds = raise(&debug->log, options->log) || adds;
     /* Free slots of a pool that is not to be poisoned are read on purpose, as by object pools. */
     if ((config->memory_flags & CPOOL_MEMORY_NO_POISON) == 0)
         adds = raise(&debug->fill, options->fill) || adds;

@@ -231,19 +231,19 @@ static void print_line(void *out, const char *line, size_t length)
 static size_t print_of(const cpool_t *handle, enum cpool_print_what what, FILE *out)
 {
     const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_print");
-    size_t lines = 0;
+    size_t live = 0;
 
     if (pool == NULL)
         return 0;
-    if (out == NULL || (unsigned)what > CPOOL_PRINT_LOG) {
+    if (out == NULL || (unsigned)what > CPOOL_PRINT_LIVE) {
         cpi_pool_report(out == NULL ? CPOOL_ENULL : CPOOL_EFLAGS, "cpool_print", pool);
         return 0;
     }
     if (what == CPOOL_PRINT_FIGURES || what == CPOOL_PRINT_JSON)
         return print_pool(pool, what, out);
     CPI_EACH_FEATURE(feature, list)
-        lines += feature->list(pool, what, print_line, out);
-    return lines;
+        live += feature->list(pool, print_line, out);
+    return live;
 }
 
 size_t cpool_print(const cpool_t *handle, enum cpool_print_what what, FILE *out)

@@ -202,7 +202,6 @@ static void print(const struct model *model)
     cpool_print(model->pool, CPOOL_PRINT_JSON, nowhere);
     listed = cpool_print(model->pool, CPOOL_PRINT_LIVE, nowhere);
     FUZZ_EQUAL(listed, model->checked ? model->live : 0);
-    cpool_print(model->pool, CPOOL_PRINT_LOG, nowhere);
 }
 
 static void audit(struct model *model)

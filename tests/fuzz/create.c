@@ -81,9 +81,7 @@ static void choose_checks(cpool_config_t *config)
 {
     if (input_below(16) == 0)
         debug.sites = 1 + input_below(4);
-    if (input_below(16) == 0)
-        debug.log = 1 + input_below(10);
-    if (debug.fill + debug.sites + debug.log > 0)
+    if (debug.fill + debug.sites > 0)
         config->debug = &debug;
 }
 

@@ -20,7 +20,7 @@
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type), #type)
 
 REACHES_END(cpool_config_t, debug);
-REACHES_END(cpool_debug_t, log);
+REACHES_END(cpool_debug_t, sites);
 REACHES_END(cpool_stats_t, retired);
 REACHES_END(cpool_object_type_t, arg);
 REACHES_END(cpool_object_config_t, thread_caches);

@@ -8,7 +8,6 @@ tests_steps = \
 	tests/steps/check_steps_active \
 	tests/steps/check_steps_bulk \
 	tests/steps/check_steps_call \
-	tests/steps/check_steps_checked \
 	tests/steps/check_steps_destroy \
 	tests/steps/check_steps_double \
 	tests/steps/check_steps_empty \

@@ -41,7 +41,7 @@ START_TEST(parse_of_nothing_gives_nothing)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct cpi_options options = parse(texts[i]);
 
-        REQUIRE(options.flags == 0 && options.leaks == 0 && options.log == 0);
+        REQUIRE(options.flags == 0 && options.leaks == 0 && options.sites == 0);
         REQUIRE(refused[0] == '\0');
     }
 }
@@ -64,12 +64,11 @@ END_TEST
 
 START_TEST(parse_takes_numbers)
 {
-    struct cpi_options options = parse("sites=32,log=1048576,fill,leaks,continue");
+    struct cpi_options options = parse("sites=32,fill,leaks,continue");
 
-    REQUIRE(options.sites == 32 && options.log == 1048576);
-    REQUIRE(options.fill == 1 && options.flags == 0 && options.leaks == 1 && options.goes_on == 1);
-    options = parse("sites,log");
-    REQUIRE(options.sites == 8 && options.log == 256);
+    REQUIRE(options.sites == 32 && options.fill == 1 && options.flags == 0 && options.leaks == 1 && options.goes_on == 1);
+    options = parse("sites");
+    REQUIRE_EQUAL(options.sites, 8);
     REQUIRE(options.fill == 0 && options.leaks == 0 && options.goes_on == 0);
     REQUIRE(refused[0] == '\0');
 }
@@ -77,13 +76,13 @@ END_TEST
 
 START_TEST(parse_refuses_numbers_out_of_range)
 {
-    static const char text[] = "log=,log=0,log=1048577,log=-1,log=1x,sites=33,fill=1,"
-                               "log=99999999999999999999999999,sites= 5";
+    static const char text[] = "sites=,sites=0,sites=33,sites=-1,sites=1x,fill=1,"
+                               "sites=99999999999999999999999999,sites= 5";
     struct cpi_options options = parse(text);
 
-    REQUIRE(options.log == 0 && options.sites == 0);
-    REQUIRE(strcmp(refused, "log=;log=0;log=1048577;log=-1;log=1x;sites=33;fill=1;"
-                            "log=99999999999999999999999999;sites=;5;") == 0);
+    REQUIRE_EQUAL(options.sites, 0);
+    REQUIRE(strcmp(refused, "sites=;sites=0;sites=33;sites=-1;sites=1x;fill=1;"
+                            "sites=99999999999999999999999999;sites=;5;") == 0);
 }
 END_TEST
 

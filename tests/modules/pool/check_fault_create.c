@@ -50,7 +50,6 @@ static int create_watched(struct fault_scene *scene)
 
     debug.fill = 1;
     debug.sites = 4;
-    debug.log = 32;
     config.debug = &debug;
     return create_as(scene, &config);
 }

@@ -111,11 +111,6 @@ static int print_live(struct fault_scene *scene)
     return (int)cpool_print(scene->pool, CPOOL_PRINT_LIVE, stream(scene));
 }
 
-static int print_log(struct fault_scene *scene)
-{
-    return (int)cpool_print(scene->pool, CPOOL_PRINT_LOG, stream(scene));
-}
-
 static const struct fault_case looks[] = {
     { "cpool_audit", CPOOL_CHECKED, make_to_look, audit, end_look, 0, NO_ROWS },
     { "cpool_verify", CPOOL_CHECKED, make_to_look, verify, end_look, 0, NO_ROWS },
@@ -127,7 +122,6 @@ static const struct fault_case looks[] = {
     { "cpool_print, and json", 0, make_to_look, print, end_look, 0, NO_ROWS },
     { "cpool_print, all pools", 0, make_to_look, print_all, end_look, 0, NO_ROWS },
     { "cpool_print, live slots", CPOOL_CHECKED, make_to_look, print_live, end_look, BULK, NO_ROWS },
-    { "cpool_print, the log", CPOOL_CHECKED, make_to_look, print_log, end_look, 0, NO_ROWS },
 };
 
 #define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))
