@@ -15,8 +15,8 @@ INDEX_MASK = (1 << 24) - 1
 TAKEN = 1 | 2  # of a slot's word: live, or held back for readers, which counts as live
 HEADER = 8  # bytes of a magazine before its rounds
 LINE = 64
-FLAGS = {0x1: "checked", 0x2: "exact", 0x4: "waitable", 0x8: "tracked", 0x100: "reserved",
-         0x1000: "huge pages", 0x2000: "coloured"}
+FLAGS = {0x1: "checked", 0x2: "exact", 0x4: "waitable", 0x8: "tracked", 0x10: "fill",
+         0x100: "reserved", 0x1000: "huge pages", 0x2000: "coloured"}
 LAYERS = {0x4: "objects", 0x8: "sized", 0x10: "lanes"}
 
 
@@ -217,15 +217,12 @@ class Pool:
         size = int(side["size"])
         if size == 0 or index >= self.fresh:
             return None
-        header = gdb.lookup_type("struct cpi_record").sizeof
-        address = int(side["extent"]["base"]) + index * size + header
-        if is_free:
-            address += (size - header) // 2
-        kind = gdb.lookup_type("struct cpi_recorded")
-        call = gdb.Value(address).cast(kind.pointer()).dereference()
+        kind = gdb.lookup_type("struct cpi_record")
+        record = gdb.Value(int(side["extent"]["base"]) + index * size)
+        call = record.cast(kind.pointer()).dereference()["calls"][1 if is_free else 0]
         if int(call["when"]) == 0:
             return None
-        return place_of(read_words(int(call["frames"].address), 1)[0])
+        return place_of(int(call["site"]))
 
 
 def all_pools():

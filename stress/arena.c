@@ -147,7 +147,7 @@ void arena_watch(struct arena *arena, const cpool_config_t *config, size_t users
     stamp_book_init(&arena->book, arena->pool, arena->indices, config->slot_size);
     arena->users = users + 1;
     arena->slot_size = config->slot_size;
-    arena->checked = (config->flags & CPOOL_CHECKED) != 0 || config->debug != NULL;
+    arena->checked = (config->flags & CPOOL_CHECKED) != 0;
     arena->exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
     arena->rounds = arena_stats(arena).magazine_rounds;
 }

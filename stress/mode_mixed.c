@@ -43,8 +43,7 @@ static void mixed_body(struct worker *worker)
 }
 
 static void mixed_run_with(struct episode *episode,
-                           void (*shape)(cpool_config_t *config, cpool_debug_t *debug,
-                                         uint64_t *random))
+                           void (*shape)(cpool_config_t *config, uint64_t *random))
 {
     uint64_t *random = &episode->random;
     struct mixed *mixed = calloc(1, sizeof *mixed);
@@ -55,9 +54,8 @@ static void mixed_run_with(struct episode *episode,
     for (size_t i = 0; i < mixed->count; i++) {
         cpool_config_t config = arena_draw(random, random_once_in(random, 6) ? ARENA_ROOMY
                                                                              : ARENA_TIGHT);
-        cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
-        shape(&config, &debug, random);
+        shape(&config, random);
         arena_create(&mixed->arenas[i], &config, episode->threads, random);
     }
     crew_run(episode, mixed_body, mixed, NULL);
@@ -68,18 +66,15 @@ static void mixed_run_with(struct episode *episode,
     free(mixed);
 }
 
-static void mixed_plain(cpool_config_t *config, cpool_debug_t *debug, uint64_t *random)
+static void mixed_plain(cpool_config_t *config, uint64_t *random)
 {
-    (void)debug;
     (void)random;
     config->flags = 0;
 }
 
-static void mixed_checked(cpool_config_t *config, cpool_debug_t *debug, uint64_t *random)
+static void mixed_checked(cpool_config_t *config, uint64_t *random)
 {
     config->flags = CPOOL_CHECKED | (random_once_in(random, 4) ? CPOOL_EXACT : 0);
-    debug->sites = random_below(random, 3);
-    config->debug = debug;
 }
 
 static void mixed_run(struct episode *episode)
@@ -100,6 +95,6 @@ const struct mode mode_mixed = {
 
 const struct mode mode_checked = {
     .name = "checked",
-    .purpose = "the same with checked pools, with and without sites",
+    .purpose = "the same with checked pools",
     .run = checked_run,
 };

@@ -328,7 +328,6 @@ static void retire_body(struct worker *worker)
 
 static void retire_open_pool(struct retire *retire, size_t i, uint64_t *random)
 {
-    cpool_debug_t debug = CPOOL_DEBUG_INIT;
     cpool_config_t config = arena_draw(random, ARENA_TIGHT);
 
     config.slot_size = sizeof(struct retire_node) + 8 * random_below(random, 4);
@@ -339,9 +338,8 @@ static void retire_open_pool(struct retire *retire, size_t i, uint64_t *random)
     if (random_once_in(random, 3))
         config.flags |= CPOOL_TRACKED;
     else if (random_once_in(random, 3))
-        config.debug = &debug;
-    debug.fill = 1;
-    retire->tracked[i] = config.debug != NULL || (config.flags & CPOOL_TRACKED) != 0;
+        config.flags |= CPOOL_FILL;
+    retire->tracked[i] = (config.flags & (CPOOL_FILL | CPOOL_TRACKED)) != 0;
     STRESS_REQUIRE(cpool_create(&retire->pools[i], &config) == 0);
 }
 

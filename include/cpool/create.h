@@ -42,6 +42,13 @@
 #define CPOOL_CHECKED 0x1u
 
 /*
+ * CPOOL_FILL      Freed slots are filled with the byte 0xDF, so that objects do not stay
+ *                 constructed in them.  A write to a free slot is reported as CPOOL_EFREED
+ *                 when the slot is taken again, and by cpool_audit.  Implies CPOOL_CHECKED.
+ */
+#define CPOOL_FILL 0x10u
+
+/*
  * CPOOL_TRACKED   The pool knows which slots are live: <cpool/track.h> has handles of
  *                 slots and visits to all live ones.  Each free of a slot that is already
  *                 free, or was never taken, is reported and refused.  Every alloc and
@@ -104,24 +111,6 @@
 #define CPOOL_MEMORY_NO_POISON 0x8000u
 
 /*
- * Further settings of checked pools (<cpool/debug.h>).  Start from CPOOL_DEBUG_INIT.
- */
-typedef struct cpool_debug {
-    size_t size;       /* sizeof(cpool_debug_t), set by the initialiser */
-    size_t fill;       /* not 0: freed slots are filled with the byte 0xDF, so that objects
-                          do not stay constructed in them.  A write to a free slot is
-                          reported as CPOOL_EFREED when the slot is taken again, and by
-                          cpool_audit */
-    size_t sites;      /* return addresses kept of each slot's last alloc and last free, up
-                          to 32.  0: 1 */
-} cpool_debug_t;
-
-#define CPOOL_DEBUG_INIT                                                       \
-    {                                                                          \
-        sizeof(cpool_debug_t), 0, 0                                            \
-    }
-
-/*
  * A pool's configuration.  Start from CPOOL_CONFIG_INIT and set what you need.
  */
 typedef struct cpool_config {
@@ -169,12 +158,11 @@ typedef struct cpool_config {
     size_t stall_limit;     /* milliseconds for which an alloc that finds nothing else
                                waits for threads stopped inside the library with slots.
                                0: 1000 */
-    const cpool_debug_t *debug; /* copied.  Not NULL: implies CPOOL_CHECKED */
 } cpool_config_t;
 
 #define CPOOL_CONFIG_INIT                                                      \
     {                                                                          \
-        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0u, 0, NULL, 0, 0, 0, NULL \
+        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0u, 0, NULL, 0, 0, 0 \
     }
 
 /*

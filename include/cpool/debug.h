@@ -10,27 +10,22 @@
  * A pool created with CPOOL_CHECKED verifies every operation.  So does every pool of a
  * program started with CPOOL_OPTIONS in its environment, without recompilation:
  *
- *     CPOOL_OPTIONS=checked,fill,sites=8 ./program
+ *     CPOOL_OPTIONS=checked,fill ./program
  *
  * Each mistake is reported with the state of the slot, with the threads and the places
  * that last took and freed it, and with the overwritten bytes.
  *
  * NOTES
  *
- * The words of CPOOL_OPTIONS are separated by commas or blanks.  `fill` and `sites` are
- * members of cpool_debug_t, which a program sets in its configuration.
- * They imply `checked`, and the larger of the two settings counts.
+ * The words of CPOOL_OPTIONS are separated by commas or blanks.
  *
  *   checked        as CPOOL_CHECKED
- *   fill           freed slots are filled
- *   sites=N        N return addresses of each slot's last alloc and last free, up to 32
- *                  (8).  More than one requires the GNU C library
+ *   fill           as CPOOL_FILL, and in pools with CPOOL_MEMORY_NO_POISON as CPOOL_CHECKED
  *   leaks          at the end of the process the live slots of all pools are listed
  *   continue       the default error handler returns instead of aborting
  *   no_poison      as CPOOL_MEMORY_NO_POISON
  *
- * The number in parentheses is the default of the word alone.  Unknown words are
- * named on standard error.  Programs that run with more rights than their user, such as
+ * Unknown words are named on standard error.  Programs that run with more rights than their user, such as
  * those with the set-user-ID bit, ignore the variable.
  *
  * If the memory that a program provides is too small for these settings, the pool is created
@@ -43,8 +38,7 @@
  * cpool_print lists live slots by place (CPOOL_PRINT_LIVE).
  *
  * Only checked pools bear the costs.  They have no inline path, and each slot takes 8
- * bytes or more of gap, 8 of state, 56 for its record, and 16 for each site beyond the first.
- * A backtrace of eight sites takes about a microsecond.
+ * bytes or more of gap, 8 of state, and 56 for its record.
  */
 #ifndef CPOOL_DEBUG_H
 #define CPOOL_DEBUG_H

@@ -64,7 +64,7 @@ enum {
     CPOOL_EINACTIVE = -112,   /* the object is not active (cpool/object.h) */
     CPOOL_EHOOK = -113,       /* a hook of an object pool was left without returning */
     CPOOL_ETRACKED = -114,    /* the pool was not created with CPOOL_TRACKED */
-    CPOOL_EFREED = -115,      /* a slot was written while it was free (cpool_debug_t) */
+    CPOOL_EFREED = -115,      /* a slot was written while it was free (CPOOL_FILL) */
     CPOOL_EREADER = -116,     /* a reader is inside a section (cpool/retire.h) */
     CPOOL_ESTALLED = -117,    /* a section holds slots back for stall_limit (likewise) */
     CPOOL_ERETIRED = -118,    /* the slot is retired already (tracked and checked pools) */

@@ -71,7 +71,7 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
  * committing memory (mprotect), making it resident (madvise), examining it and giving it back
  * in a trim or shrink (mmap, mincore, madvise, munmap), and barriers (membarrier).  It does not
  * count the calls of cpool_create and cpool_destroy, of a thread's own tables, of locks, waits and
- * pauses, and of backtraces.
+ * pauses.
  *
  * Start from CPOOL_STATS_INIT.
  */
@@ -145,11 +145,10 @@ CPOOL_API void cpool_stats_restart(cpool_t *pool);
  *   CPOOL_PRINT_ALL_JSON      one object in one line: the library's version as `version`,
  *                             and `pools`, an array of the objects of CPOOL_PRINT_JSON
  *   CPOOL_PRINT_LIVE          the live slots of a checked pool, by the place that took
- *                             them.  A line has the number of slots, the place with the
- *                             callers that the pool keeps, the thread and the address of
- *                             the oldest slot, and how long the oldest and the youngest
- *                             have been live.  Places with many slots come first.  Beyond
- *                             63 places they are counted together
+ *                             them.  A line has the number of slots, the place, the thread
+ *                             and the address of the oldest slot, and how long the
+ *                             oldest and the youngest have been live.  Places with many
+ *                             slots come first.  Beyond 63 places they are counted together
  */
 enum cpool_print_what {
     CPOOL_PRINT_FIGURES,

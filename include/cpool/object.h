@@ -168,7 +168,7 @@ typedef struct cpool_object_config {
                                 object.  0: all are kept */
     unsigned flags;          /* CPOOL_OBJECT_EAGER ..., or 0 */
     unsigned pool_flags;     /* the flags of cpool_config_t for the pool of slots.
-                                CPOOL_EXACT is always set */
+                                CPOOL_EXACT is always set, CPOOL_FILL refused */
     unsigned memory_flags;   /* as of cpool_config_t.  CPOOL_MEMORY_NO_POISON is always set */
     size_t thread_caches;    /* as of cpool_config_t */
 } cpool_object_config_t;

@@ -141,8 +141,7 @@ public:
         int code = cpool_create(&handle_, &config);
 
         open_ = code == 0;
-        tracked_ = open_ && ((config.flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0 ||
-                             config.debug != nullptr);
+        tracked_ = open_ && (config.flags & (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL)) != 0;
         return code;
     }
 

@@ -101,7 +101,7 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
         !cpi_track_end_life(pool, index, call.function))
         return false;
     cpi_site_note(&pool->slab, index, true, call.site);
-    cpi_guard_give(&pool->slab, index, cpi_checks_of(pool)->fills);
+    cpi_guard_give(&pool->slab, index, (pool->flags & CPOOL_FILL) != 0);
     cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
     return true;
 }

@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * checks.h - the part of a checked pool beside its slots, and the pieces of this folder.
- *
- * Includes track.h.
+ * checks.h - the pieces of this folder.
  */
 #ifndef CPI_CHECKS_H
 #define CPI_CHECKS_H
 
 #include "check/guard.h"
 #include "track/track.h"
-
-struct cpi_checks {
-    bool fills; /* constant: freed slots */
-};
-
-/* Of a pool that is checked. */
-static inline struct cpi_checks *cpi_checks_of(const struct cpi_pool *pool)
-{
-    return pool->part[CPI_PART_CHECK];
-}
 
 /* check_gate.c, and the features. */
 extern const struct cpi_gate cpi_check_gate;

@@ -4,51 +4,28 @@
  */
 #include "check/checks.h"
 
-#include "base/bits.h"
 #include "base/error.h"
 #include "check/pool_tell.h"
 #include "check/site.h"
-#include "host/trace.h"
 #include "pool/feature.h"
 #include "pool/pool_alloc.h"
 #include "track/track.h"
 
-static size_t lower_of(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* The settings within what there may be.  Returns whether a pool is checked. */
-CPI_COLD static bool read_settings(cpool_debug_t *debug, const cpool_config_t *config)
-{
-    static const cpool_debug_t none = CPOOL_DEBUG_INIT;
-
-    *debug = config->debug != NULL ? *config->debug : none;
-    debug->sites = lower_of(debug->sites > 0 ? debug->sites : 1, CPI_TRACE_MAX);
-    return (config->flags & CPOOL_CHECKED) != 0 || config->debug != NULL;
-}
-
 CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *config)
 {
-    cpool_debug_t debug;
-
-    if (!read_settings(&debug, config))
+    if ((config->flags & CPOOL_CHECKED) == 0)
         return;
     cpi_track_plan(layout);
     layout->gap = CPI_GUARD_GAP;
-    layout->sides[CPI_SIDE_RECORDS] = cpi_record_size(debug.sites);
-    layout->parts[CPI_PART_CHECK] = sizeof(struct cpi_checks);
+    layout->sides[CPI_SIDE_RECORDS] = sizeof(struct cpi_record);
 }
 
 CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout,
                  const cpool_config_t *config)
 {
-    cpool_debug_t debug;
-
     (void)layout;
-    if (!read_settings(&debug, config))
+    if ((config->flags & CPOOL_CHECKED) == 0)
         return 0;
-    cpi_checks_of(pool)->fills = debug.fill != 0;
     pool->checked = true;
     pool->registry.checked = true;
     pool->slab.bumped = cpi_guard_bumped;
@@ -86,7 +63,7 @@ CPI_COLD static const void *site(const struct cpi_pool *pool, uintptr_t index)
     freed = cpi_site_read(&pool->slab, index, true, &free);
     if (!cpi_site_read(&pool->slab, index, false, &alloc))
         return NULL;
-    return (const void *)(freed && free.when > alloc.when ? free.frames[0] : alloc.frames[0]);
+    return (const void *)(freed && free.when > alloc.when ? free.site : alloc.site);
 }
 
 CPI_COLD static void tell(struct cpi_text *text, const struct cpi_pool *pool, const void *address,
@@ -99,7 +76,7 @@ CPI_COLD static void tell(struct cpi_text *text, const struct cpi_pool *pool, co
 }
 
 const struct cpi_feature cpi_check_feature = {
-    .flags = CPOOL_CHECKED,
+    .flags = CPOOL_CHECKED | CPOOL_FILL,
     .plan = plan,
     .begin = begin,
     .look = look,

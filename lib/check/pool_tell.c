@@ -25,7 +25,6 @@ static void tell_call(struct cpi_text *text, const struct cpi_pool *pool, uintpt
                       bool is_free)
 {
     struct cpi_visit visit;
-    size_t i;
 
     if (!cpi_site_read(&pool->slab, index, is_free, &visit))
         return;
@@ -34,11 +33,6 @@ static void tell_call(struct cpi_text *text, const struct cpi_pool *pool, uintpt
     cpi_text_add(text, " ago by thread %" PRIuPTR " at ", visit.thread);
     cpi_site_add_place(text, &visit);
     cpi_text_add(text, "\n");
-    for (i = 1; i < visit.count; i++) {
-        cpi_text_add(text, "cpool:       called from ");
-        cpi_trace_name(text, visit.frames[i]);
-        cpi_text_add(text, "\n");
-    }
 }
 
 void cpi_tell_slot(struct cpi_text *text, const struct cpi_pool *pool, uintptr_t index)
@@ -157,9 +151,6 @@ void cpi_tell_how(struct cpi_text *text, const struct cpi_pool *pool)
         cpi_text_add(text, "cpool:   'addr2line -ife FILE 0xNUMBER' names the line of "
                            "FILE+0xNUMBER\n");
     if (pool == NULL || !pool->checked)
-        cpi_text_add(text, "cpool:   CPOOL_OPTIONS=checked,fill,sites=8 in the environment tells "
-                           "more (man cpool_debug)\n");
-    else if (cpi_record_frames(&pool->slab) < 2)
-        cpi_text_add(text, "cpool:   CPOOL_OPTIONS=sites=8 in the environment tells "
+        cpi_text_add(text, "cpool:   CPOOL_OPTIONS=checked,fill in the environment tells "
                            "more (man cpool_debug)\n");
 }

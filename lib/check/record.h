@@ -2,14 +2,13 @@
 /*
  * record.h - what a checked pool keeps beside every slot.
  *
- * Includes slab.h and trace.h.
+ * Includes slab.h.
  *
  *   side memory   | record 0 | record 1 | record 2 | ...
  *
- *   a record      | state | last alloc | last free |
- *                         | when, thread, here, frame 0, frame 1 ... |
+ *   a record      | state | last alloc: when, thread, site | last free: the same |
  *
- * The number of frames is the pool's.  guard.c writes the state, and site.c the rest.
+ * guard.c writes the state, and site.c the rest.
  * Nothing here is used by pools that are not checked.
  */
 #ifndef CPI_RECORD_H
@@ -19,7 +18,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "host/trace.h"
 #include "store/slab.h"
 
 /* The states of a slot and of the gap after it. */
@@ -35,51 +33,20 @@ enum cpi_record_state {
 struct cpi_recorded {
     _Atomic uint64_t when;    /* nanoseconds of the monotonic clock, 0: never */
     _Atomic uintptr_t thread; /* cpi_trace_thread's number */
-    _Atomic uintptr_t frames[]; /* return addresses, that of the library's caller first */
+    _Atomic uintptr_t site;   /* the return address of the library's caller */
 };
 
 struct cpi_record {
     _Atomic uint32_t state; /* enum cpi_record_state */
     uint32_t pad;
+    struct cpi_recorded calls[2]; /* the last alloc, and the last free */
 };
-
-/* Bytes of one call, and of a record, with so many frames. */
-static inline size_t cpi_record_call_size(size_t frames)
-{
-    size_t size = offsetof(struct cpi_recorded, frames) + frames * sizeof(uintptr_t);
-
-    return (size + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
-}
-
-static inline size_t cpi_record_size(size_t frames)
-{
-    return sizeof(struct cpi_record) + 2 * cpi_record_call_size(frames);
-}
 
 static inline struct cpi_record *cpi_record_of(const struct cpi_slab *slab, uintptr_t index)
 {
     const struct cpi_side *side = &slab->sides[CPI_SIDE_RECORDS];
 
     return (struct cpi_record *)(void *)(side->extent.base + index * side->size);
-}
-
-/* The last alloc of a slot, or its last free. */
-static inline struct cpi_recorded *cpi_record_call(const struct cpi_slab *slab, uintptr_t index,
-                                               int is_free)
-{
-    size_t size = (slab->sides[CPI_SIDE_RECORDS].size - sizeof(struct cpi_record)) / 2;
-    char *first = (char *)cpi_record_of(slab, index) + sizeof(struct cpi_record);
-
-    return (struct cpi_recorded *)(void *)(first + (is_free ? size : 0));
-}
-
-/* Frames that a record keeps.  Its padding may have room for one more than a trace has. */
-static inline size_t cpi_record_frames(const struct cpi_slab *slab)
-{
-    size_t size = (slab->sides[CPI_SIDE_RECORDS].size - sizeof(struct cpi_record)) / 2;
-    size_t frames = (size - offsetof(struct cpi_recorded, frames)) / sizeof(uintptr_t);
-
-    return frames < CPI_TRACE_MAX ? frames : CPI_TRACE_MAX;
 }
 
 #endif /* CPI_RECORD_H */

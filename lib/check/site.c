@@ -11,50 +11,38 @@
 #include "check/site.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/atomic.h"
 #include "base/error.h"
 #include "host/os.h"
+#include "host/trace.h"
 
 void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, const void *site)
 {
-    struct cpi_recorded *call = cpi_record_call(slab, index, is_free);
-    uintptr_t frames[CPI_TRACE_MAX];
-    size_t count = cpi_record_frames(slab);
-    size_t i;
+    struct cpi_recorded *call = &cpi_record_of(slab, index)->calls[is_free];
 
-    cpi_trace_take(frames, count, site);
     cpi_store(&call->when, cpi_os_now(), relaxed);         /* [note] */
     cpi_store(&call->thread, cpi_trace_thread(), relaxed); /* [note] */
-    for (i = 0; i < count; i++)
-        cpi_store(&call->frames[i], frames[i], relaxed); /* [note] */
+    cpi_store(&call->site, (uintptr_t)site, relaxed);      /* [note] */
 }
 
 bool cpi_site_read(const struct cpi_slab *slab, uintptr_t index, bool is_free,
                    struct cpi_visit *visit)
 {
-    const struct cpi_recorded *call = cpi_record_call(slab, index, is_free);
-    size_t frames = cpi_record_frames(slab);
-    size_t i;
+    const struct cpi_recorded *call = &cpi_record_of(slab, index)->calls[is_free];
 
     visit->when = cpi_load(&call->when, relaxed);     /* [read] */
     visit->thread = cpi_load(&call->thread, relaxed); /* [read] */
-    visit->count = 0;
-    for (i = 0; i < frames; i++) {
-        visit->frames[i] = cpi_load(&call->frames[i], relaxed); /* [read] */
-        if (visit->frames[i] != 0)
-            visit->count = i + 1;
-    }
+    visit->site = cpi_load(&call->site, relaxed);     /* [read] */
     return visit->when != 0;
 }
 
 void cpi_site_add_place(struct cpi_text *text, const struct cpi_visit *visit)
 {
-    if (visit->count == 0)
+    if (visit->site == 0)
         return;
-    cpi_trace_name(text, visit->frames[0]);
-    cpi_text_add(text, " [0x%" PRIxPTR "]", visit->frames[0]);
+    cpi_trace_name(text, visit->site);
+    cpi_text_add(text, " [0x%" PRIxPTR "]", visit->site);
 }
 
 void cpi_site_add_age(struct cpi_text *text, uint64_t when, uint64_t now)
@@ -69,34 +57,23 @@ void cpi_site_add_age(struct cpi_text *text, uint64_t when, uint64_t now)
 
 struct row {
     uintptr_t index; /* of an example */
-    uint64_t key;    /* of the place; 0: all other places */
+    uintptr_t site;
     size_t slots;
     uint64_t oldest; /* of their allocs */
     uint64_t youngest;
 };
 
-/* A number for the place with all of its frames: never 0. */
-static uint64_t key_of(const struct cpi_visit *visit)
-{
-    uint64_t key = 0;
-    size_t i;
-
-    for (i = 0; i < visit->count; i++)
-        key = (key ^ visit->frames[i]) * UINT64_C(0x9E3779B97F4A7C15) + (key >> 29);
-    return key | 1u;
-}
-
+/* The last row is for all other places. */
 static void count_one(struct row *rows, size_t *used, uintptr_t index,
                       const struct cpi_visit *visit)
 {
-    uint64_t key = key_of(visit);
     size_t i = 0;
 
-    while (i < *used && rows[i].key != key && i < CPI_SITE_ROWS - 1)
+    while (i < *used && rows[i].site != visit->site && i < CPI_SITE_ROWS - 1)
         i++;
     if (i == *used) {
         rows[i].index = index;
-        rows[i].key = i < CPI_SITE_ROWS - 1 ? key : 0;
+        rows[i].site = visit->site;
         rows[i].slots = 0;
         rows[i].oldest = visit->when;
         rows[i].youngest = visit->when;
@@ -136,7 +113,7 @@ static void swap(struct row *a, struct row *b)
     *b = kept;
 }
 
-/* Those with most slots first, and the rest at the end. */
+/* Those with most slots first. */
 static void sort(struct row *rows, size_t used)
 {
     size_t i;
@@ -144,26 +121,21 @@ static void sort(struct row *rows, size_t used)
 
     for (i = 0; i < used; i++)
         for (k = i + 1; k < used; k++)
-            if (rows[k].key != 0 && (rows[i].key == 0 || rows[k].slots > rows[i].slots))
+            if (rows[k].slots > rows[i].slots)
                 swap(&rows[i], &rows[k]);
 }
 
-static void add_line(const struct cpi_slab *slab, const struct row *row, uint64_t now,
+static void add_line(const struct cpi_slab *slab, const struct row *row, bool rest, uint64_t now,
                      struct cpi_text *text)
 {
     struct cpi_visit visit;
-    size_t i;
 
-    if (row->key == 0) {
+    if (rest) {
         cpi_text_add(text, "cpool:   %zu allocated elsewhere", row->slots);
     } else {
         cpi_site_read(slab, row->index, false, &visit);
         cpi_text_add(text, "cpool:   %zu allocated at ", row->slots);
         cpi_site_add_place(text, &visit);
-        for (i = 1; i < visit.count; i++) {
-            cpi_text_add(text, " < ");
-            cpi_trace_name(text, visit.frames[i]);
-        }
         cpi_text_add(text, ", thread %" PRIuPTR ", one at %p", visit.thread,
                      cpi_slab_slot(slab, row->index));
     }
@@ -184,13 +156,13 @@ size_t cpi_site_list(const struct cpi_slab *slab, const struct cpi_slotmap *map,
     size_t live = 0;
     size_t i;
 
-    sort(rows, used);
+    sort(rows, used < CPI_SITE_ROWS ? used : CPI_SITE_ROWS - 1);
     for (i = 0; i < used; i++) {
-        char line[4 * CPI_REPORT_MAX];
+        char line[CPI_REPORT_MAX];
         struct cpi_text text;
 
         cpi_text_init(&text, line, sizeof line - 1); /* room for the end of the line */
-        add_line(slab, &rows[i], now, &text);
+        add_line(slab, &rows[i], i == CPI_SITE_ROWS - 1, now, &text);
         line[text.length] = '\n';
         sink(context, line, text.length + 1);
         live += rows[i].slots;

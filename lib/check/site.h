@@ -3,7 +3,7 @@
  * site.h - where, when and by which thread the slots of checked pools were taken and
  * freed, and the list of those that are live.
  *
- * Includes record.h, slotmap.h, text.h, trace.h.
+ * Includes record.h, slotmap.h, text.h.
  */
 #ifndef CPI_SITE_H
 #define CPI_SITE_H
@@ -15,14 +15,12 @@
 #include "check/record.h"
 #include "track/slotmap.h"
 #include "base/text.h"
-#include "host/trace.h"
 
 /* The contents of a struct cpi_recorded. */
 struct cpi_visit {
     uint64_t when;
     uintptr_t thread;
-    uintptr_t frames[CPI_TRACE_MAX];
-    size_t count; /* of the frames that are known */
+    uintptr_t site;
 };
 
 /* Notes that a slot is taken or freed by a call from `site`.  Only for the slot's owner.
@@ -34,7 +32,7 @@ void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, c
 bool cpi_site_read(const struct cpi_slab *slab, uintptr_t index, bool is_free,
                    struct cpi_visit *visit);
 
-/* Appends a place: the name of its first address, and the address. */
+/* Appends a place: the name of its address, and the address. */
 void cpi_site_add_place(struct cpi_text *text, const struct cpi_visit *visit);
 
 /* Appends a time before `now`, in seconds. */

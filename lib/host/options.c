@@ -10,24 +10,21 @@
 #include "base/text.h"
 #include "host/os.h"
 #include "host/sync.h"
-#include "host/trace.h"
 
 /* The words that stand between two commas. */
 #define CPI_OPTIONS_SEPARATORS ", \t\n"
 
-/* A word without a most does not take a number.  It adds `value` to its member. */
+/* It adds `value` to its member. */
 static const struct word {
     const char *name;
     size_t member; /* its offset in struct cpi_options */
-    size_t value;  /* that of the word alone */
-    size_t most;   /* the largest number that may follow "=", or 0 */
+    unsigned value;
 } known_words[] = {
-    {"checked", offsetof(struct cpi_options, flags), CPOOL_CHECKED, 0},
-    {"no_poison", offsetof(struct cpi_options, memory_flags), CPOOL_MEMORY_NO_POISON, 0},
-    {"fill", offsetof(struct cpi_options, fill), 1, 0},
-    {"sites", offsetof(struct cpi_options, sites), 8, CPI_TRACE_MAX},
-    {"leaks", offsetof(struct cpi_options, leaks), 1, 0},
-    {"continue", offsetof(struct cpi_options, goes_on), 1, 0},
+    {"checked", offsetof(struct cpi_options, flags), CPOOL_CHECKED},
+    {"fill", offsetof(struct cpi_options, flags), CPOOL_CHECKED | CPOOL_FILL},
+    {"no_poison", offsetof(struct cpi_options, memory_flags), CPOOL_MEMORY_NO_POISON},
+    {"leaks", offsetof(struct cpi_options, leaks), 1},
+    {"continue", offsetof(struct cpi_options, goes_on), 1},
 };
 
 #define CPI_WORDS (sizeof known_words / sizeof known_words[0])
@@ -36,37 +33,12 @@ static struct cpi_options of_process;
 static cpi_once_t once = CPI_ONCE_INIT;
 static bool any_refused;
 
-/* Reads a number from 1 to `most` that takes all of the text.  Returns 0 for another text. */
-static size_t number_of(const char *digits, size_t length, size_t most)
-{
-    size_t number = 0;
-    size_t i;
-
-    for (i = 0; i < length; i++) {
-        if (digits[i] < '0' || digits[i] > '9')
-            return 0;
-        number = number * 10 + (size_t)(digits[i] - '0');
-        if (number > most)
-            return 0;
-    }
-    return number;
-}
-
 static bool take(struct cpi_options *into, const struct word *word, const char *text,
                  size_t length)
 {
-    size_t *member = (size_t *)(void *)((char *)into + word->member);
-    size_t name = strlen(word->name);
-    size_t number = word->value;
-
-    if (length < name || memcmp(text, word->name, name) != 0)
+    if (length != strlen(word->name) || memcmp(text, word->name, length) != 0)
         return false;
-    if (length > name) {
-        number = text[name] == '=' ? number_of(text + name + 1, length - name - 1, word->most) : 0;
-        if (number == 0)
-            return false;
-    }
-    *member = word->most == 0 ? *member | number : number;
+    *(unsigned *)(void *)((char *)into + word->member) |= word->value;
     return true;
 }
 
@@ -104,11 +76,8 @@ static void name_words(void)
     size_t i;
 
     cpi_text_init(&words, room, sizeof room);
-    for (i = 0; i < CPI_WORDS; i++) {
+    for (i = 0; i < CPI_WORDS; i++)
         cpi_text_add(&words, "%s%s", i > 0 ? ", " : "", known_words[i].name);
-        if (known_words[i].most > 0)
-            cpi_text_add(&words, " (=1 to %zu)", known_words[i].most);
-    }
     cpi_tell("CPOOL_OPTIONS: the words, in lower case and with commas between: %s", room);
 }
 

@@ -5,8 +5,7 @@
  *
  * Includes <cpool.h> for the flags.
  *
- * The value is a list of words, some of them with a number: "checked,sites=8".  Commas
- * and blanks part them.
+ * The value is a list of words: "checked,fill".  Commas and blanks part them.
  */
 #ifndef CPI_OPTIONS_H
 #define CPI_OPTIONS_H
@@ -19,12 +18,10 @@
 
 /* All members are constant once cpi_options has returned. */
 struct cpi_options {
-    size_t flags;      /* that every pool gets beside its own */
-    size_t memory_flags; /* likewise */
-    size_t fill;       /* as in cpool_debug_t, for every pool with less */
-    size_t sites;      /* likewise */
-    size_t leaks;      /* 1: the live slots of all pools are listed at the end */
-    size_t goes_on;    /* 1: the default error handler returns */
+    unsigned flags;        /* that every pool gets beside its own */
+    unsigned memory_flags; /* likewise */
+    unsigned leaks;        /* 1: the live slots of all pools are listed at the end */
+    unsigned goes_on;      /* 1: the default error handler returns */
 };
 
 /*

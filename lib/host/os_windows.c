@@ -442,30 +442,6 @@ void cpi_trace_forked(void)
 {
 }
 
-bool cpi_trace_ready(void)
-{
-    return true;
-}
-
-/* Frames of the library's own that may lie above a site. */
-#define CPI_TRACE_INSIDE ((size_t)8)
-
-void cpi_trace_take(uintptr_t *frames, size_t n, const void *site)
-{
-    void *stack[CPI_TRACE_MAX + CPI_TRACE_INSIDE];
-    size_t depth = 0;
-    size_t i, k;
-
-    memset(frames, 0, n * sizeof frames[0]);
-    frames[0] = (uintptr_t)site;
-    if (n > 1)
-        depth = CaptureStackBackTrace(0, (DWORD)(n + CPI_TRACE_INSIDE), stack, NULL);
-    for (i = 0; i < depth && stack[i] != site; i++)
-        ;
-    for (k = 1; k < n && i + k < depth; k++)
-        frames[k] = (uintptr_t)stack[i + k];
-}
-
 /* The names of functions are in the debugger's files. */
 void cpi_trace_name(struct cpi_text *text, uintptr_t address)
 {

@@ -13,27 +13,12 @@
 
 #include "base/text.h"
 
-/* The most return addresses that are kept of one call. */
-#define CPI_TRACE_MAX ((size_t)32)
-
 /* The number by which the operating system and debuggers know the calling thread.
  * Async-signal-safe. */
 uintptr_t cpi_trace_thread(void);
 
 /* In the child of a fork: its only thread has another number. */
 void cpi_trace_forked(void);
-
-/* Loads what backtraces need, which allocates.  Returns false if the system has no
- * backtraces.  The first call, which may block, comes before any cpi_trace_take. */
-bool cpi_trace_ready(void);
-
-/*
- * Fills in n frames: the site, which is the address that the library's caller is
- * returned to, and behind it the addresses that this caller and its callers return to.
- * Unknown addresses become 0, as all but the site do in the child of a fork beside which
- * another thread was in here, and everywhere before cpi_trace_ready.
- */
-void cpi_trace_take(uintptr_t *frames, size_t n, const void *site);
 
 /*
  * Appends the place of a return address to a text: "function+0x12 (module+0x1234)", without the

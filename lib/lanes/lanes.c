@@ -34,9 +34,9 @@
 
 static int check(const cpool_config_t *config, size_t n)
 {
-    const unsigned refused = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_WAITABLE;
+    const unsigned refused = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPOOL_WAITABLE;
 
-    if ((config->flags & refused) != 0 || config->debug != NULL)
+    if ((config->flags & refused) != 0)
         return CPOOL_EFLAGS;
     if (config->max_capacity != 0 && config->max_capacity != config->capacity)
         return CPOOL_EMAXCAPACITY;

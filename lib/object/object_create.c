@@ -52,7 +52,9 @@ static int read_config(cpool_object_config_t *config, cpool_object_type_t *type,
     if (type->object_align != 0 && (!cpi_is_power_of_two(type->object_align) ||
                                     type->object_align > CPOOL_ALIGN_MAX))
         return CPOOL_EALIGN; /* a fake pool makes no pool of slots that would look at it */
-    return (config->flags & ~CPI_OBJECT_FLAGS) != 0 ? CPOOL_EFLAGS : 0;
+    if ((config->flags & ~CPI_OBJECT_FLAGS) != 0 || (config->pool_flags & CPOOL_FILL) != 0)
+        return CPOOL_EFLAGS; /* objects stay constructed in free slots */
+    return 0;
 }
 
 static bool grows_by_itself(const cpool_object_config_t *config)

@@ -248,13 +248,12 @@ CPI_COLD static int tell_of_copies(void)
 CPI_COLD int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
 {
     cpool_config_t with_options = *config;
-    cpool_debug_t debug;
     int wanted;
     int code;
 
     if (CPI_UNLIKELY(!cpi_thread_word_is_own()))
         return tell_of_copies();
-    if (CPI_LIKELY(!cpi_pool_add_options(&with_options, &debug)))
+    if (CPI_LIKELY(!cpi_pool_add_options(&with_options)))
         return build_as_asked(pool, config);
     wanted = build_as_asked(pool, &with_options);
     if (wanted == 0)

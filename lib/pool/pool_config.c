@@ -15,7 +15,6 @@
 #include "base/bits.h"
 #include "host/os.h"
 #include "base/structs.h"
-#include "host/trace.h"
 
 #define CPI_MEMORY_FLAGS \
     (CPOOL_MEMORY_HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | \
@@ -100,8 +99,6 @@ static int check_scalars(const cpool_config_t *config)
         (config->memory_flags & ~CPI_MEMORY_FLAGS) != 0 ||
         ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0 && !cpi_os_takes_huge_pages()))
         return CPOOL_EFLAGS;
-    if (config->debug != NULL && cpi_features[CPI_PART_CHECK] == NULL)
-        return CPOOL_ETAIL;
     return config->thread_caches > CPOOL_THREAD_CACHES_MAX ? CPOOL_ECACHES : 0;
 }
 
@@ -381,16 +378,13 @@ size_t cpi_layout_page(const cpool_config_t *config)
                                                                  : cpi_os_page_size();
 }
 
-int cpi_pool_read_config(cpool_config_t *config, cpool_debug_t *debug,
-                         const cpool_config_t *given)
+int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given)
 {
     int code = cpi_struct_read(config, sizeof *config, given);
 
     if (code == 0 && (config->flags & CPI_LAYER_RESERVED) != 0)
         return CPOOL_EFLAGS;
-    if (code != 0 || config->debug == NULL)
-        return code;
-    code = cpi_struct_read(debug, sizeof *debug, config->debug);
-    config->debug = debug;
+    if (code == 0 && (config->flags & CPOOL_FILL) != 0)
+        config->flags |= CPOOL_CHECKED;
     return code;
 }

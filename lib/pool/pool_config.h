@@ -46,12 +46,8 @@ struct cpi_layout {
     size_t total;
 };
 
-/*
- * Copies the program's configuration, and the debug settings that it points to.  Returns 0 or
- * a code, as cpi_struct_read does.
- */
-int cpi_pool_read_config(cpool_config_t *config, cpool_debug_t *debug,
-                         const cpool_config_t *given);
+/* Copies the program's configuration, with the flags that its flags imply.  Returns 0 or a code. */
+int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given);
 
 /*
  * Checks a configuration and computes the layout.  `page` is the page size, or 0 for memory of the

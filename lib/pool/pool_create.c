@@ -17,18 +17,16 @@ int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned laye
     bool held = cpi_lock_is_held();
     struct cpi_pool *pool = NULL;
     cpool_config_t config;
-    cpool_debug_t debug;
     int code;
 
     if (given == NULL)
         return CPOOL_ENULL;
-    code = cpi_pool_read_config(&config, &debug, given);
+    code = cpi_pool_read_config(&config, given);
     if (code != 0)
         return code;
     if (!cpi_registry_startup())
         return CPOOL_ESYSTEM;
     config.flags |= layer & CPI_LAYER_RESERVED;
-    cpi_pool_prepare(&config);
     code = cpi_pool_build(&pool, &config);
     if (code != 0)
         return code;

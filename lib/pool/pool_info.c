@@ -187,17 +187,15 @@ static size_t memory_required(const cpool_config_t *config, unsigned reserved)
 {
     struct cpi_layout layout;
     cpool_config_t known;
-    cpool_debug_t debug;
     cpool_config_t with_options;
-    cpool_debug_t debug_with_options;
     size_t page;
 
-    if (config == NULL || cpi_pool_read_config(&known, &debug, config) != 0)
+    if (config == NULL || cpi_pool_read_config(&known, config) != 0)
         return 0;
     known.flags |= reserved;
     page = reserved != 0 ? cpi_layout_page(&known) : 0;
     with_options = known;
-    if (cpi_pool_add_options(&with_options, &debug_with_options) &&
+    if (cpi_pool_add_options(&with_options) &&
         cpi_layout_compute(&layout, &with_options, page) == 0)
         return layout.total;
     return cpi_layout_compute(&layout, &known, page) == 0 ? layout.total : 0;

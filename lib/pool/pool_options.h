@@ -10,13 +10,10 @@
 #include "pool/pool_impl.h"
 
 /*
- * prepare loads what the checks need, which may allocate: without the
- * lock.  add_options adds the requests of CPOOL_OPTIONS, and returns true if that is more
- * than there was.  `debug` is where the configuration then has its debug settings.
- * tell_unchecked says on standard error that a pool has none of them, because of this code.
+ * add_options adds the requests of CPOOL_OPTIONS, and returns true if that is more than there
+ * was.  tell_unchecked says on standard error that a pool has none of them, because of this code.
  */
-void cpi_pool_prepare(const cpool_config_t *config);
-bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug);
+bool cpi_pool_add_options(cpool_config_t *config);
 void cpi_pool_tell_unchecked(const cpool_config_t *config, int code);
 
 #endif /* CPI_POOL_OPTIONS_H */

@@ -98,8 +98,7 @@ static int create(struct cpool_typed *typed, const cpool_config_t *config)
 static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
 {
     cpool_config_t config;
-    cpool_debug_t debug;
-    int code = cpi_pool_read_config(&config, &debug, given != NULL ? given : typed->settings);
+    int code = cpi_pool_read_config(&config, given != NULL ? given : typed->settings);
 
     if (code == 0)
         code = complete(&config, typed);
@@ -107,7 +106,6 @@ static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
         return code;
     if (!cpi_registry_startup())
         return CPOOL_ESYSTEM;
-    cpi_pool_prepare(&config);
     cpi_lock();
     if (opened(typed) == NULL)
         code = create(typed, &config);

@@ -13,17 +13,11 @@
 
 cpool_t *destroyed;
 
-/* The model's configuration points to them. */
-static cpool_debug_t debug;
-
-/* Stands for debug settings that fill. */
-#define FILL (1u << 31)
-
 #define MEMORY_FLAGS (CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | CPOOL_MEMORY_NO_POISON)
 
 static const unsigned flags_of_byte[8] = {
     CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_MEMORY_COLOUR,
-    CPOOL_TRACKED, CPOOL_MEMORY_KEEP_PAGES, FILL, CPOOL_MEMORY_NO_POISON
+    CPOOL_TRACKED, CPOOL_MEMORY_KEEP_PAGES, CPOOL_FILL, CPOOL_MEMORY_NO_POISON
 };
 
 /* Most of the time few flags, or none. */
@@ -71,18 +65,8 @@ static void choose_flags(cpool_config_t *config)
 {
     unsigned flags = some_flags();
 
-    config->flags = flags & ~(FILL | MEMORY_FLAGS);
+    config->flags = flags & ~MEMORY_FLAGS;
     config->memory_flags = flags & MEMORY_FLAGS;
-    debug = (cpool_debug_t)CPOOL_DEBUG_INIT;
-    debug.fill = (flags & FILL) != 0;
-}
-
-static void choose_checks(cpool_config_t *config)
-{
-    if (input_below(16) == 0)
-        debug.sites = 1 + input_below(4);
-    if (debug.fill + debug.sites > 0)
-        config->debug = &debug;
 }
 
 static cpool_config_t some_config(void)
@@ -94,7 +78,6 @@ static cpool_config_t some_config(void)
     choose_size(&config);
     choose_capacity(&config);
     choose_flags(&config);
-    choose_checks(&config);
     return config;
 }
 
@@ -121,8 +104,8 @@ static void expect_of(struct model *model)
 
     model->max = config->max_capacity != 0 ? config->max_capacity : config->capacity;
     model->grows = model->max > config->capacity;
-    model->fills = config->debug != NULL && config->debug->fill != 0;
-    model->checked = (flags & CPOOL_CHECKED) != 0 || config->debug != NULL;
+    model->fills = (flags & CPOOL_FILL) != 0;
+    model->checked = (flags & (CPOOL_CHECKED | CPOOL_FILL)) != 0;
     model->tracked = model->checked || (flags & CPOOL_TRACKED) != 0;
     model->exact = (flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
     model->zero = config->memory == NULL;
@@ -153,7 +136,7 @@ void create_any(struct model *model)
 /* One mistake in a configuration that is right otherwise. */
 static int spoil(cpool_config_t *config)
 {
-    switch (input_below(17)) {
+    switch (input_below(16)) {
     case 0: config->size = input_below(8); return CPOOL_ESTRUCT;
     case 1: config->size = 4097 + input_number(60000); return CPOOL_ESTRUCT;
     case 2: config->slot_size = 0; return CPOOL_ESLOTSIZE;
@@ -178,11 +161,7 @@ static int spoil(cpool_config_t *config)
     case 14: config->slot_size = SIZE_MAX - input_below(100);
         config->slot_offset = 0;
         return CPOOL_EOVERFLOW;
-    case 15: config->flags |= 0x100u; return CPOOL_EFLAGS;
-    default:
-        config->debug = &debug;
-        debug.size = input_below(8);
-        return CPOOL_ESTRUCT;
+    default: config->flags |= 0x100u; return CPOOL_EFLAGS;
     }
 }
 

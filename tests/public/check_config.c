@@ -124,7 +124,8 @@ START_TEST(create_null_pointers_refused)
 }
 END_TEST
 
-#define KNOWN_FLAGS (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE)
+#define KNOWN_FLAGS \
+    (CPOOL_CHECKED | CPOOL_FILL | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE)
 #if defined(_WIN32) /* which refuses them */
 #define HUGE_PAGES 0u
 #else
@@ -136,7 +137,7 @@ END_TEST
 
 START_TEST(each_flag_has_a_bit_of_its_own)
 {
-    static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_TRACKED, CPOOL_EXACT,
+    static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_FILL, CPOOL_TRACKED, CPOOL_EXACT,
                                       CPOOL_WAITABLE, CPOOL_MEMORY_HUGE_PAGES,
                                       CPOOL_MEMORY_COLOUR, CPOOL_MEMORY_KEEP_PAGES,
                                       CPOOL_MEMORY_NO_POISON };
@@ -182,43 +183,20 @@ START_TEST(create_flag_of_the_other_kind_refused)
 }
 END_TEST
 
-START_TEST(debug_settings_make_a_pool_checked)
+START_TEST(filling_makes_a_pool_checked)
 {
     cpool_config_t config = good_config();
-    cpool_debug_t debug = CPOOL_DEBUG_INIT;
     cpool_t *pool;
     void *slot;
 
-    config.debug = &debug;
+    config.flags = CPOOL_FILL;
     pool = support_create(&config);
-    debug.size = 0; /* they were copied */
-    REQUIRE(cpool_memory_required(&config) == 0);
     support_capture_reports();
     slot = cpool_alloc(pool);
     cpool_free(pool, slot);
     cpool_free(pool, slot);
     REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
     support_destroy_empty(pool);
-}
-END_TEST
-
-START_TEST(create_wrong_debug_settings_refused)
-{
-    struct {
-        cpool_debug_t debug;
-        size_t more;
-    } longer = { CPOOL_DEBUG_INIT, 1 };
-    cpool_config_t config = good_config();
-
-    config.debug = &longer.debug;
-    longer.debug.size = sizeof(size_t) - 1;
-    require_refused(&config, CPOOL_ESTRUCT);
-    longer.debug.size = sizeof(longer);
-    require_refused(&config, CPOOL_ETAIL);
-    longer.more = 0;
-    support_destroy_empty(support_create(&config));
-    longer.debug.size = sizeof(size_t);
-    support_destroy_empty(support_create(&config));
 }
 END_TEST
 
@@ -541,8 +519,7 @@ int main(void)
         ONCE(each_flag_has_a_bit_of_its_own),
         ONCE(create_any_unknown_flag_refused),
         ONCE(create_flag_of_the_other_kind_refused),
-        ONCE(debug_settings_make_a_pool_checked),
-        ONCE(create_wrong_debug_settings_refused),
+        ONCE(filling_makes_a_pool_checked),
         ONCE(create_rounds_too_few_for_capacity_refused),
         ONCE(create_bounds_accepted),
         ONCE(create_more_than_address_space_refused),

@@ -153,9 +153,8 @@ template <class Pool, class Settings> void moves_hand_over(const Settings &setti
 void checked_pools_end_live_objects()
 {
     cpool_config_t config = cpool::pool<job>::configuration(10);
-    cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
-    config.debug = &debug;
+    config.flags = CPOOL_FILL;
     cpool::pool<job> pool(config);
     REQUIRE(pool.create(1) != nullptr && living == 1);
     REQUIRE(pool.close() == CPOOL_ELIVE && living == 0);

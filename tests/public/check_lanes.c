@@ -210,8 +210,8 @@ END_TEST
 
 START_TEST(configuration_that_is_wrong_refused)
 {
-    static const unsigned refused[] = { CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_WAITABLE };
-    const cpool_debug_t debug = CPOOL_DEBUG_INIT;
+    static const unsigned refused[] = { CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_FILL,
+                                        CPOOL_WAITABLE };
     cpool_config_t config = support_config(8, 4);
 
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
@@ -220,9 +220,6 @@ START_TEST(configuration_that_is_wrong_refused)
         REQUIRE(lanes == NULL);
     }
     config.flags = 0;
-    config.debug = &debug;
-    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 2), CPOOL_EFLAGS);
-    config.debug = NULL;
     REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 0), CPOOL_ECAPACITY);
     REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 5), CPOOL_ECAPACITY);
     config.max_capacity = 5;

@@ -469,7 +469,7 @@ static void put_with_options(void *options)
 /* Each of these words makes the pool of slots a checked one. */
 START_TEST(words_of_cpool_options_check_objects_as_flags_do)
 {
-    static const char *const words[WORDS] = { "checked", "sites=4", "fill,checked" };
+    static const char *const words[WORDS] = { "checked", "fill", "fill,checked" };
 
     support_in_child(put_with_options, (void *)(uintptr_t)words[_i]);
 }

@@ -19,8 +19,7 @@
 #define REACHES_END(type, last) \
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type), #type)
 
-REACHES_END(cpool_config_t, debug);
-REACHES_END(cpool_debug_t, sites);
+REACHES_END(cpool_config_t, stall_limit);
 REACHES_END(cpool_stats_t, retired);
 REACHES_END(cpool_object_type_t, arg);
 REACHES_END(cpool_object_config_t, thread_caches);
@@ -32,7 +31,6 @@ REACHES_END(cpool_error_t, details);
     _Static_assert(offsetof(type, size) == 0 && sizeof(((type *)0)->size) == sizeof(size_t), #type)
 
 SIZE_FIRST(cpool_config_t);
-SIZE_FIRST(cpool_debug_t);
 SIZE_FIRST(cpool_stats_t);
 SIZE_FIRST(cpool_object_type_t);
 SIZE_FIRST(cpool_object_config_t);

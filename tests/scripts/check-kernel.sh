@@ -70,23 +70,19 @@ $compiler $flags "$work/program.c" "$work/libkernel.a" -Wl,--gc-sections -o "$wo
 
 cat > "$work/refused.c" << 'END'
 #include <cpool.h>
-static int code(const cpool_debug_t *debug, unsigned flags)
+static int code(unsigned flags)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
     cpool_t *pool;
 
     config.slot_size = 64;
     config.capacity = 100;
-    config.debug = debug;
     config.flags = flags;
     return cpool_create(&pool, &config);
 }
 int main(void)
 {
-    cpool_debug_t debug = CPOOL_DEBUG_INIT;
-
-    return code(NULL, 0) != 0 || code(NULL, CPOOL_CHECKED) != CPOOL_EFLAGS ||
-           code(&debug, 0) != CPOOL_ETAIL;
+    return code(0) != 0 || code(CPOOL_CHECKED) != CPOOL_EFLAGS || code(CPOOL_FILL) != CPOOL_EFLAGS;
 }
 END
 # shellcheck disable=SC2086 # several words
@@ -115,7 +111,7 @@ failed=0
 for source in $(for folder in $kernel; do echo "$work/tests/modules/$folder"/check_*.c; done) \
     "$work"/tests/public/check_*.c; do
     program=$work/t/$(basename "$source" .c)
-    ! grep -qE "\<($names|debug|CPOOL_OPTIONS)\>" "$source" || continue
+    ! grep -qE "\<($names|CPOOL_OPTIONS)\>" "$source" || continue
     # shellcheck disable=SC2086 # several words
     $compiler $test_flags "$source" "$work/libharness.a" "$work/libkernel.a" \
         $libs -ldl -lm -o "$program" 2> /dev/null || continue

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "check/guard.h"
-#include "host/trace.h"
 
 enum { CAPACITY = 50 };
 
@@ -33,10 +32,10 @@ static void make_slab(int shape)
     memset(memory, 0x5C, size);
     slab = support_lines(sizeof(*slab));
     cpi_extent_init_committed(&extent, memory, size);
-    cpi_extent_init_committed(&side, support_lines(CAPACITY * cpi_record_size(1)),
-                              CAPACITY * cpi_record_size(1));
+    cpi_extent_init_committed(&side, support_lines(CAPACITY * sizeof(struct cpi_record)),
+                              CAPACITY * sizeof(struct cpi_record));
     cpi_slab_init(slab, &extent, CPI_GUARD_GAP, &slab_shape);
-    cpi_slab_set_side(slab, CPI_SIDE_RECORDS, &side, cpi_record_size(1));
+    cpi_slab_set_side(slab, CPI_SIDE_RECORDS, &side, sizeof(struct cpi_record));
     REQUIRE(cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 0), CAPACITY));
     cpi_guard_bumped(slab, 0, CAPACITY);
 }
@@ -204,22 +203,6 @@ START_TEST(inspect_leaves_live_and_unfilled_slots)
 }
 END_TEST
 
-/* A record is padded for its times, which leaves room for a frame more on 32-bit systems. */
-START_TEST(record_has_room_for_its_frames_and_for_no_more_than_a_trace)
-{
-    struct cpi_extent side;
-
-    make_slab(0);
-    cpi_extent_init_committed(&side, support_lines(cpi_record_size(CPI_TRACE_MAX)),
-                              cpi_record_size(CPI_TRACE_MAX));
-    for (size_t frames = 1; frames <= CPI_TRACE_MAX; frames++) {
-        cpi_slab_set_side(slab, CPI_SIDE_RECORDS, &side, cpi_record_size(frames));
-        REQUIRE(cpi_record_frames(slab) >= frames);
-        REQUIRE(cpi_record_frames(slab) <= CPI_TRACE_MAX);
-    }
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
@@ -230,7 +213,6 @@ int main(void)
         TIMES(gap_before_is_looked_at_once_it_is_filled, SHAPES),
         TIMES(write_to_freed_slot_found, SHAPES),
         TIMES(inspect_leaves_live_and_unfilled_slots, SHAPES),
-        ONCE(record_has_room_for_its_frames_and_for_no_more_than_a_trace),
     };
 
     return SUPPORT_RUN("guard unit", tests);

@@ -41,7 +41,7 @@ START_TEST(parse_of_nothing_gives_nothing)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct cpi_options options = parse(texts[i]);
 
-        REQUIRE(options.flags == 0 && options.leaks == 0 && options.sites == 0);
+        REQUIRE(options.flags == 0 && options.memory_flags == 0 && options.leaks == 0);
         REQUIRE(refused[0] == '\0');
     }
 }
@@ -62,27 +62,13 @@ START_TEST(parse_takes_every_word_wherever_it_stands)
 }
 END_TEST
 
-START_TEST(parse_takes_numbers)
+START_TEST(parse_adds_what_each_word_says)
 {
-    struct cpi_options options = parse("sites=32,fill,leaks,continue");
+    struct cpi_options options = parse("fill,no_poison,continue");
 
-    REQUIRE(options.sites == 32 && options.fill == 1 && options.flags == 0 && options.leaks == 1 && options.goes_on == 1);
-    options = parse("sites");
-    REQUIRE_EQUAL(options.sites, 8);
-    REQUIRE(options.fill == 0 && options.leaks == 0 && options.goes_on == 0);
-    REQUIRE(refused[0] == '\0');
-}
-END_TEST
-
-START_TEST(parse_refuses_numbers_out_of_range)
-{
-    static const char text[] = "sites=,sites=0,sites=33,sites=-1,sites=1x,fill=1,"
-                               "sites=99999999999999999999999999,sites= 5";
-    struct cpi_options options = parse(text);
-
-    REQUIRE_EQUAL(options.sites, 0);
-    REQUIRE(strcmp(refused, "sites=;sites=0;sites=33;sites=-1;sites=1x;fill=1;"
-                            "sites=99999999999999999999999999;sites=;5;") == 0);
+    REQUIRE_EQUAL(options.flags, CPOOL_CHECKED | CPOOL_FILL);
+    REQUIRE_EQUAL(options.memory_flags, CPOOL_MEMORY_NO_POISON);
+    REQUIRE(options.leaks == 0 && options.goes_on == 1 && refused[0] == '\0');
 }
 END_TEST
 
@@ -191,7 +177,7 @@ START_TEST(environment_with_unknown_words_names_them_and_the_right_ones_once)
     static const char named[] = "cpool: CPOOL_OPTIONS: 'check' is not understood\n"
                                 "cpool: CPOOL_OPTIONS: 'quick' is not understood\n"
                                 "cpool: CPOOL_OPTIONS: the words, in lower case and with commas "
-                                "between: checked, no_poison, ";
+                                "between: checked, fill, ";
     struct support_outcome outcome;
 
     support_fork(kinds[_i].body, unknown, &outcome);
@@ -264,8 +250,7 @@ int main(void)
         ONCE(put_looks_at_objects_of_a_pool_that_an_option_checks),
         ONCE(parse_of_nothing_gives_nothing),
         ONCE(parse_takes_every_word_wherever_it_stands),
-        ONCE(parse_takes_numbers),
-        ONCE(parse_refuses_numbers_out_of_range),
+        ONCE(parse_adds_what_each_word_says),
         ONCE(parse_names_what_it_does_not_understand),
         TIMES(environment_makes_unmodified_pools_checked, KINDS),
         TIMES(environment_with_unknown_words_names_them_and_the_right_ones_once, KINDS),

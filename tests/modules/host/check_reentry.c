@@ -112,28 +112,6 @@ int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
     return setspecific_fails ? ENOMEM : __real_pthread_setspecific(key, value);
 }
 
-#if defined(__GLIBC__)
-
-/* A lock as the loader has one, which the child of a fork inherits as it is. */
-static _Thread_local void (*in_backtrace)(void);
-static pthread_mutex_t loader = PTHREAD_MUTEX_INITIALIZER;
-
-int __real_backtrace(void **frames, int n);
-int __wrap_backtrace(void **frames, int n);
-
-int __wrap_backtrace(void **frames, int n)
-{
-    int depth;
-
-    REQUIRE_EQUAL(pthread_mutex_trylock(&loader), 0);
-    act_once(&in_backtrace);
-    depth = __real_backtrace(frames, n);
-    pthread_mutex_unlock(&loader);
-    return depth;
-}
-
-#endif
-
 /*
  * ---- Forks of another thread ---------------------------------------------
  */
@@ -386,59 +364,6 @@ START_TEST(use_after_all_destructors_makes_no_cache)
 }
 END_TEST
 
-/*
- * ---- Backtraces ----------------------------------------------------------
- */
-
-#if defined(__GLIBC__)
-
-START_TEST(fork_beside_a_backtrace_lets_the_child_go_on)
-{
-    cpool_config_t config = support_config(16, CAPACITY);
-    cpool_debug_t debug = CPOOL_DEBUG_INIT;
-
-    debug.sites = 4;
-    config.debug = &debug;
-    heap = support_create(&config);
-    in_child = alloc_and_free;
-    in_backtrace = fork_in_another_thread;
-    alloc_and_free();
-    REQUIRE(in_backtrace == NULL);
-    alloc_and_free();
-    support_destroy_empty(heap);
-}
-END_TEST
-
-/* There is room for two where a word has four bytes. */
-START_TEST(checked_pool_with_one_site_makes_no_backtraces)
-{
-    cpool_config_t config = support_config(16, CAPACITY);
-
-    config.flags = CPOOL_CHECKED;
-    heap = support_create(&config);
-    in_backtrace = fork_in_another_thread;
-    alloc_and_free();
-    REQUIRE(in_backtrace != NULL);
-    support_destroy_empty(heap);
-}
-END_TEST
-
-#else
-
-START_TEST(checked_pool_with_one_site_makes_no_backtraces)
-{
-    support_skip("this C library has no backtraces");
-}
-END_TEST
-
-START_TEST(fork_beside_a_backtrace_lets_the_child_go_on)
-{
-    support_skip("this C library has no backtraces");
-}
-END_TEST
-
-#endif
-
 int main(void)
 {
     const struct support_test tests[] = {
@@ -449,8 +374,6 @@ int main(void)
         ONCE(first_use_whose_end_cannot_be_noticed_makes_no_cache),
         ONCE(use_after_all_destructors_makes_no_cache),
         ONCE(fork_while_set_error_handler_allocates_ends),
-        ONCE(fork_beside_a_backtrace_lets_the_child_go_on),
-        ONCE(checked_pool_with_one_site_makes_no_backtraces),
     };
 
     return SUPPORT_RUN("reentry", tests);

@@ -46,11 +46,8 @@ static int create_growable(struct fault_scene *scene)
 static int create_watched(struct fault_scene *scene)
 {
     cpool_config_t config = fault_config(scene);
-    cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
-    debug.fill = 1;
-    debug.sites = 4;
-    config.debug = &debug;
+    config.flags |= CPOOL_FILL;
     return create_as(scene, &config);
 }
 

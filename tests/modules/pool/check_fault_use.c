@@ -57,10 +57,8 @@ static int alloc_bulk_all(struct fault_scene *scene)
 static void make_filling(struct fault_scene *scene)
 {
     cpool_config_t config = fault_config(scene);
-    cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
-    debug.fill = 1;
-    config.debug = &debug;
+    config.flags |= CPOOL_FILL;
     scene->pool = support_create(&config);
 }
 
