@@ -41,6 +41,10 @@
  * of the pool is committed at creation, and the slots are not touched.  A balance reads each
  * slot's word.  The pool counts all slots as live, and sanitizers do not see the lanes' frees.
  *
+ * What is in the slots: a program that saves it by copying all slots at once, from that of index 0
+ * to the last one, creates the lanes with CPOOL_MEMORY_NO_POISON.  The bytes between slots are
+ * poisoned otherwise where AddressSanitizer runs, which takes the copy for a use-after-poison.
+ *
  * One thread at a time uses a lane.  The program synchronises threads that pass slots on.
  */
 #ifndef CPOOL_LANES_H
@@ -152,7 +156,7 @@ CPOOL_API size_t cpool_lanes_state_size(const cpool_lanes_t *lanes) CPOOL_NONNUL
  * What is in the slots is the program's own to save.  No thread may use a lane meanwhile.
  *
  * Returns 0, CPOOL_ENULL, or CPOOL_ESTATE if the size is too small.
- * Wait-free.  Its cost is proportional to the number of slots.
+ * Wait-free.  It takes about twice as long as a copy of the state.
  */
 CPOOL_API int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
     CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
@@ -169,7 +173,8 @@ CPOOL_API int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t s
  *
  * Returns 0, CPOOL_ENULL, or CPOOL_ESTATE with nothing changed: the bytes are damaged, or the
  * state of other lanes.
- * Wait-free.  Its cost is proportional to the number of slots.
+ * Wait-free.  One of the last 64 states that were saved from these lanes takes about three times
+ * as long as a copy.  In any other one the lanes are followed from slot to slot.
  */
 CPOOL_API int cpool_lanes_load(cpool_lanes_t *lanes, const void *state, size_t size)
     CPOOL_MUST_USE_ CPOOL_NONNULL_(1);

@@ -4,10 +4,10 @@
  *
  * Uses the pool by pool/layer.h and the public headers.
  *
- *   lane 0   head -> 3 -> 0 -> 1      words   | 1 | end | live | 0 | ...
+ *   lane 0   head -> 3 -> 0 -> 1      words   | 2 + 1 | end | live | 2 + 0 | ...
  *
- * The lanes have all slots of the pool.  A free slot's word has the index of the next one in
- * its lane, and that of any other slot says that it is live.
+ * The lanes have all slots of the pool.  A free slot's word leads to the next one in its lane,
+ * and that of any other slot says that it is live.
  *
  * ORDERING TABLE
  *   word   | word load, store, CAS | relaxed | - | -
@@ -40,14 +40,16 @@ static int check(const cpool_config_t *config, size_t n)
         return CPOOL_EFLAGS;
     if (config->max_capacity != 0 && config->max_capacity != config->capacity)
         return CPOOL_EMAXCAPACITY;
-    return n == 0 || n > config->capacity || config->capacity >= CPI_LANE_LIVE ? CPOOL_ECAPACITY
-                                                                               : 0;
+    return n == 0 || n > config->capacity || config->capacity > CPI_LANE_SLOTS_MAX
+               ? CPOOL_ECAPACITY
+               : 0;
 }
 
 static void free_tables(cpool_lanes_t *lanes)
 {
     free(lanes->words);
     free(lanes->reached);
+    free(lanes->states);
 }
 
 static void release(cpool_lanes_t *lanes)
@@ -69,9 +71,10 @@ static cpool_lanes_t *allocate(size_t capacity, size_t n)
     memset(lanes, 0, size);
     lanes->words = calloc(capacity, sizeof *lanes->words);
     lanes->reached = calloc(cpi_lanes_bits(capacity), sizeof *lanes->reached);
+    lanes->states = calloc(1, sizeof *lanes->states);
     lanes->capacity = capacity;
     lanes->n = n;
-    if (lanes->words != NULL && lanes->reached != NULL)
+    if (lanes->words != NULL && lanes->reached != NULL && lanes->states != NULL)
         return lanes;
     release(lanes);
     return NULL;
@@ -113,7 +116,7 @@ static void give_all(const cpool_lanes_t *lanes)
 static void push(cpool_lane_t *lane, size_t index)
 {
     cpi_store(&lane->lanes->words[index], lane->head, relaxed); /* [word] */
-    lane->head = (uint32_t)index;
+    lane->head = CPI_LANE_SLOT + (uint32_t)index;
     lane->count++;
 }
 
@@ -242,9 +245,9 @@ cpool_t *cpool_lanes_pool(const cpool_lanes_t *lanes)
 void *cpool_lane_alloc(cpool_lane_t *lane)
 {
     cpool_lanes_t *lanes = lane->lanes;
-    uint32_t index = lane->head;
+    uint32_t index = lane->head - CPI_LANE_SLOT;
 
-    if (index == CPI_LANE_END) {
+    if (lane->head < CPI_LANE_SLOT) {
         (void)CPI_HAS_ENDED(lanes);
         return NULL;
     }
@@ -292,7 +295,7 @@ int cpool_lane_free(cpool_lane_t *lane, void *slot)
     if (!cpi_cas_strong(&lanes->words[index], &live, lane->head, /* [word] [failed] */
                         relaxed, relaxed))
         return refuse(lanes, slot, CPOOL_EDOUBLEFREE);
-    lane->head = (uint32_t)index;
+    lane->head = CPI_LANE_SLOT + (uint32_t)index;
     lane->count++;
     return 0;
 }

@@ -20,8 +20,21 @@
 #include "host/ending.h"
 #include "pool/layer.h"
 
-#define CPI_LANE_LIVE (UINT32_MAX - 1u)
-#define CPI_LANE_END UINT32_MAX
+/* What a slot's word says: it is the last one of its lane, it is live, or which one is the next.
+ * A lane's head is such a word, too, and never live. */
+#define CPI_LANE_END 0u
+#define CPI_LANE_LIVE 1u
+#define CPI_LANE_SLOT 2u /* and the index */
+
+/* The words have no top bit, so that a load can look at several at once. */
+#define CPI_LANE_SLOTS_MAX ((size_t)INT32_MAX - CPI_LANE_SLOT)
+
+/* States that were saved here, by their sums.  A load of one of these need not look at its links. */
+#define CPI_LANE_STATES 64u
+struct cpi_lane_states {
+    _Atomic unsigned count;
+    _Atomic uint64_t sums[CPI_LANE_STATES];
+};
 
 struct cpool_lane_t {
     _Alignas(CPI_LINE) uint32_t head; /* its user's */
@@ -29,11 +42,12 @@ struct cpool_lane_t {
     cpool_lanes_t *lanes;             /* constant */
 };
 
-/* All constant, but for the words, the bits and `shown`. */
+/* All constant, but for the words, the bits, `shown` and what is led to. */
 struct cpool_lanes {
     cpool_t *pool;
     _Atomic uint32_t *words;
     uint64_t *reached; /* bits of slots, while a state is looked through */
+    struct cpi_lane_states *states;
     size_t capacity;
     size_t slot_size; /* bytes */
     size_t n;

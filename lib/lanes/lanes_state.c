@@ -9,13 +9,14 @@
  *
  * ORDERING TABLE
  *   word   | word load, store | relaxed | - | -
+ *   note   | count, sum load and store | relaxed | - | -
  */
 #include "lanes/lanes_impl.h"
 
 #include <string.h>
 
 #define CPI_STATE_MAGIC 0x4c505063u /* "cPPL" */
-#define CPI_STATE_VERSION 1u
+#define CPI_STATE_VERSION 2u
 
 /* Numbers before those of the lanes, and those of the sum. */
 enum { CPI_STATE_HEAD = 4, CPI_STATE_SUM = 2 };
@@ -34,22 +35,34 @@ size_t cpool_lanes_state_size(const cpool_lanes_t *lanes)
 
 /* --- Numbers as bytes --- */
 
+#define CPI_LOWEST_FIRST (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+
 static void put(unsigned char *state, size_t at, uint32_t number)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof number; i++)
-        state[at * sizeof number + i] = (unsigned char)(number >> 8 * i & 0xffu);
+    if (!CPI_LOWEST_FIRST)
+        number = __builtin_bswap32(number);
+    memcpy(state + at * sizeof number, &number, sizeof number);
 }
 
 static uint32_t get(const unsigned char *state, size_t at)
 {
-    uint32_t number = 0;
-    size_t i;
+    uint32_t number;
 
-    for (i = 0; i < sizeof number; i++)
-        number |= (uint32_t)state[at * sizeof number + i] << 8 * i;
-    return number;
+    memcpy(&number, state + at * sizeof number, sizeof number);
+    return CPI_LOWEST_FIRST ? number : __builtin_bswap32(number);
+}
+
+/* Four of them, of which each element has two, the first one in its lower half. */
+typedef uint64_t cpi_four __attribute__((__vector_size__(16)));
+
+static cpi_four get_four(const unsigned char *state, size_t at)
+{
+    cpi_four numbers;
+
+    memcpy(&numbers, state + at * sizeof(uint32_t), sizeof numbers);
+    if (!CPI_LOWEST_FIRST)
+        numbers = (cpi_four){__builtin_bswap64(numbers[0]), __builtin_bswap64(numbers[1])};
+    return numbers;
 }
 
 static size_t at_lane(size_t lane)
@@ -62,19 +75,65 @@ static size_t at_slot(const cpool_lanes_t *lanes, size_t index)
     return at_lane(lanes->n) + index;
 }
 
-/* Of all numbers before it (FNV-1a, by numbers instead of bytes). */
+static uint64_t mix(uint64_t sum, uint64_t number)
+{
+    sum = (sum ^ number) * UINT64_C(0x9e3779b97f4a7c15);
+    return sum << 29 | sum >> 35;
+}
+
+/* Of all numbers before it: in each of four columns of two numbers their sum, and that of all its
+ * values on the way, which tells their order (J. Fletcher, 1982).  The last numbers, which are
+ * fewer than eight, belong to the first column one by one. */
 static uint64_t sum_of(const cpool_lanes_t *lanes, const unsigned char *state)
 {
     size_t end = number_of_numbers(lanes) - CPI_STATE_SUM;
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    size_t i;
+    cpi_four left = {1, 2}, right = {3, 4}, left_sums = {0, 0}, right_sums = {0, 0};
+    uint64_t sum = 0;
+    size_t at, i;
 
-    for (i = 0; i < end; i++)
-        sum = (sum ^ get(state, i)) * UINT64_C(0x100000001b3);
+    for (at = 0; at + 8 <= end; at += 8) {
+        left += get_four(state, at);
+        left_sums += left;
+        right += get_four(state, at + 4);
+        right_sums += right;
+    }
+    for (; at < end; at++) {
+        left[0] += get(state, at);
+        left_sums[0] += left[0];
+    }
+    for (i = 0; i < 2; i++)
+        sum = mix(mix(mix(mix(sum, left[i]), left_sums[i]), right[i]), right_sums[i]);
     return sum;
 }
 
+/* --- The slots' words, which are the bytes of a state where the lowest byte comes first --- */
+
+static void copy_out(const cpool_lanes_t *lanes, unsigned char *state)
+{
+    if (CPI_LOWEST_FIRST)
+        memcpy(state + at_slot(lanes, 0) * sizeof(uint32_t), (const void *)lanes->words,
+               lanes->capacity * sizeof(uint32_t));
+    for (size_t i = 0; i < lanes->capacity && !CPI_LOWEST_FIRST; i++)
+        put(state, at_slot(lanes, i), cpi_load(&lanes->words[i], relaxed)); /* [word] */
+}
+
+static void copy_in(cpool_lanes_t *lanes, const unsigned char *state)
+{
+    if (CPI_LOWEST_FIRST)
+        memcpy((void *)lanes->words, state + at_slot(lanes, 0) * sizeof(uint32_t),
+               lanes->capacity * sizeof(uint32_t));
+    for (size_t i = 0; i < lanes->capacity && !CPI_LOWEST_FIRST; i++)
+        cpi_store(&lanes->words[i], get(state, at_slot(lanes, i)), relaxed); /* [word] */
+}
+
 /* --- Saving --- */
+
+static void note_sum(const cpool_lanes_t *lanes, uint64_t sum)
+{
+    unsigned number = cpi_fetch_add(&lanes->states->count, 1u, relaxed); /* [note] */
+
+    cpi_store(&lanes->states->sums[number % CPI_LANE_STATES], sum, relaxed); /* [note] */
+}
 
 int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
 {
@@ -96,9 +155,9 @@ int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
         put(to, at_lane(i), lanes->lanes[i].head);
         put(to, at_lane(i) + 1, lanes->lanes[i].count);
     }
-    for (i = 0; i < lanes->capacity; i++)
-        put(to, at_slot(lanes, i), cpi_load(&lanes->words[i], relaxed)); /* [word] */
+    copy_out(lanes, to);
     sum = sum_of(lanes, to);
+    note_sum(lanes, sum);
     put(to, at_slot(lanes, lanes->capacity), (uint32_t)sum);
     put(to, at_slot(lanes, lanes->capacity) + 1, (uint32_t)(sum >> 32));
     return 0;
@@ -106,12 +165,34 @@ int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
 
 /* --- Loading --- */
 
-static bool is_whole(const cpool_lanes_t *lanes, const unsigned char *state)
+static bool is_known(const cpool_lanes_t *lanes, uint64_t sum)
 {
-    uint64_t sum = sum_of(lanes, state);
-    size_t at = at_slot(lanes, lanes->capacity);
+    for (size_t i = 0; i < CPI_LANE_STATES; i++)
+        if (cpi_load(&lanes->states->sums[i], relaxed) == sum) /* [note] */
+            return true;
+    return false;
+}
 
-    return get(state, at) == (uint32_t)sum && get(state, at + 1) == (uint32_t)(sum >> 32);
+/* Whether no word leads to a slot that there is not.  The top bit of a half tells of one that
+ * does.  Two states have the same sum once in 2^64 times, or on purpose. */
+static bool are_words_near(const cpool_lanes_t *lanes, const unsigned char *state)
+{
+    const uint32_t rest = (uint32_t)(CPI_LANE_SLOTS_MAX - lanes->capacity) + 1;
+    const uint64_t two = (uint64_t)1 << 32 | 1;
+    const cpi_four rests = {two * rest, two * rest};
+    size_t at = at_slot(lanes, 0), end = at + lanes->capacity, i;
+    cpi_four found = {0, 0};
+
+    for (; at + 8 <= end; at += 8) {
+        cpi_four left = get_four(state, at), right = get_four(state, at + 4);
+
+        found |= left | (left + rests) | right | (right + rests);
+    }
+    for (; at < end; at++)
+        found[0] |= get(state, at) | (get(state, at) + (uint64_t)rest);
+    for (i = 0; i < lanes->n; i++)
+        found[0] |= get(state, at_lane(i)) | (get(state, at_lane(i)) + (uint64_t)rest);
+    return ((found[0] | found[1]) & two << 31) == 0;
 }
 
 static bool is_of_such_lanes(const cpool_lanes_t *lanes, const unsigned char *state)
@@ -123,16 +204,18 @@ static bool is_of_such_lanes(const cpool_lanes_t *lanes, const unsigned char *st
 /* Whether the lane has as many slots as it says, and no other lane has one of them. */
 static bool is_lane_right(const cpool_lanes_t *lanes, const unsigned char *state, size_t lane)
 {
-    uint32_t index = get(state, at_lane(lane));
+    uint32_t word = get(state, at_lane(lane));
     uint32_t left = get(state, at_lane(lane) + 1);
 
-    for (; left > 0 && index < lanes->capacity; left--) {
+    for (; left > 0 && word >= CPI_LANE_SLOT && word - CPI_LANE_SLOT < lanes->capacity; left--) {
+        size_t index = word - CPI_LANE_SLOT;
+
         if (cpi_bitmap_is_set(lanes->reached, index))
             return false;
         cpi_bitmap_set(lanes->reached, index);
-        index = get(state, at_slot(lanes, index));
+        word = get(state, at_slot(lanes, index));
     }
-    return left == 0 && index == CPI_LANE_END;
+    return left == 0 && word == CPI_LANE_END;
 }
 
 /* Each slot that is in no lane is live, and no other one is. */
@@ -151,6 +234,19 @@ static bool are_lanes_right(const cpool_lanes_t *lanes, const unsigned char *sta
     return true;
 }
 
+/* Whether it has not been damaged, and is one of these lanes. */
+static bool is_right(const cpool_lanes_t *lanes, const unsigned char *state)
+{
+    size_t end = at_slot(lanes, lanes->capacity);
+    uint64_t sum = sum_of(lanes, state);
+
+    if (!is_of_such_lanes(lanes, state) ||
+        get(state, end) != (uint32_t)sum ||
+        get(state, end + 1) != (uint32_t)(sum >> 32))
+        return false;
+    return is_known(lanes, sum) ? are_words_near(lanes, state) : are_lanes_right(lanes, state);
+}
+
 int cpool_lanes_load(cpool_lanes_t *lanes, const void *state, size_t size)
 {
     const unsigned char *from = state;
@@ -160,14 +256,12 @@ int cpool_lanes_load(cpool_lanes_t *lanes, const void *state, size_t size)
         return CPOOL_EPOOL;
     if (state == NULL)
         return CPOOL_ENULL;
-    if (size != cpool_lanes_state_size(lanes) || !is_of_such_lanes(lanes, from) ||
-        !is_whole(lanes, from) || !are_lanes_right(lanes, from))
+    if (size != cpool_lanes_state_size(lanes) || !is_right(lanes, from))
         return CPOOL_ESTATE;
     for (i = 0; i < lanes->n; i++) {
         lanes->lanes[i].head = get(from, at_lane(i));
         lanes->lanes[i].count = get(from, at_lane(i) + 1);
     }
-    for (i = 0; i < lanes->capacity; i++)
-        cpi_store(&lanes->words[i], get(from, at_slot(lanes, i)), relaxed); /* [word] */
+    copy_in(lanes, from);
     return 0;
 }

@@ -317,12 +317,14 @@ END_TEST
 /* Five slots, two lanes: 0 and 3 are live, 1 and 2 are in lane 0, 4 is in lane 1.  Machines of
  * both byte orders have these bytes. */
 static const unsigned char known_state[] = {
-    0x63, 0x50, 0x50, 0x4c, 1, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0,       /* what it is */
-    1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0,                   /* lanes */
-    0xfe, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0xff, 0xff, 0xff, 0xff,       /* slots 0, 1, 2 */
-    0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,                   /* 3, 4 */
-    0x84, 0x74, 0x0c, 0xd2, 0x78, 0x8b, 0x5a, 0x69,                   /* the sum */
+    0x63, 0x50, 0x50, 0x4c, 2, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0,  /* what it is */
+    3, 0, 0, 0, 2, 0, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0,              /* lanes */
+    1, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,  /* slots 0 to 4 */
+    0x61, 0xac, 0x30, 0x94, 0xa1, 0xd7, 0x6c, 0x31,              /* the sum */
 };
+
+/* A slot's word, or a lane's head. */
+enum { END, LIVE, SLOT };
 
 START_TEST(state_has_the_same_bytes_on_every_machine)
 {
@@ -389,18 +391,32 @@ static void set(unsigned char *state, size_t at, uint32_t number)
         state[4 * at + i] = (unsigned char)(number >> 8 * i);
 }
 
-/* As the library adds up. */
+static uint64_t get(const unsigned char *state, size_t at)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < 4; i++)
+        number |= (uint64_t)state[4 * at + i] << 8 * i;
+    return number;
+}
+
+/* As the library adds up: four columns of two numbers, and the rest in the first one. */
 static void seal(unsigned char *state, size_t size)
 {
-    size_t end = size / 4 - STATE_SUM;
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    size_t end = size / 4 - STATE_SUM, at = 0;
+    uint64_t columns[4] = {1, 2, 3, 4}, sums[4] = {0, 0, 0, 0}, sum = 0;
 
-    for (size_t at = 0; at < end; at++) {
-        uint32_t number = 0;
+    for (; at < end / 8 * 8; at += 2) {
+        columns[at / 2 % 4] += get(state, at) | get(state, at + 1) << 32;
+        sums[at / 2 % 4] += columns[at / 2 % 4];
+    }
+    for (; at < end; at++)
+        sums[0] += columns[0] += get(state, at);
+    for (size_t i = 0; i < 8; i++) {
+        size_t column = i / 4 + i / 2 % 2 * 2;
 
-        for (size_t i = 0; i < 4; i++)
-            number |= (uint32_t)state[4 * at + i] << 8 * i;
-        sum = (sum ^ number) * UINT64_C(0x100000001b3);
+        sum = (sum ^ (i % 2 == 0 ? columns : sums)[column]) * UINT64_C(0x9e3779b97f4a7c15);
+        sum = sum << 29 | sum >> 35;
     }
     set(state, end, (uint32_t)sum);
     set(state, end + 1, (uint32_t)(sum >> 32));
@@ -416,45 +432,69 @@ START_TEST(state_that_is_whole_and_wrong_refused)
         uint32_t number;
     } wrong[][2] = {
         { { 0, 0 }, { 0, 0 } },                           /* not a state */
-        { { 1, 2 }, { 1, 2 } },                           /* a later one */
+        { { 1, 3 }, { 1, 3 } },                           /* a later one */
         { { 2, 6 }, { 2, 6 } },                           /* of other lanes */
         { { 3, 1 }, { 3, 1 } },
-        { { HEAD_0, 5 }, { HEAD_0, 5 } },                 /* no such slot */
-        { { SLOTS + 1, 5 }, { SLOTS + 1, 5 } },
-        { { SLOTS + 1, UINT32_MAX }, { HEAD_0, 1 } },     /* fewer than it says */
+        { { HEAD_0, SLOT + 5 }, { HEAD_0, SLOT + 5 } },   /* no such slot */
+        { { SLOTS + 1, SLOT + 5 }, { SLOTS + 1, SLOT + 5 } },
+        { { SLOTS + 1, END }, { HEAD_0, SLOT + 1 } },     /* fewer than it says */
         { { COUNT_0, 1 }, { COUNT_0, 1 } },               /* more than it says */
         { { COUNT_0, 3 }, { COUNT_0, 3 } },
-        { { COUNT_1, UINT32_MAX }, { SLOTS + 4, 4 } },    /* a circle */
-        { { HEAD_1, 2 }, { SLOTS + 4, UINT32_MAX - 1 } }, /* one slot in two lanes */
-        { { HEAD_0, 0 }, { SLOTS + 0, 2 } },              /* a free slot in no lane */
-        { { HEAD_1, 3 }, { SLOTS + 4, UINT32_MAX - 1 } }, /* a live slot in a lane */
+        { { COUNT_1, UINT32_MAX }, { SLOTS + 4, SLOT + 4 } }, /* a circle */
+        { { HEAD_1, SLOT + 2 }, { SLOTS + 4, LIVE } },    /* one slot in two lanes */
+        { { HEAD_0, SLOT + 0 }, { SLOTS + 0, SLOT + 2 } }, /* a free slot in no lane */
+        { { HEAD_1, END }, { COUNT_1, 0 } },              /* the last one */
+        { { HEAD_1, SLOT + 3 }, { SLOTS + 4, LIVE } },    /* a live slot in a lane */
+        { { SLOTS + 2, SLOT + 3 }, { SLOTS + 2, SLOT + 3 } }, /* behind the last one */
+        { { SLOTS + 2, LIVE }, { SLOTS + 2, LIVE } },
     };
-    unsigned char state[sizeof known_state], *before;
+    unsigned char state[sizeof known_state + 4], *before;
     size_t size;
 
     make(5, 2);
     before = save(&size);
-    memcpy(state, known_state, sizeof state);
-    set(state, SLOTS + 0, 1); /* as a check of the changes: one that is right */
-    set(state, HEAD_0, 0);
+    memcpy(state, known_state, size);
+    set(state, SLOTS + 0, SLOT + 1); /* as a check of the changes: one that is right */
+    set(state, HEAD_0, SLOT + 0);
     set(state, COUNT_0, 3);
-    seal(state, sizeof state);
-    REQUIRE_EQUAL(cpool_lanes_load(lanes, state, sizeof state), 0);
+    seal(state, size);
+    REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size), 0);
+    REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size + 4), CPOOL_ESTATE);
     REQUIRE_EQUAL(cpool_lanes_load(lanes, before, size), 0);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        memcpy(state, known_state, sizeof state);
+        memcpy(state, known_state, size);
         set(state, wrong[i][0].at, wrong[i][0].number);
         set(state, wrong[i][1].at, wrong[i][1].number);
-        seal(state, sizeof state);
-        REQUIRE_EQUAL(cpool_lanes_load(lanes, state, sizeof state), CPOOL_ESTATE);
+        seal(state, size);
+        REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size), CPOOL_ESTATE);
     }
     REQUIRE_EQUAL(cpool_lanes_load(lanes, known_state, sizeof known_state - 1), CPOOL_ESTATE);
     REQUIRE_EQUAL(cpool_lanes_load(lanes, NULL, sizeof known_state), CPOOL_ENULL);
-    REQUIRE_EQUAL(cpool_lanes_save(lanes, NULL, sizeof state), CPOOL_ENULL);
-    REQUIRE_EQUAL(cpool_lanes_save(lanes, state, sizeof state - 1), CPOOL_ESTATE);
+    REQUIRE_EQUAL(cpool_lanes_save(lanes, NULL, size), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_lanes_save(lanes, state, size - 1), CPOOL_ESTATE);
     require_unchanged(before);
     free(before);
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), 0);
+}
+END_TEST
+
+/* A saved state is known by its sum.  One that was made to have the same leads to no other memory. */
+START_TEST(forged_state_leads_to_no_other_memory)
+{
+    unsigned char *state;
+    size_t size;
+
+    make(40, 2);
+    for (int i = 0; i < 40; i++)
+        REQUIRE(cpool_lane_alloc(cpool_lane(lanes, (size_t)i % 2)) != NULL);
+    state = save(&size);
+    set(state, SLOTS + 0, LIVE + (1u << 30)); /* three numbers of a column, of which the */
+    set(state, SLOTS + 8, LIVE - (1u << 31)); /* middle one borrows from its neighbour */
+    set(state, SLOTS + 9, LIVE - 1);
+    set(state, SLOTS + 16, LIVE + (1u << 30));
+    REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size), CPOOL_ESTATE);
+    free(state);
+    REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
 }
 END_TEST
 
@@ -493,6 +533,7 @@ int main(void)
         ONCE(state_has_the_same_bytes_on_every_machine),
         ONCE(state_with_any_bit_changed_refused),
         ONCE(state_that_is_whole_and_wrong_refused),
+        ONCE(forged_state_leads_to_no_other_memory),
     };
 
     return SUPPORT_RUN("lanes", tests);
