@@ -39,9 +39,26 @@ static inline size_t jobs_take_all(void)
     return n;
 }
 
+/* The slots behind the last one that was taken are refused, though the magazine has room. */
+static inline void jobs_require_refusal_beyond(void)
+{
+    struct job *job = jobs_alloc();
+    size_t taken = support_stats(jobs_pool()).circulating;
+
+    support_capture_reports();
+    for (size_t i = taken; i < taken + 3; i++) {
+        jobs_free((struct job *)jobs_at(i));
+        REQUIRE_REPORT(CPOOL_EUNUSED);
+    }
+    support_release_reports();
+    support_require_live(jobs_pool(), 1);
+    jobs_free(job);
+}
+
 /* All of the capacity is served, and no more. */
 static inline void jobs_require_bound(void)
 {
+    jobs_require_refusal_beyond();
     for (int round = 0; round < 3; round++)
         REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
     REQUIRE_EQUAL(support_stats(jobs_pool()).circulating, CAPACITY);

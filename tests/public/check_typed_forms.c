@@ -5,6 +5,10 @@
  *
  * Each is compared with the function that it stands for.  Includes the public API only.
  */
+/* Counts the accesses of the inline path. */
+extern unsigned long points;
+#define CPOOL_POINT_() ((void)points++)
+
 #include "support.h"
 
 #include <cpool/events.h>
@@ -31,6 +35,50 @@ CPOOL_DEFINE(none, struct body, .capacity = 1, .thread_caches = CPOOL_THREAD_CAC
 
 CPOOL_OBJECTS_DECLARE(nothing, struct body);
 CPOOL_OBJECTS_DEFINE(nothing, struct body, CPOOL_OBJECT_HOOKS(.arg = NULL), .capacity = 0);
+
+unsigned long points;
+
+#define SIZES(name, kind, bytes)                                                       \
+    struct name {                                                                      \
+        char slot[bytes];                                                              \
+    };                                                                                 \
+    CPOOL_DECLARE##kind(name, struct name);                                            \
+    CPOOL_DEFINE##kind(name, struct name, .capacity = CAPACITY, .magazine_rounds = 4); \
+    static unsigned long points_of_##name(void)                                        \
+    {                                                                                  \
+        struct name *one = name##_alloc();                                             \
+                                                                                       \
+        name##_free(one); /* the thread has a magazine */                              \
+        points = 0;                                                                    \
+        one = name##_alloc();                                                          \
+        name##_free(one);                                                              \
+        REQUIRE_EQUAL(name##_close(), CPOOL_OK);                                       \
+        return points;                                                                 \
+    }
+
+SIZES(plain64, , 64)
+SIZES(plain24, , 24)
+SIZES(plain48, , 48)
+SIZES(exact64, _EXACT, 64)
+SIZES(exact24, _EXACT, 24)
+SIZES(exact48, _EXACT, 48)
+SIZES(waitable64, _WAITABLE, 64)
+SIZES(waitable24, _WAITABLE, 24)
+SIZES(waitable48, _WAITABLE, 48)
+
+/* A free that leaves it has read, but not written. */
+START_TEST(any_size_stays_on_the_inline_path)
+{
+    SKIP_IF(!CPOOL_IS_INLINE_, "there is no inline path");
+    REQUIRE_EQUAL(points_of_plain64(), 4); /* an alloc and a free read the count and write it */
+    REQUIRE_EQUAL(points_of_plain24(), 4);
+    REQUIRE_EQUAL(points_of_plain48(), 4);
+    REQUIRE_EQUAL(points_of_exact24(), points_of_exact64());
+    REQUIRE_EQUAL(points_of_exact48(), points_of_exact64());
+    REQUIRE_EQUAL(points_of_waitable24(), points_of_waitable64());
+    REQUIRE_EQUAL(points_of_waitable48(), points_of_waitable64());
+}
+END_TEST
 
 static void close_empty(void)
 {
@@ -152,6 +200,7 @@ END_TEST
 int main(void)
 {
     const struct support_test tests[] = {
+        ONCE(any_size_stays_on_the_inline_path),
         ONCE(all_are_taken_or_none),
         ONCE(wait_ends_with_a_slot_or_the_time),
         ONCE(depot_and_caches_pass_slots_on),

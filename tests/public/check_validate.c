@@ -154,6 +154,8 @@ START_TEST(free_unused_slot_refused)
     size_t circulating = support_stats(pool).circulating;
 
     REQUIRE(circulating < CAPACITY);
+    for (size_t door = 0; door < DOORS; door++) /* the first one of all */
+        require_refused(pool, &doors[door], (uintptr_t)cpool_at(pool, circulating));
     for (size_t index = circulating; index < cpool_index_limit(pool); index += 1 + index / 1000) {
         require_refused(pool, &doors[index % DOORS], (uintptr_t)cpool_at(pool, index));
         REQUIRE_EQUAL(support_stats(pool).circulating, circulating);
