@@ -132,7 +132,7 @@ done <"$work/parts" >"$work/counts"
                 value -= each["empty" substr(path, RSTART)]
             else
                 value -= 1
-            # A review every so many swaps makes a fraction: rounded up.
+            # An exchange every so many operations makes a fraction: rounded up.
             whole = int(value + 0.999)
             printf "%s %d %d\n", path, whole, calls[path]
         }

@@ -49,7 +49,7 @@
 /* Nodes that are live at most: the run, two frames at their border, groups, pieces. */
 #define LIVE ((size_t)3 + GROUPS + GROUPS * PIECES)
 
-/* Rounds of a magazine: fixed, so that a cache holds two and does not widen. */
+/* Rounds of a magazine: fixed, so that a cache holds two. */
 #define ROUNDS ((size_t)64)
 
 #define WARM_UP_FRAMES 10u

@@ -130,8 +130,7 @@ typedef struct cpool_config {
     size_t magazine_rounds; /* slots that move to and from the depot at once, up
                                to CPOOL_ROUNDS_MAX.  Every cache then holds two
                                magazines at most, unless cache_slots says
-                               otherwise.  0: chosen from capacity, and caches
-                               adapt their size to their use */
+                               otherwise.  0: chosen from capacity */
     unsigned flags;         /* CPOOL_CHECKED ..., or 0 */
     unsigned memory_flags;  /* CPOOL_MEMORY_HUGE_PAGES ..., or 0 */
     size_t thread_caches;   /* threads that may hold a cache at the same time.
@@ -150,8 +149,7 @@ typedef struct cpool_config {
                                and cpool_shrink use a bit for each slot while
                                they run */
     size_t memory_size;     /* bytes at memory */
-    size_t cache_slots;     /* slots to which one thread's cache may grow
-                               with its use, no
+    size_t cache_slots;     /* slots that one thread's cache keeps at most, no
                                less than two magazines.  0: two magazines if
                                magazine_rounds is set, else 4608, or 16 MiB of
                                them, or a sixteenth of the pool */

@@ -4,7 +4,6 @@
  *
  * ORDERING TABLE (that of the spares is in cache_swap.h)
  *   show    | entry count, loaded store | release | registry.c's forked | which magazine is loaded
- *   own     | retries load            | relaxed | - | -
  *   active  | active and visible pointer store | relaxed | - | -
  */
 #include "cache/cache_edge.h"
@@ -20,29 +19,12 @@
 
 bool cpi_cache_is_valid(const struct cpi_cache *cache)
 {
-    return cache->quota >= CPI_QUOTA_MIN && cache->quota <= cache->ring_size &&
-           cache->target >= CPI_QUOTA_MIN && cache->target <= cache->quota &&
-           cache->bottom < cache->ring_size && cache->lowest <= cache->ring_size &&
-           cpi_cache_stocked(cache) <= cache->target &&
+    return cache->quota >= CPI_QUOTA_MIN && cache->quota <= cache->quota_max &&
+           cpi_cache_stocked(cache) <= cache->quota &&
            (cpi_cache_loaded(cache) != 0 || cpi_cache_count(cache) == 0) &&
            cpi_cache_count(cache) <= cpi_cache_active(cache)->limit &&
            (cpi_cache_loaded(cache) == 0 ||
             cpi_magazine_count(cpi_cache_magazine(cache, cpi_cache_loaded(cache))) == 0);
-}
-
-/* Puts an empty magazine where a spare is missing, or into the depot. */
-static void keep_or_give_empty(struct cpi_cache *cache, uint32_t node)
-{
-    uint32_t i;
-
-    for (i = cpi_cache_stocked(cache); cache->vacant && i < cache->target; i++) {
-        if (cpi_cache_see(cache, i) == 0) {
-            cpi_cache_put(cache, i, node);
-            return;
-        }
-    }
-    cache->vacant = false;
-    cpi_depot_give(cache->depot, &cache->counters, node);
 }
 
 /* Loads a magazine in place of an empty one or none.  The empty one's own count is 0
@@ -54,7 +36,7 @@ static void replace_empty(struct cpi_cache *cache, uint32_t node)
     CPI_ASSERT(old != node && cpi_cache_count(cache) == 0);
     cpi_cache_load(cache, node);
     if (old != 0)
-        keep_or_give_empty(cache, old);
+        cpi_depot_give(cache->depot, &cache->counters, old);
 }
 
 /* Gives a spare to the depot, if it is still there. */
@@ -62,8 +44,7 @@ CPI_APART static void give_spare(struct cpi_cache *cache, uint32_t i)
 {
     uint32_t node = cpi_cache_see(cache, i);
 
-    cache->vacant = true;
-    if (node != 0 && cpi_cache_swap_at(cpi_cache_place(cache, i), node, 0))
+    if (node != 0 && cpi_cache_swap_at(&cache->spare[i], node, 0))
         cpi_depot_give(cache->depot, &cache->counters, node);
 }
 
@@ -76,41 +57,6 @@ static void give_stocked(struct cpi_cache *cache)
         give_spare(cache, --stocked);
         cpi_cache_set_stocked(cache, stocked);
     }
-}
-
-/* Does without half of the spares that stayed full since the last review. */
-CPI_COLD static void review(struct cpi_cache *cache)
-{
-    uint32_t stocked = cpi_cache_stocked(cache);
-    uint32_t unneeded = (cache->lowest < stocked ? cache->lowest : stocked) / 2;
-    uint32_t i;
-
-    CPI_ASSERT(unneeded < cache->target);
-    cache->target -= unneeded;
-    for (i = stocked - unneeded; unneeded > 0 && i < cache->ring_size; i++)
-        if (i < stocked || i >= cache->target)
-            give_spare(cache, i);
-    cpi_cache_set_stocked(cache, stocked - unneeded);
-    cache->lowest = stocked - unneeded;
-    CPI_ASSERT(cpi_cache_is_valid(cache));
-}
-
-/* Uses twice as many spares as before, within the quota. */
-static void widen(struct cpi_cache *cache)
-{
-    cache->vacant = cache->vacant || cache->target < cache->quota;
-    cache->target = cache->target < cache->quota - cache->target ? cache->target * 2 : cache->quota;
-}
-
-/* Before each exchange of a full magazine with the depot. */
-static void note_exchange(struct cpi_cache *cache, bool gives)
-{
-    uint64_t retries = cpi_load(&cache->counters.retries, relaxed); /* [own] */
-
-    if (gives || cache->gave || retries != cache->retries)
-        widen(cache);
-    cache->gave = gives;
-    cache->retries = retries;
 }
 
 /* Leaves most of the full magazine just loaded to other threads, because the
@@ -134,11 +80,9 @@ CPI_COLD static void leave_most(struct cpi_cache *cache)
     cpi_depot_give(cache->depot, &cache->counters, rest);
 }
 
-/* A full magazine of the depot in place of the empty one, where that one has a place, the
- * target changes, or the pool was dry. */
+/* A full magazine of the depot in place of the empty one or of none, or the pool was dry. */
 static void load_stocked(struct cpi_cache *cache, uint32_t node)
 {
-    note_exchange(cache, false);
     replace_empty(cache, node);
     if (cpi_depot_is_dry(cache->depot)) {
         if (cpi_depot_has_stocked(cache->depot))
@@ -183,7 +127,6 @@ bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond)
     if (n == 0)
         return false;
     CPI_ASSERT(n <= cache->depot->limit && cpi_cache_count(cache) == 0);
-    note_exchange(cache, false);
     for (i = 0; i < n; i++)
         cpi_cache_active(cache)->rounds[i] = cpi_slab_slot(cache->slab, first + n - 1 - i);
     cpi_cache_active(cache)->limit = cache->depot->limit; /* 0: see cpi_cache_detach */
@@ -227,13 +170,13 @@ CPI_APART void **cpi_cache_refill_at_length(struct cpi_cache *cache, uint32_t no
 }
 
 /* In place of none, too, where a stealing thread has taken the loaded magazine. */
-static void **refill_from_spares(struct cpi_cache *cache, uint64_t swaps, uint32_t taken)
+static void **refill_from_spares(struct cpi_cache *cache, uint32_t taken)
 {
     void **rounds = NULL;
     uint32_t stocked;
 
     while (rounds == NULL && (stocked = cpi_cache_stocked(cache)) > 0)
-        rounds = cpi_cache_refill_from_spare(cache, stocked - 1, swaps, taken);
+        rounds = cpi_cache_refill_from_spare(cache, stocked - 1, taken);
     if (rounds != NULL)
         cpi_cache_active(cache)->limit = cache->depot->limit;
     return rounds;
@@ -242,14 +185,11 @@ static void **refill_from_spares(struct cpi_cache *cache, uint64_t swaps, uint32
 /* In any state of the cache. */
 CPI_APART static void **refill(struct cpi_cache *cache, uint32_t taken)
 {
-    uint64_t swaps = cpi_cache_next_swap(cache);
-    void **rounds = refill_from_spares(cache, swaps, taken);
+    void **rounds = refill_from_spares(cache, taken);
 
     if (rounds == NULL)
         return cpi_cache_refill_at_length(cache, 0, taken);
     cpi_cache_look_at_bound(cache);
-    if (cpi_cache_is_review_near(swaps))
-        review(cache);
     CPI_ASSERT(cpi_cache_is_valid(cache));
     return rounds;
 }
@@ -301,19 +241,14 @@ CPI_COLD void cpi_cache_disperse(const struct cpi_cache *cache, struct cpi_magaz
 CPI_APART bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node, void *slot)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
-    bool has_room = stocked < cache->target;
-    bool only_gives = stocked == cache->quota && cache->gave;
 
     if (node == 0)
         node = cpi_depot_take_empty(cache->depot, &cache->counters);
     if (node == 0)
         return false;
-    if (!has_room)
-        note_exchange(cache, true);
-    node = cpi_cache_spill_with(cache, stocked, node, slot, has_room);
+    node = cpi_cache_spill_with(cache, stocked, node, slot, stocked < cache->quota);
     if (node != 0) {
-        if (only_gives)
-            cpi_cache_part_neighbours(cache, node);
+        cpi_cache_part_neighbours(cache, node);
         cpi_depot_give(cache->depot, &cache->counters, node);
     }
     cpi_cache_look_at_bound(cache);
@@ -325,16 +260,12 @@ CPI_APART bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node,
 CPI_APART static bool spill(struct cpi_cache *cache, void *slot)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
-    uint64_t swaps = cpi_cache_next_swap(cache);
 
     cpi_cache_look_at_bound(cache);
-    if (stocked >= cache->target ||
-        !cpi_cache_spill_to_spare(cache, cpi_cache_active(cache), stocked, swaps, slot)) {
-        if (!cpi_cache_spill_at_length(cache, 0, slot))
-            return false;
-    } else if (cpi_cache_is_review_near(swaps)) {
-        review(cache);
-    }
+    if ((stocked == cache->quota ||
+         !cpi_cache_spill_to_spare(cache, cpi_cache_active(cache), stocked, slot)) &&
+        !cpi_cache_spill_at_length(cache, 0, slot))
+        return false;
     if (cpi_depot_is_dry(cache->depot))
         give_stocked(cache);
     CPI_ASSERT(cpi_cache_is_valid(cache));
@@ -376,7 +307,7 @@ void cpi_cache_flush_spares(struct cpi_cache *cache)
 {
     uint32_t i;
 
-    for (i = 0; i < cache->ring_size; i++)
+    for (i = 0; i < cache->quota_max; i++)
         give_spare(cache, i);
     cpi_cache_set_stocked(cache, 0);
 }
@@ -403,16 +334,15 @@ void cpi_cache_discard(struct cpi_cache *cache)
     uint32_t i;
 
     cpi_cache_abandon(cache);
-    cache->vacant = true;
     cpi_cache_set_stocked(cache, 0);
-    for (i = 0; i < cache->ring_size; i++)
+    for (i = 0; i < cache->quota_max; i++)
         cpi_cache_put(cache, i, 0);
 }
 
 void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_path,
                     uint32_t quota, cpool_t *pool)
 {
-    CPI_ASSERT(entry != NULL && quota >= CPI_QUOTA_MIN && quota <= cache->ring_size);
+    CPI_ASSERT(entry != NULL && quota >= CPI_QUOTA_MIN && quota <= cache->quota_max);
     cache->entry = entry;
     cache->shown = inline_path;
     cpi_store(&cache->active, inline_path ? entry : &cache->hidden, relaxed); /* [active] */
@@ -420,12 +350,7 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
     entry->pool = pool;
     entry->home = cache;
     cache->quota = quota;
-    cache->target = CPI_QUOTA_MIN;
-    cache->bottom = 0;
-    cache->lowest = 0;
-    cache->gave = false;
     cache->until_count = CPI_COUNT_EVERY;
-    cache->retries = cpi_load(&cache->counters.retries, relaxed); /* [own] */
     cpi_cache_discard(cache);
     cpi_cache_look_at_bound(cache);
 }

@@ -6,9 +6,9 @@
  *
  *   entry (hot, public layout)          cache (here)
  *   +-------+-------+--------+          +--------+------------------+----------+
- *   | count | limit | rounds |          | loaded | spare: E S S - - | counters |
+ *   | count | limit | rounds |          | loaded | spare: S S E - - | counters |
  *   +-------+-------+--------+          +--------+------------------+----------+
- *                       |                   |       bottom = 1, stocked = 2
+ *                       |                   |       stocked = 2
  *                       v                   v
  *                  [ r r r r . . ]  magazine "loaded"
  *
@@ -17,20 +17,14 @@
  * when no spare helps, with the depot.  With at least one spare, an owner that moves back and
  * forth across the edge of a magazine does not touch the depot.
  *
- * How many spares a cache may have is its quota, fixed when it is registered.  How many of these
- * it uses is its target, which adapts.  An owner that takes from the depot what it gave before, or
- * gives what it took, would have been served by more spares, and doubles its target (the rule is
- * that of tcmalloc: overflow followed by underflow).  So does an owner that only gives, as the
- * consumers of a pipeline do: it gives the oldest magazine, and the longer it keeps one the less
- * its processor and the producers' fight over the lines.  And so does an owner that had to repeat
- * a compare-and-swap at the depot, because others wanted the same word.  Spares that stay full for
- * a while are not needed and return to the depot, half of them at a time, and while the pool is
- * dry everything full goes there.
+ * How many spares a cache may have is its quota, fixed when it is registered.  A cache with all
+ * of them full gives them to the depot in turn: the longer an owner that only gives, as the
+ * consumers of a pipeline do, keeps a magazine, the less its processor and the producers' fight
+ * over the lines.  While the pool is dry everything full goes there.
  *
  * Invariants
- *   The spares are a ring that starts at `bottom`.  Its first `stocked` places
- *   hold full magazines, the newest last, or 0 where one was recalled.  The
- *   others hold empty magazines or 0, and 0 beyond the first `target` places.
+ *   The first `stocked` spares are full magazines, or 0 where one was recalled.
+ *   The others are empty magazines or 0, and 0 beyond the quota.
  *   Only the owner puts a magazine there.  Any thread may take one out, by
  *   compare-and-swap with 0.
  *
@@ -82,13 +76,8 @@
 /* Allocs out of line through one cache after which it counts the live slots, at least. */
 #define CPI_COUNT_EVERY 32u
 
-/* The least quota, and the target every cache begins with. */
+/* The least quota. */
 #define CPI_QUOTA_MIN 1u
-
-/* Swaps between two reviews of which spares were needed. */
-#ifndef CPI_REVIEW_SWAPS /* tests want reviews sooner */
-#define CPI_REVIEW_SWAPS 256u
-#endif
 
 struct cpi_cache;
 struct cpi_registry;
@@ -145,14 +134,8 @@ struct cpi_cache {
     cpool_cache_t *none;     /* where that points while there is no cache */
     _Atomic uint32_t loaded; /* magazine with the rounds that the active entry shows, or
                                 0 */
-    uint32_t quota;  /* constant while registered: spares it may have at most */
-    uint32_t target;/* of these, spares it uses */
-    uint32_t ring_size; /* constant: places in the ring, the pool's largest quota */
-    uint32_t bottom; /* where the ring starts */
-    uint32_t lowest; /* value of stocked since the last review */
-    uint64_t retries; /* at the depot, as of the last exchange */
-    bool gave;       /* its last exchange with the depot gave a full magazine */
-    bool vacant;     /* there may be room for empty magazines in the first `target` places */
+    uint32_t quota;     /* constant while registered: spares it may have */
+    uint32_t quota_max; /* constant: the pool's largest quota */
     bool shown;      /* constant while registered: the inline path uses the active entry */
     bool bounded;    /* constant while registered: most operations are a pop or a push, with the
                         mark around it, as the kernel has the barrier */
@@ -176,7 +159,7 @@ struct cpi_cache {
     struct cpi_cache **link;  /* the pointer to it, in a list of the same owner */
     bool used;
 
-    _Atomic uint32_t spare[]; /* `ring_size` of them */
+    _Atomic uint32_t spare[]; /* `quota_max` of them */
 };
 
 /* The active entry.  Stealing threads may look while the registry changes it. */

@@ -10,13 +10,12 @@
  * Behind the last two, cache.c goes on in any other state.
  *
  * Each does the alloc or the free that comes first to the other magazine, too.  `taken` is 1
- * for an alloc, or 0 for none.  `active` is the cache's active entry, and `swaps` the number of
- * the next swap, which their caller has read already.
+ * for an alloc, or 0 for none.  `active` is the cache's active entry.
  *
  * For the owner, which is inside (mark.h).  Lock-free.
  *
  * ORDERING TABLE
- *   own     | swaps, retries and count load | relaxed | - | -
+ *   own     | swaps, counter and count load | relaxed | - | -
  *   swap    | swaps store             | release | cache.h's moves | the swap that it counts
  */
 #ifndef CPI_CACHE_EDGE_H
@@ -25,24 +24,12 @@
 #include "base/probes.h"
 #include "cache/cache_swap.h"
 
-/* The swaps with the next one, and whether it is followed by a review of which spares were
- * needed. */
-static inline uint64_t cpi_cache_next_swap(const struct cpi_cache *cache)
+/* The loaded magazine has changed places with a spare. */
+static inline void cpi_cache_count_swap(struct cpi_cache *cache)
 {
-    return cpi_load(&cache->swaps, relaxed) + 1; /* [own] */
-}
+    uint64_t swaps = cpi_load(&cache->swaps, relaxed); /* [own] */
 
-static inline bool cpi_cache_is_review_near(uint64_t swaps)
-{
-    return swaps % CPI_REVIEW_SWAPS == 0;
-}
-
-/* Whether its last exchange was of the other kind, or an exchange was repeated since, so that
- * the target changes. */
-static inline bool cpi_cache_is_turn(const struct cpi_cache *cache, bool gives)
-{
-    return cache->gave != gives ||
-           cpi_load(&cache->counters.retries, relaxed) != cache->retries; /* [own] */
+    cpi_store(&cache->swaps, swaps + 1, release); /* [swap] */
 }
 
 /* Loads this full magazine in place of an empty one, but for the rounds that are
@@ -80,20 +67,17 @@ static inline void cpi_cache_count_loaded(const cpool_cache_t *active, uintptr_t
 /* Refills by the newest of the full spares, of which `left` others are left.  Returns where the
  * taken rounds are, or NULL if the spare was recalled, and then there is one less, too. */
 CPI_WITHIN static inline void **cpi_cache_refill_from_spare(struct cpi_cache *cache,
-                                                            uint32_t left, uint64_t swaps,
-                                                            uint32_t taken)
+                                                            uint32_t left, uint32_t taken)
 {
-    uint32_t node = cpi_cache_swap_newest(cache, left);
+    uint32_t node = cpi_cache_swap_loaded(cache, left);
     void **rounds = NULL;
 
-    if (CPI_LIKELY(node != 0)) {
+    if (CPI_LIKELY(node != 0))
         rounds = cpi_cache_show_full(cache, node, taken);
-        cpi_cache_lower_stocked(cache, left);
-        cpi_store(&cache->swaps, swaps, release); /* [swap] */
+    cpi_cache_set_stocked(cache, left);
+    if (CPI_LIKELY(node != 0)) {
+        cpi_cache_count_swap(cache);
         CPI_PROBE2(refill, cache->entry->pool, cpi_cache_count(cache));
-    } else {
-        cpi_cache_lower_stocked(cache, left);
-        cache->vacant = true;
     }
     return rounds;
 }
@@ -112,8 +96,7 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_depot(struct cpi_cache *ca
                                   &cache->counters.stocked_out);
     void **rounds;
 
-    if (CPI_UNLIKELY(node == 0 || empty == 0 || cache->vacant || cpi_depot_is_dry(depot) ||
-                     cpi_cache_is_turn(cache, false)))
+    if (CPI_UNLIKELY(node == 0 || empty == 0 || cpi_depot_is_dry(depot)))
         return cpi_cache_refill_at_length(cache, node, taken);
     rounds = cpi_cache_show_full(cache, node, taken);
     cpi_depot_push(depot, &depot->empty, empty, &cache->counters, &cache->counters.empty_in);
@@ -127,44 +110,45 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_depot(struct cpi_cache *ca
  * if there is none. */
 CPI_WITHIN static inline bool cpi_cache_spill_to_spare(struct cpi_cache *cache,
                                                        cpool_cache_t *active, uint32_t stocked,
-                                                       uint64_t swaps, void *slot)
+                                                       void *slot)
 {
     uint32_t node;
 
     cpi_cache_count_loaded(active, active->limit);
-    node = cpi_cache_swap_newest(cache, stocked);
+    node = cpi_cache_swap_loaded(cache, stocked);
     if (CPI_UNLIKELY(node == 0)) {
         cpi_cache_count_loaded(active, 0);
         return false;
     }
     cpi_cache_show_one(cache, active, node, slot);
     cpi_cache_set_stocked(cache, stocked + 1);
-    cpi_store(&cache->swaps, swaps, release); /* [swap] */
+    cpi_cache_count_swap(cache);
     CPI_PROBE2(spill, cache->entry->pool, stocked);
     return true;
 }
 
-/* The full loaded magazine becomes the newest spare.  Returns the oldest one, which makes room
- * and is for the depot, or 0 if it was recalled, or there is room for both. */
+/* The full loaded magazine becomes a spare.  Where all are full, one of them makes room, each in
+ * turn, and is returned for the depot.  Returns 0 if that was recalled, or there is room. */
 CPI_WITHIN static inline uint32_t cpi_cache_spill_with(struct cpi_cache *cache, uint32_t stocked,
-                                                   uint32_t node, void *slot, bool has_room)
+                                                       uint32_t node, void *slot, bool has_room)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
-    uint32_t oldest = 0;
+    uint32_t place = stocked;
+    uint32_t given;
 
     CPI_PROBE2(spill, cache->entry->pool, stocked);
     cpi_cache_count_loaded(active, active->limit);
-    if (!has_room) {
-        oldest = cpi_cache_take_oldest(cache);
-        stocked--;
-    }
-    CPI_ASSERT(cpi_cache_see(cache, stocked) == 0);
-    cpi_cache_put(cache, stocked, cpi_cache_loaded(cache));
+    if (!has_room)
+        place = (uint32_t)cpi_load(&cache->counters.stocked_in, relaxed) % cache->quota; /* [own] */
+    given = cpi_cache_swap_loaded(cache, place);
+    CPI_ASSERT(given == 0 || !has_room);
+    if (given == 0)
+        cpi_cache_put(cache, place, cpi_cache_loaded(cache));
     cpi_cache_show_one(cache, active, node, slot);
     if (has_room)
         cpi_cache_set_stocked(cache, stocked + 1);
     CPI_ASSERT(cpi_cache_is_valid(cache));
-    return oldest;
+    return given;
 }
 
 /* A spill without an empty spare, in any state: with this empty magazine, which was taken from
@@ -198,7 +182,7 @@ static inline void cpi_cache_part_neighbours(struct cpi_cache *cache, uint32_t n
         cpi_cache_disperse(cache, magazine);
 }
 
-/* The same with an empty magazine of the depot, where the oldest spare goes in exchange.  Returns
+/* The same with an empty magazine of the depot, where a spare goes in exchange.  Returns
  * false, and this magazine or 0, if it is not that simple: the one at length is next. */
 CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, void *slot,
                                                        uint32_t *popped)
@@ -209,7 +193,7 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, 
                                   &cache->counters.empty_out);
 
     *popped = node;
-    if (CPI_UNLIKELY(node == 0 || stocked != cache->quota || cpi_cache_is_turn(cache, true)))
+    if (CPI_UNLIKELY(node == 0 || stocked != cache->quota))
         return false;
     node = cpi_cache_spill_with(cache, stocked, node, slot, false);
     if (CPI_LIKELY(node != 0)) {

@@ -29,7 +29,7 @@ uint32_t cpi_cache_steal(struct cpi_cache *victim)
 
     if (cpi_load(&victim->stocked, acquire) == 0) /* [glance] */
         return 0;
-    for (i = 0; i < victim->ring_size; i++) {
+    for (i = 0; i < victim->quota_max; i++) {
         uint32_t node = cpi_load(&victim->spare[i], acquire); /* [see] */
 
         if (node == 0 || cpi_magazine_count(cpi_depot_magazine(victim->depot, node)) == 0)
@@ -45,7 +45,7 @@ static size_t spare_rounds(const struct cpi_cache *cache)
     size_t rounds = 0;
     uint32_t i;
 
-    for (i = 0; i < cache->ring_size; i++) {
+    for (i = 0; i < cache->quota_max; i++) {
         uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [figures] */
 
         if (node != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache_swap.h - the loaded magazine and the ring of spares, word by word.
+ * cache_swap.h - the loaded magazine and the spares, word by word.
  *
  * Includes cache.h.  For the owner, which is inside (mark.h).
  *
@@ -38,7 +38,7 @@ static inline uint32_t cpi_cache_stocked(const struct cpi_cache *cache)
 
 static inline void cpi_cache_set_stocked(struct cpi_cache *cache, uint32_t stocked)
 {
-    CPI_ASSERT(stocked <= cache->ring_size);
+    CPI_ASSERT(stocked <= cache->quota_max);
     cpi_store(&cache->stocked, stocked, release); /* [stocked] */
 }
 
@@ -87,24 +87,15 @@ static inline struct cpi_magazine *cpi_cache_shown(const cpool_cache_t *active)
                                            offsetof(struct cpi_magazine, rounds));
 }
 
-/* The i-th place of the ring. */
-static inline _Atomic uint32_t *cpi_cache_place(struct cpi_cache *cache, uint32_t i)
-{
-    uint32_t at = cache->bottom + i;
-    uint32_t round;
-
-    CPI_ASSERT(i < cache->ring_size && cache->bottom < cache->ring_size);
-    return &cache->spare[__builtin_sub_overflow(at, cache->ring_size, &round) ? at : round];
-}
-
+/* The i-th spare. */
 static inline uint32_t cpi_cache_see(struct cpi_cache *cache, uint32_t i)
 {
-    return cpi_load(cpi_cache_place(cache, i), relaxed); /* [see] */
+    return cpi_load(&cache->spare[i], relaxed); /* [see] */
 }
 
 static inline void cpi_cache_put(struct cpi_cache *cache, uint32_t i, uint32_t node)
 {
-    cpi_store(cpi_cache_place(cache, i), node, release); /* [offer] */
+    cpi_store(&cache->spare[i], node, release); /* [offer] */
 }
 
 /* Puts another magazine, or 0, in the place of a spare.  Returns false if the spare was
@@ -114,30 +105,11 @@ static inline bool cpi_cache_swap_at(_Atomic uint32_t *at, uint32_t node, uint32
     return cpi_cas_strong(at, &node, other, release, relaxed); /* [offer] [see] */
 }
 
-/* Takes the oldest spare out.  Its place becomes the last one.  Returns 0 if it was recalled. */
-static inline uint32_t cpi_cache_take_oldest(struct cpi_cache *cache)
-{
-    uint32_t bottom = cache->bottom;
-    _Atomic uint32_t *at = &cache->spare[bottom++];
-    uint32_t oldest = cpi_load(at, relaxed); /* [see] */
-
-    cache->bottom = bottom < cache->ring_size ? bottom : 0;
-    return CPI_LIKELY(oldest != 0 && cpi_cache_swap_at(at, oldest, 0)) ? oldest : 0;
-}
-
-/* The number of full spares became less because the owner needed one. */
-static inline void cpi_cache_lower_stocked(struct cpi_cache *cache, uint32_t stocked)
-{
-    cpi_cache_set_stocked(cache, stocked);
-    if (stocked < cache->lowest)
-        cache->lowest = stocked;
-}
-
 /* The loaded magazine takes the place of the i-th spare, which is returned, or 0 if there is
  * none or it was recalled. */
-static inline uint32_t cpi_cache_swap_newest(struct cpi_cache *cache, uint32_t i)
+static inline uint32_t cpi_cache_swap_loaded(struct cpi_cache *cache, uint32_t i)
 {
-    _Atomic uint32_t *at = cpi_cache_place(cache, i);
+    _Atomic uint32_t *at = &cache->spare[i];
     uint32_t node = cpi_load(at, relaxed); /* [see] */
 
     return CPI_LIKELY(node != 0 && cpi_cache_swap_at(at, node, cpi_cache_loaded(cache))) ? node : 0;

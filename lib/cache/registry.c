@@ -97,7 +97,7 @@ static struct cpi_cache *make_structure(struct cpi_registry *registry, uint32_t 
     cache->registry = registry;
     cache->slab = registry->slab;
     cache->depot = registry->depot;
-    cache->ring_size = registry->quota_max;
+    cache->quota_max = registry->quota_max;
     cpi_store(&registry->made, number + 1, release); /* [new] */
     return cache;
 }

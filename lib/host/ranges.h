@@ -43,8 +43,8 @@
 
 /*
  * From now on, [from, to) is the handle's.  All of it was nobody's, or it lies in one slot of
- * another pool, and then it stays that pool's.  Returns false if the operating system refuses memory.  Nothing has
- * changed then.  With the lock held.
+ * another pool, and then it stays that pool's.  Returns false if the operating system refuses
+ * memory.  Nothing has changed then.  With the lock held.
  */
 bool cpi_ranges_add(cpool_t *handle, uintptr_t from, uintptr_t to);
 

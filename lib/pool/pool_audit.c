@@ -44,7 +44,7 @@ static bool visit(const struct cpi_depot *depot, const struct cpi_cache *cache)
 
     if (loaded != 0 && !meet(depot, loaded, 0, 0)) /* its count is the entry's */
         return false;
-    for (i = 0; i < cache->ring_size; i++) {
+    for (i = 0; i < cache->quota_max; i++) {
         uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [walk] */
 
         if (node != 0 && !meet(depot, node, 0, depot->limit))

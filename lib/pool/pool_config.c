@@ -53,9 +53,10 @@
 
 /*
  * Spares, unless cache_slots says how many slots they may hold, or rounds are configured, which
- * means one spare.  One cache may grow until it holds bursts of 4096 slots, but not beyond a
- * sixteenth of the pool, nor beyond so many bytes of slots.  All together may hold empty magazines
- * for half of the pool.  In our memory so many caches may have their whole quota in any case.
+ * means one spare.  One cache may hold bursts of 4096 slots, but not more than a
+ * sixteenth of the pool, nor more than so many bytes of slots.  All together may hold empty
+ * magazines for half of the pool.  In our memory so many caches may have their whole quota in any
+ * case.
  */
 #define CPI_WHOLE_QUOTAS ((size_t)64)
 #define CPI_QUOTA_MAX ((size_t)72)
@@ -165,11 +166,11 @@ static size_t default_quota(const struct cpi_layout *layout)
     return part < quota ? part : quota;
 }
 
-static void choose_quota(struct cpi_layout *layout, bool adaptive)
+static void choose_quota(struct cpi_layout *layout, bool rounds_chosen)
 {
     size_t quota = layout->cache_slots != 0 ? configured_quota(layout) : CPI_QUOTA_MIN;
 
-    if (layout->cache_slots == 0 && adaptive)
+    if (layout->cache_slots == 0 && rounds_chosen)
         quota = default_quota(layout);
     if (quota < CPI_QUOTA_MIN)
         quota = CPI_QUOTA_MIN;

@@ -121,7 +121,6 @@ CPI_APART static void give_exchanged(struct cpi_cache *cache, void *slot, struct
 CPI_APART static void *near_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
                                   const void *site)
 {
-    uint64_t swaps;
     uint32_t left;
     uint32_t mark;
     void **round;
@@ -129,10 +128,9 @@ CPI_APART static void *near_alloc(cpool_t *handle, cpool_cache_t *entry, struct 
     (void)handle;
     (void)site;
     if (CPI_LIKELY(!__builtin_sub_overflow(cpi_cache_stocked(cache), 1u, &left) &&
-                   cpi_word_load(&entry->count, relaxed) == 0 && /* [own] */
-                   !cpi_cache_is_review_near(swaps = cpi_cache_next_swap(cache)))) {
+                   cpi_word_load(&entry->count, relaxed) == 0)) { /* [own] */
         mark = cpi_mark_enter(cache);
-        round = cpi_cache_refill_from_spare(cache, left, swaps, 1);
+        round = cpi_cache_refill_from_spare(cache, left, 1);
         cpi_mark_end(cache, mark);
         if (CPI_LIKELY(round != NULL))
             return *round;
@@ -146,21 +144,15 @@ CPI_WITHIN static inline void free_shown(const char *function, void *slot, uintp
     uint32_t stocked = cpi_cache_stocked(cache);
     cpool_cache_t *active = cpi_cache_active(cache);
     bool given = false;
-    uint64_t swaps;
     uint32_t mark;
 
     if (CPI_UNLIKELY(!cpi_cache_is_just_full(cache, active, index))) {
         give_shown(cache, slot, (struct cpi_call){function, site});
         return;
     }
-    if (CPI_LIKELY(stocked < cache->target)) {
-        swaps = cpi_cache_next_swap(cache);
-        if (CPI_UNLIKELY(cpi_cache_is_review_near(swaps))) {
-            give_shown(cache, slot, (struct cpi_call){function, site});
-            return;
-        }
+    if (CPI_LIKELY(stocked < cache->quota)) {
         mark = cpi_mark_enter(cache);
-        given = cpi_cache_spill_to_spare(cache, active, stocked, swaps, slot);
+        given = cpi_cache_spill_to_spare(cache, active, stocked, slot);
         cpi_mark_end(cache, mark);
     }
     if (CPI_UNLIKELY(!given))

@@ -41,9 +41,8 @@ struct cpi_cache *fixture_cache(uint32_t quota, bool inline_path)
 
     cache->slab = fixture_slab;
     cache->depot = fixture_depot;
-    cache->ring_size = FIXTURE_PLACES;
+    cache->quota_max = FIXTURE_PLACES;
     cpi_cache_open(cache, &cache->own, inline_path, quota, NULL);
-    cache->target = quota;
     return cache;
 }
 

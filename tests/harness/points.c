@@ -30,7 +30,6 @@ const struct points points_of_library = {
     .cond_signal = pthread_cond_signal,
     .back_off = cpi_os_back_off,
     .now = cpi_os_now,
-    .review_swaps = 256u,
 };
 
 const struct points *points = &points_of_library;

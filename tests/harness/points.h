@@ -35,8 +35,6 @@ struct points {
     /* In place of lib/host/os.h's. */
     void (*back_off)(unsigned times);
     uint64_t (*now)(void);
-
-    unsigned review_swaps; /* CPI_REVIEW_SWAPS */
 };
 
 /* The library does this by itself.  A test's own table begins as a copy of it. */
@@ -60,8 +58,6 @@ uint64_t points_now(void);
          : atomic_compare_exchange_strong_explicit((object), (expected), (desired),           \
                                                    memory_order_##success,                    \
                                                    memory_order_##failure))
-
-#define CPI_REVIEW_SWAPS points->review_swaps
 
 #define pthread_mutex_lock(mutex) points->mutex_lock(mutex)
 #define pthread_mutex_trylock(mutex) points->mutex_trylock(mutex)

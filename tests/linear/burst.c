@@ -54,7 +54,6 @@ __attribute__((constructor)) static void install(void)
     of_bursts = points_of_library;
     of_bursts.reach = reach;
     of_bursts.fails = fails;
-    of_bursts.review_swaps = 4u;
     points_use(&of_bursts);
 }
 

@@ -19,15 +19,13 @@
 static void give(struct cpi_cache *cache, int *slot)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
-    uint64_t swaps = cpi_cache_next_swap(cache);
     cpool_cache_t *active = cpi_cache_active(cache);
     uint32_t node;
 
     model_use_slot(slot);
     if (!cpi_cache_is_just_full(cache, active, cpi_slab_index(cache->slab, slot)))
         assert(cpi_cache_free(cache, slot));
-    else if (stocked >= cache->target ||
-             !cpi_cache_spill_to_spare(cache, active, stocked, swaps, slot))
+    else if (stocked == cache->quota || !cpi_cache_spill_to_spare(cache, active, stocked, slot))
         assert(cpi_cache_spill_to_depot(cache, slot, &node) ||
                cpi_cache_spill_at_length(cache, node, slot));
 }
@@ -46,8 +44,7 @@ static void *giver(void *number)
     assert(first != NULL);
     stocked = cpi_cache_stocked(cache);
     if (stocked > 0)
-        second = cpi_cache_refill_from_spare(cache, stocked - 1,
-                                             cpi_cache_next_swap(cache), 1);
+        second = cpi_cache_refill_from_spare(cache, stocked - 1, 1);
     if (second != NULL)
         give(cache, *second);
     give(cache, first);
@@ -66,7 +63,7 @@ static void *taker(void *number)
     return NULL;
 }
 
-/* The giver has a full magazine loaded and a full spare, and gave before.  The taker has
+/* The giver has a full magazine loaded and a full spare.  The taker has
  * an empty one loaded and one for a spare.  The depot has a full one and an empty one. */
 static void prepare(void)
 {
@@ -77,13 +74,11 @@ static void prepare(void)
     cpi_depot_give(&model_depot, &model_counters[0], node);
     for (i = 0; i < 2; i++)
         assert(cpi_cache_free(cache, &model_slots[i]));
-    cache->gave = true;
     cache = model_cache(2);
     for (i = 2; i < 4; i++)
         assert(cpi_cache_free(cache, &model_slots[i]));
     for (i = 3; i > 1; i--)
         assert(cpi_cache_alloc(cache) == &model_slots[i]);
-    cache->vacant = false;
     model_stock(2, 1);
 }
 

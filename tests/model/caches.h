@@ -72,7 +72,6 @@ static inline struct cpi_cache *model_own_cache(void)
     return model_cache(model_self);
 }
 
-/* With its share of spares at its largest. */
 static inline void model_open_caches(int threads)
 {
     int i;
@@ -82,9 +81,8 @@ static inline void model_open_caches(int threads)
 
         cache->slab = &model_slab;
         cache->depot = &model_depot;
-        cache->ring_size = MODEL_SPARES;
+        cache->quota_max = MODEL_SPARES;
         cpi_cache_open(cache, &cache->own, true, MODEL_SPARES, NULL);
-        cache->target = MODEL_SPARES;
     }
 }
 

@@ -9,10 +9,10 @@
 
 GENMC = genmc
 
-# All but cache_ring, empty_swap, retire_asked, retire_dry, retire_open, wait_inline and wait_serve,
+# All but empty_swap, retire_asked, retire_dry, retire_open, wait_inline and wait_serve,
 # which are too long for GenMC.
 model_names = \
-	cache_edge cache_exchange cache_offer cache_review cache_steal \
+	cache_edge cache_exchange cache_offer cache_steal \
 	depot_empty depot_exchange depot_partial depot_slots \
 	empty_drain empty_flush empty_fresh empty_loaded empty_spare \
 	empty_refill empty_partial empty_steal \
@@ -27,7 +27,7 @@ EXTRA_DIST += \
 	tests/model/absent.h tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
 	tests/model/stack.h tests/model/store.h tests/model/stealers.h \
 	tests/model/cache_edge.c tests/model/cache_exchange.c tests/model/cache_offer.c \
-	tests/model/cache_review.c tests/model/cache_ring.c tests/model/cache_steal.c \
+	tests/model/cache_steal.c \
 	tests/model/depot_empty.c tests/model/depot_exchange.c \
 	tests/model/depot_partial.c tests/model/depot_slots.c \
 	tests/model/empty_drain.c tests/model/empty_flush.c tests/model/empty_spare.c \

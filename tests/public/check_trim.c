@@ -213,6 +213,7 @@ START_TEST(trim_takes_the_slots_of_other_threads)
     struct hold theirs;
 
     hold_init(&theirs, pool);
+    worker_do(worker, fill_cache, &theirs); /* with new magazines, which is no exchange */
     for (int round = 0; round < 5; round++) {
         worker_do(worker, fill_cache, &theirs);
         REQUIRE(support_stats(pool).in_caches > rounds);

@@ -68,7 +68,7 @@ static void visit(struct survey *survey, const struct cpi_cache *cache)
     if (!cache->used)
         return;
     meet(survey, cpi_cache_loaded(cache), LOADED);
-    for (i = 0; i < cache->ring_size; i++)
+    for (i = 0; i < cache->quota_max; i++)
         meet(survey, cpi_load(&cache->spare[i], relaxed), SPARE);
 }
 

@@ -439,7 +439,6 @@ static const struct points of_explorer = {
     .cond_signal = cond_signal,
     .back_off = back_off,
     .now = clock_now,
-    .review_swaps = 3u,
 };
 
 void explorer_startup(const char *program)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_steps_active.c - what lies below a pool, without one: the ring of a cache's
- * spares (lib/cache/cache.h), the depot's bound, and extents.  Their promises hold at every
- * phase of a review, and when another thread comes in between at any step.
+ * check_steps_active.c - what lies below a pool, without one: a cache's spares
+ * (lib/cache/cache.h), the depot's bound, and extents.  Their promises hold when another
+ * thread comes in between at any step.
  *
  * Includes steps.h.
  */
@@ -48,17 +48,16 @@ static void make_slab(void)
     cpi_slab_init(slab, &extent, 0, &shape);
 }
 
-/* A new slab and depot, and a cache that may use `share` spares. */
-static void make_cache(uint32_t share)
+/* A new slab and depot, and a cache that may use `quota` spares. */
+static void make_cache(uint32_t quota)
 {
     make_depot(FOR_CACHES);
     make_slab();
     cache = support_lines(offsetof(struct cpi_cache, spare) + PLACES * sizeof(cache->spare[0]));
     cache->slab = slab;
     cache->depot = depot;
-    cache->ring_size = PLACES;
-    cpi_cache_open(cache, &cache->own, true, share, NULL);
-    cache->target = share;
+    cache->quota_max = PLACES;
+    cpi_cache_open(cache, &cache->own, true, quota, NULL);
     holds = 0;
 }
 
@@ -80,22 +79,22 @@ static void give(size_t n)
 
 static uint32_t spare(uint32_t i)
 {
-    return cpi_load(&cache->spare[(cache->bottom + i) % PLACES], relaxed);
+    return cpi_load(&cache->spare[i], relaxed);
 }
 
 /* The first invariant of cache.h. */
-static void require_ring(void)
+static void require_spares(void)
 {
     uint32_t stocked = cpi_load(&cache->stocked, relaxed);
 
-    REQUIRE(stocked <= cache->target);
+    REQUIRE(stocked <= cache->quota);
     for (uint32_t i = 0; i < PLACES; i++) {
         uint32_t node = spare(i);
         uint32_t rounds = i < stocked ? LIMIT : 0;
 
         if (node != 0)
             REQUIRE_EQUAL(cpi_magazine_count(cpi_depot_magazine(depot, node)), rounds);
-        if (i >= cache->target)
+        if (i >= cache->quota)
             REQUIRE_EQUAL(node, 0);
     }
 }
@@ -118,51 +117,13 @@ static void require_all(void)
     }
 }
 
-/* All slots have been handed out, and all but those of the ring and the loaded
+/* All slots have been handed out, and all but those of the spares and the loaded
  * magazine come back.  Both are full then, and the depot has the rest. */
 static void fill(void)
 {
     take(CAPACITY);
     give(CAPACITY);
 }
-
-/*
- * ---- Reviews -------------------------------------------------------------
- */
-
-/* Swaps back and forth across the edge of a magazine, until it is time for so
- * many reviews more. */
-static void swing(size_t reviews)
-{
-    for (size_t swaps = 0; swaps < reviews * CPI_REVIEW_SWAPS; swaps += 2) {
-        take(LIMIT);
-        require_ring();
-        give(LIMIT);
-        require_ring();
-    }
-}
-
-/* However many spares are full when the review comes, and whether it comes with an
- * alloc or a free. */
-START_TEST(review_at_every_phase_keeps_the_ring)
-{
-    for (uint32_t share = 1; share <= PLACES; share++) {
-        for (size_t out = 0; out <= (size_t)(share + 1) * LIMIT; out++) {
-            make_cache(share);
-            fill();
-            take(LIMIT * (out % 2) + out);
-            swing(3);
-            give(holds);
-            require_ring();
-            take(CAPACITY);
-            require_ring();
-            give(CAPACITY);
-            require_ring();
-            require_all();
-        }
-    }
-}
-END_TEST
 
 /*
  * ---- Thefts --------------------------------------------------------------
@@ -202,7 +163,7 @@ static void do_owners_work(int kind)
     }
 }
 
-/* The ring is half full, beside empty spares. */
+/* Some spares are full and others empty. */
 static void half_fill(void)
 {
     make_cache(4);
@@ -216,13 +177,13 @@ static bool rob_at(int kind, size_t nth)
     bool robbed = false;
 
     half_fill();
-    require_ring();
+    require_spares();
     steps_plan(NULL, nth, revoke, &robbed);
     do_owners_work(kind);
     (void)steps_drop();
-    require_ring();
+    require_spares();
     give(holds);
-    require_ring();
+    require_spares();
     require_all();
     return robbed;
 }
@@ -315,7 +276,6 @@ END_TEST
 int main(void)
 {
     const struct support_test tests[] = {
-        ONCE(review_at_every_phase_keeps_the_ring),
         TIMES(theft_at_every_step_loses_and_doubles_nothing, 3),
         ONCE(free_beside_parties_that_hold_two_magazines_succeeds),
         ONCE(commit_at_every_step_of_another_is_kept),

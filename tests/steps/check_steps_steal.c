@@ -170,7 +170,7 @@ static void take_empty_spares(void *argument)
     struct cpi_cache *cache = cpi_registry_known_cache(&pool->registry);
     struct cpi_uncached *thief = cpi_place_try_enter(&pool->registry.places);
 
-    for (uint32_t i = 0; i < cache->ring_size; i++) {
+    for (uint32_t i = 0; i < cache->quota_max; i++) {
         uint32_t node = atomic_load_explicit(&cache->spare[i], memory_order_relaxed);
 
         if (node == 0 || cpi_magazine_count(cpi_depot_magazine(&pool->depot, node)) != 0)

@@ -173,7 +173,7 @@ static void require_magazines(const cpool_t *pool, size_t lost)
         if (!cache->used)
             continue;
         see(depot, seen, cpi_cache_loaded(cache));
-        for (uint32_t s = 0; s < cache->ring_size; s++)
+        for (uint32_t s = 0; s < cache->quota_max; s++)
             see(depot, seen, atomic_load_explicit(&cache->spare[s], memory_order_relaxed));
     }
     for (size_t i = 0; i < room; i++)

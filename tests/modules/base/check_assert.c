@@ -97,12 +97,12 @@ START_TEST(magazine_in_two_places_caught_at_the_end)
     struct cpi_pool *pool = make_pool(&handle);
     struct cpi_cache *cache = handle->home;
 
-    cpi_store(&cache->spare[cache->ring_size - 1], cpi_cache_loaded(cache), relaxed);
+    cpi_store(&cache->spare[cache->quota_max - 1], cpi_cache_loaded(cache), relaxed);
     REQUIRE(!cpi_pool_audit(pool));
 }
 END_TEST
 
-START_TEST(more_full_spares_than_places_caught)
+START_TEST(more_spares_than_places_caught)
 {
     cpool_cache_t *handle;
     struct cpi_cache *cache;
@@ -111,7 +111,7 @@ START_TEST(more_full_spares_than_places_caught)
     cache = handle->home;
     while (cpi_cache_pop(cache) != NULL)
         ;
-    cache->target = cache->quota + 1;
+    cache->quota = cache->quota_max + 1;
     REQUIRE(IS_CAUGHT("cpi_cache_is_valid", cpi_cache_refill(cache)));
 }
 END_TEST
@@ -193,7 +193,7 @@ int main(void)
         ONCE(stocked_magazine_that_is_not_full_caught),
         ONCE(magazine_given_twice_caught),
         ONCE(magazine_in_two_places_caught_at_the_end),
-        ONCE(more_full_spares_than_places_caught),
+        ONCE(more_spares_than_places_caught),
         ONCE(loaded_magazine_that_counts_itself_caught),
         ONCE(owner_that_is_inside_twice_caught),
         ONCE(watermark_above_the_slots_caught),

@@ -91,16 +91,18 @@ START_TEST(alloc_and_free_across_the_edge_touch_no_depot)
 }
 END_TEST
 
+/* As many as the cache holds. */
 START_TEST(free_then_alloc_is_last_in_first_out)
 {
     struct cpi_cache *cache;
     void *slots[CAPACITY];
+    size_t n = (size_t)(_i + 2) * LIMIT;
 
     fixture_init();
     cache = fixture_cache((uint32_t)_i + 1, true);
-    fixture_take(cache, slots, CAPACITY);
-    fixture_give(cache, slots, CAPACITY);
-    for (size_t i = CAPACITY; i-- > 0;)
+    fixture_take(cache, slots, n);
+    fixture_give(cache, slots, n);
+    for (size_t i = n; i-- > 0;)
         REQUIRE(cpi_cache_alloc(cache) == slots[i]);
 }
 END_TEST

@@ -26,7 +26,7 @@ enum way { SWAP_TAKES, EXCHANGE_TAKES, SWAP_GIVES, EXCHANGE_GIVES, WAYS };
 /* The compared words, without padding. */
 struct state {
     uint64_t slot; /* that was allocated, + 1, or 0 */
-    uint64_t loaded, count, bottom, stocked, target, lowest, gave, vacant;
+    uint64_t loaded, count, stocked;
     uint64_t spares[FIXTURE_PLACES];
     uint64_t full, empty, partial, fresh;
     uint64_t counters[6];
@@ -45,13 +45,8 @@ static void note(struct state *state, struct cpi_cache *cache, const void *slot)
     state->slot = slot != NULL ? cpi_slab_index(fixture_slab, slot) + 1 : 0;
     state->loaded = cpi_cache_loaded(cache);
     state->count = cpi_cache_count(cache);
-    state->bottom = cache->bottom;
     state->stocked = cpi_cache_stocked(cache);
-    state->target = cache->target;
-    state->lowest = cache->lowest;
-    state->gave = cache->gave;
-    state->vacant = cache->vacant;
-    for (uint32_t i = 0; i < cache->ring_size; i++)
+    for (uint32_t i = 0; i < cache->quota_max; i++)
         state->spares[i] = cpi_load(&cache->spare[i], relaxed);
     state->full = cpi_tagstack_top(&fixture_depot->stocked);
     state->empty = cpi_tagstack_top(&fixture_depot->empty);
@@ -69,7 +64,6 @@ static void note(struct state *state, struct cpi_cache *cache, const void *slot)
 static void *take_shortly(struct cpi_cache *cache)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
-    uint64_t swaps = cpi_cache_next_swap(cache);
     void **round = NULL;
 
     if (cpi_cache_count(cache) != 0)
@@ -77,8 +71,8 @@ static void *take_shortly(struct cpi_cache *cache)
     if (stocked == 0) {
         round = cpi_cache_refill_from_depot(cache, 1);
         times[EXCHANGE_TAKES] += round != NULL;
-    } else if (!cpi_cache_is_review_near(swaps)) {
-        round = cpi_cache_refill_from_spare(cache, stocked - 1, swaps, 1);
+    } else {
+        round = cpi_cache_refill_from_spare(cache, stocked - 1, 1);
         times[SWAP_TAKES] += round != NULL;
     }
     return round != NULL ? *round : NULL;
@@ -87,19 +81,14 @@ static void *take_shortly(struct cpi_cache *cache)
 static bool give_shortly(struct cpi_cache *cache, void *slot)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
-    uint64_t swaps = cpi_cache_next_swap(cache);
     cpool_cache_t *active = cpi_cache_active(cache);
     uint32_t node;
 
     if (!cpi_cache_is_just_full(cache, active, cpi_slab_index(cache->slab, slot)))
         return false;
-    if (stocked < cache->target) {
-        if (cpi_cache_is_review_near(swaps))
-            return false;
-        if (cpi_cache_spill_to_spare(cache, active, stocked, swaps, slot)) {
-            times[SWAP_GIVES]++;
-            return true;
-        }
+    if (stocked < cache->quota && cpi_cache_spill_to_spare(cache, active, stocked, slot)) {
+        times[SWAP_GIVES]++;
+        return true;
     }
     times[EXCHANGE_GIVES]++;
     return cpi_cache_spill_to_depot(cache, slot, &node) ||
@@ -178,7 +167,7 @@ static void run(uint64_t seed, uint32_t quota, bool shortly)
     fixture_give(cache, held, holds);
 }
 
-/* With every quota, the whole ring included. */
+/* With every quota. */
 START_TEST(parts_leave_what_the_whole_leaves)
 {
     memset(times, 0, sizeof times);
@@ -188,34 +177,6 @@ START_TEST(parts_leave_what_the_whole_leaves)
     }
     for (size_t way = 0; way < WAYS; way++)
         REQUIRE(times[way] > 20);
-}
-END_TEST
-
-/* Where a spare was recalled, the next empty magazine stays, and does not go to the depot. */
-START_TEST(place_of_a_recalled_spare_is_filled_again)
-{
-    struct cpi_cache *cache, *other;
-    cpool_cache_t *active;
-    void *slots[2 * LIMIT];
-    uint32_t node;
-
-    fixture_init();
-    cache = fixture_cache(1, true);
-    other = fixture_cache(1, true);
-    fixture_take(cache, slots, 2 * LIMIT);
-    fixture_give(cache, slots, 2 * LIMIT);
-    active = cpi_cache_active(cache);
-    REQUIRE(cpi_cache_is_just_full(cache, active, cpi_slab_index(cache->slab, slots[0])));
-    REQUIRE(!cpi_cache_is_just_full(cache, active, UINTPTR_MAX)); /* not a slot */
-    cache->vacant = false; /* there is no place but that of the full spare */
-    node = cpi_cache_steal(cache);
-    REQUIRE(node != 0);
-    cpi_depot_give(fixture_depot, &other->counters, node);
-    fixture_take(cache, slots, LIMIT);
-    REQUIRE(cpi_cache_refill_from_spare(cache, 0, 1, 1) == NULL);
-    slots[LIMIT] = *cpi_cache_refill_from_depot(cache, 1);
-    REQUIRE(cpi_cache_see(cache, 0) != 0);
-    fixture_give(cache, slots, LIMIT + 1);
 }
 END_TEST
 
@@ -242,9 +203,34 @@ START_TEST(spill_without_an_empty_spare_changes_nothing)
     fixture_init();
     cache = fixture_cache(1, true);
     n = fill_loaded(cache, slots);
-    REQUIRE(!cpi_cache_spill_to_spare(cache, cpi_cache_active(cache), 0, 1, slots[0]));
+    REQUIRE(!cpi_cache_spill_to_spare(cache, cpi_cache_active(cache), 0, slots[0]));
     REQUIRE(cpi_cache_is_valid(cache));
     REQUIRE_EQUAL(cpi_cache_count(cache), LIMIT);
+    fixture_give(cache, slots, n);
+}
+END_TEST
+
+/* Each magazine stays as long as all others. */
+START_TEST(spares_of_a_cache_that_only_gives_leave_in_turn)
+{
+    enum { QUOTA = 3, FILLED = 12 };
+    struct cpi_cache *cache;
+    void *slots[FILLED * LIMIT + 1];
+    uint32_t filled[FILLED];
+    size_t n = FILLED * LIMIT + 1;
+
+    fixture_init();
+    cache = fixture_cache(QUOTA, true);
+    fixture_take(cache, slots, n);
+    for (size_t i = 0; i < FILLED; i++) {
+        while (n > 0 && cpi_cache_count(cache) < LIMIT)
+            fixture_give(cache, &slots[--n], 1);
+        filled[i] = cpi_cache_loaded(cache);
+        if (i > QUOTA)
+            REQUIRE_EQUAL(cpi_tagstack_top(&fixture_depot->stocked), filled[i - QUOTA - 1]);
+        if (n > 0)
+            fixture_give(cache, &slots[--n], 1);
+    }
     fixture_give(cache, slots, n);
 }
 END_TEST
@@ -350,8 +336,8 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(parts_leave_what_the_whole_leaves, FIXTURE_PLACES),
-        ONCE(place_of_a_recalled_spare_is_filled_again),
         ONCE(spill_without_an_empty_spare_changes_nothing),
+        ONCE(spares_of_a_cache_that_only_gives_leave_in_turn),
         ONCE(free_into_a_new_magazine_is_counted),
         ONCE(swap_with_a_spare_is_a_move),
         ONCE(spare_in_place_of_no_magazine_has_room_again),
