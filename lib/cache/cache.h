@@ -96,22 +96,6 @@ struct cpi_brief {
                  const void *site);
 };
 
-/*
- * Operations that differ with the owner of a cache.  A thread and the holder of an explicit
- * handle are alike (mark.h).
- *
- * detach    for a stealing thread that has the cache: takes the free rounds away, as a
- *           magazine, or returns 0
- * retreat   the owner's thread ends: gives the free rounds back, without the lock
- * inherit   with the lock held, after retreat, or in the child of a fork after the thread has
- *           `vanished`: the cache has nothing any more
- */
-struct cpi_owner {
-    uint32_t (*detach)(struct cpi_cache *cache, struct cpi_counters *counters);
-    void (*retreat)(struct cpi_cache *cache);
-    void (*inherit)(struct cpi_cache *cache, bool vanished);
-};
-
 struct cpi_cache {
     _Alignas(CPI_LINE) cpool_cache_t own; /* the entry, unless it is in a table */
     cpool_cache_t hidden;                 /* the active entry, if the entry must not be, and
@@ -152,8 +136,6 @@ struct cpi_cache {
 
     /* The registry's, guarded by the lock. */
     struct cpi_registry *registry; /* constant */
-    const struct cpi_owner *_Atomic kind; /* of its owner, read by stealing threads, too */
-    void *data;               /* of an owner of this kind, or NULL */
     struct cpi_thread *owner; /* NULL: the holder of the handle */
     struct cpi_cache *next;   /* of the same owner, or of the unused ones */
     struct cpi_cache **link;  /* the pointer to it, in a list of the same owner */

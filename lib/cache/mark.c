@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mark.c - the barrier between owner and stealing thread, and the usual kind of owner.
+ * mark.c - the barrier between owner and stealing thread.
  *
  * ORDERING TABLE
  *   barrier | membarrier(2)       | -       | mark.h's inside, check | each side's first word
@@ -38,20 +38,6 @@ void cpi_mark_flush(struct cpi_cache *cache)
     cpi_cache_flush(cache);
     cpi_mark_leave(cache);
 }
-
-static uint32_t detach_loaded(struct cpi_cache *cache, struct cpi_counters *counters)
-{
-    (void)counters;
-    return cpi_cache_detach(cache);
-}
-
-static void flush_vanished(struct cpi_cache *cache, bool vanished)
-{
-    if (vanished)
-        cpi_cache_flush(cache);
-}
-
-const struct cpi_owner cpi_mark_owner = {detach_loaded, cpi_mark_flush, flush_vanished};
 
 uintptr_t cpi_mark_shown(const struct cpi_cache *cache)
 {

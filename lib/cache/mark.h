@@ -179,9 +179,6 @@ static inline void cpi_mark_confirm(struct cpi_cache *cache)
  * thread that has the cache. */
 void cpi_mark_flush(struct cpi_cache *cache);
 
-/* The owners with caches of nothing but free slots: threads, and holders of handles. */
-extern const struct cpi_owner cpi_mark_owner;
-
 /* --- Any thread, wait-free --- */
 
 /* The owner's marks.  The first two are odd while the owner is inside. */

@@ -6,7 +6,6 @@
  *   clear | entry count and home store, store pointer | relaxed | - | -
  *   new   | made store        | release | registry_list.c's known | the structure is all zero
  *   used  | used load, store  | relaxed | - | -
- *   kind  | kind load, store  | relaxed | - | -
  *   forked | busy, frees load in the child of a fork | acquire | mark.h's left, cache.c's show,
  *                                             cache.h's show | all that the owner did
  *   none  | locked_by, the marks, calls in the child of a fork | relaxed | - | -
@@ -122,13 +121,10 @@ static void set_used(struct cpi_registry *registry, int more)
     cpi_store(&registry->used, used + (size_t)more, relaxed); /* [used] */
 }
 
-/* With the lock held.  An owner's cache lives in its table, at the handle of the pool or
- * of another kind, which has no spares. */
-static struct cpi_cache *register_cache(struct cpi_registry *registry,
-                                        const struct cpi_owner *kind, struct cpi_thread *owner,
-                                        cpool_t *handle)
+/* With the lock held.  An owner's cache lives in its table. */
+static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cpi_thread *owner)
 {
-    uint32_t more = handle == registry->handle ? registry->quota_max - CPI_QUOTA_MIN : 0;
+    uint32_t more = registry->quota_max - CPI_QUOTA_MIN;
     uint32_t quota;
     struct cpi_cache *cache = take_structure(registry, more, &quota, owner == NULL);
 
@@ -137,7 +133,6 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry,
         return NULL;
     CPI_ASSERT(!cache->used && cache->owner == NULL);
     cache->used = true;
-    cpi_store(&cache->kind, kind, relaxed); /* [kind] */
     cache->bounded = registry->bounded && cpi_mark_has_barrier;
     if (registry->brief != NULL)
         cache->brief = *registry->brief;
@@ -148,7 +143,7 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry,
     if (owner != NULL)
         CPI_LIST_ADD(&owner->caches, cache);
     cpi_cache_open(cache,
-                   owner != NULL ? cpi_thread_entry_of(owner, handle) : &cache->own,
+                   owner != NULL ? cpi_thread_entry_of(owner, registry->handle) : &cache->own,
                    registry->inline_path, quota, registry->handle);
     return cache;
 }
@@ -191,7 +186,7 @@ CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_registry *registry)
          * it. */
         cache = cpi_registry_known_cache(registry);
         if (cache == NULL)
-            cache = register_cache(registry, &cpi_mark_owner, thread, registry->handle);
+            cache = register_cache(registry, thread);
         cpi_unlock();
     }
     if (cache == NULL)
@@ -211,25 +206,9 @@ struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry)
     struct cpi_cache *cache;
 
     cpi_lock();
-    cache = register_cache(registry, &cpi_mark_owner, NULL, registry->handle);
+    cache = register_cache(registry, NULL);
     cpi_unlock();
     return cache;
-}
-
-struct cpi_cache *cpi_registry_add_other(struct cpi_registry *registry,
-                                         const struct cpi_owner *kind, cpool_t *handle,
-                                         struct cpi_thread *owner)
-{
-    struct cpi_cache *cache = register_cache(registry, kind, owner, handle);
-
-    if (cache != NULL)
-        cache->shown = false; /* to the functions of the pool */
-    return cache;
-}
-
-void cpi_registry_end_other(struct cpi_registry *registry, struct cpi_cache *cache)
-{
-    unregister_cache(registry, cache);
 }
 
 void cpi_registry_remove_cache(struct cpi_registry *registry, struct cpi_cache *cache)
@@ -255,11 +234,6 @@ void cpi_registry_end_caches(struct cpi_registry *registry)
 }
 
 /* --- The end of a thread --- */
-
-static const struct cpi_owner *kind_of(const struct cpi_cache *cache)
-{
-    return cpi_load(&cache->kind, relaxed); /* [kind] */
-}
 
 /* With the lock held.  While a thread leaves a pool, the pool is neither reset nor
  * destroyed. */
@@ -288,9 +262,8 @@ CPI_COLD static void thread_ended(struct cpi_thread *thread)
 
         begin_leaving(thread, registry);
         cpi_unlock();
-        kind_of(cache)->retreat(cache);
+        cpi_mark_flush(cache);
         cpi_lock();
-        kind_of(cache)->inherit(cache, false);
         unregister_cache(registry, cache);
         cpi_unlock();
         registry->returned(registry->pool);
@@ -311,12 +284,12 @@ static bool is_calling(const struct cpi_registry *registry)
     return false;
 }
 
-void cpi_registry_await_leaving(struct cpi_registry *registry, bool calls)
+void cpi_registry_await_leaving(struct cpi_registry *registry)
 {
     unsigned times = 0;
 
     CPI_ASSERT(cpi_lock_is_held());
-    while (registry->leaving > 0 || (calls && is_calling(registry))) {
+    while (registry->leaving > 0 || is_calling(registry)) {
         cpi_unlock();
         cpi_os_back_off(times++);
         cpi_lock();
@@ -358,7 +331,7 @@ CPI_COLD static void thread_vanished(struct cpi_thread *thread)
 
         if (put_to_rest(cache))
             registry->disturbed = true;
-        kind_of(cache)->inherit(cache, true);
+        cpi_cache_flush(cache);
         unregister_cache(registry, cache);
     }
     end_leaving(thread);

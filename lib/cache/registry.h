@@ -90,9 +90,8 @@ size_t cpi_registry_bytes(size_t max, size_t quota_max);
  * shared out among them beyond the first of each. */
 size_t cpi_registry_magazines(size_t max, size_t spares);
 
-/* The i-th structure, the reverse, and how many there are.  Any thread, wait-free. */
+/* The i-th structure, and how many there are.  Any thread, wait-free. */
 struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i);
-size_t cpi_registry_number(const struct cpi_registry *registry, const struct cpi_cache *cache);
 size_t cpi_registry_made(const struct cpi_registry *registry);
 
 /* Puts the account of the stocked stack right by counting.  With the lock held,
@@ -123,9 +122,8 @@ void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *c
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
 
 /* Waits for threads that have ended and are giving caches of this pool back, and for owners that
- * call a waiter where `calls` is set.  That may not end while others use the pool.  With the lock
- * held.  Releases and retakes it while it waits. */
-void cpi_registry_await_leaving(struct cpi_registry *registry, bool calls);
+ * call a waiter.  That may not end while others use the pool.  With the lock held.  Releases and retakes it while it waits. */
+void cpi_registry_await_leaving(struct cpi_registry *registry);
 
 /* The reverse of add, with the lock held.  The caches must have been ended. */
 void cpi_registry_remove(struct cpi_registry *registry);
@@ -146,14 +144,6 @@ static inline struct cpi_cache *cpi_registry_known_cache(const struct cpi_regist
 
 /* A cache that no thread owns, or NULL if there is none left.  Takes the lock. */
 struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry);
-
-/* A cache of another kind at a handle of its own, without spares, for this thread or for none,
- * or NULL if there is none left, and the reverse, when the cache has nothing any more.  With the
- * lock held. */
-struct cpi_cache *cpi_registry_add_other(struct cpi_registry *registry,
-                                         const struct cpi_owner *kind, cpool_t *handle,
-                                         struct cpi_thread *owner);
-void cpi_registry_end_other(struct cpi_registry *registry, struct cpi_cache *cache);
 
 /* Gives what a cache holds to the depot, and its structure back.  Takes the
  * lock. */

@@ -36,13 +36,6 @@ struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t
     return (struct cpi_cache *)(void *)(registry->caches.base + i * stride);
 }
 
-size_t cpi_registry_number(const struct cpi_registry *registry, const struct cpi_cache *cache)
-{
-    size_t offset = (size_t)((const char *)cache - (const char *)registry->caches.base);
-
-    return offset / cpi_registry_bytes(1, registry->quota_max);
-}
-
 size_t cpi_registry_made(const struct cpi_registry *registry)
 {
     return cpi_load(&registry->made, acquire); /* [known] */

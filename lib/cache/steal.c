@@ -3,7 +3,6 @@
  * steal.c - stealing threads.
  *
  * ORDERING TABLE
- *   kind   | kind load           | relaxed | - | -
  *   fold   | recalls fetch-and-add | relaxed | - | -
  */
 #include "cache/steal.h"
@@ -66,7 +65,7 @@ static bool revoke(struct cpi_registry *registry, struct cpi_cache *cache,
     uint32_t node = 0;
 
     if (left)
-        node = cpi_load(&cache->kind, relaxed)->detach(cache, &stealer->counters); /* [kind] */
+        node = cpi_cache_detach(cache);
     cpi_mark_unlock(cache);
     if (node != 0 && hand_back(registry, stealer, node))
         *found = true;

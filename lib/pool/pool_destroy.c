@@ -24,7 +24,7 @@ CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size
 
     *damages = look_for_damage(pool, function);
     cpi_lock();
-    cpi_registry_await_leaving(&pool->registry, true);
+    cpi_registry_await_leaving(&pool->registry);
     cpi_registry_figures(&pool->registry, &figures);
     figures.stocked = (int64_t)cpi_depot_count_stocked(&pool->depot);
     return cpi_pool_live(pool, &figures);

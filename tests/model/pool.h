@@ -128,7 +128,6 @@ static inline void model_open_pool(bool exact, size_t fresh)
     assert(cpi_registry_bytes(1, MODEL_SPARES) == sizeof(union model_cache));
     cpi_store(&model_pool.registry.made, 1, relaxed);
     model_cache(1)->registry = &model_pool.registry;
-    cpi_store(&model_cache(1)->kind, &cpi_mark_owner, relaxed);
     if (fresh < MODEL_SLOTS - MODEL_SLACK)
         assert(model_claim(MODEL_SLOTS - MODEL_SLACK - fresh, &first) != 0 && first == 0);
 }

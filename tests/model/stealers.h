@@ -168,7 +168,6 @@ static inline void model_open_exact(void)
     model_registry.slab = &model_slab;
     model_registry.exact = true;
     model_cache(1)->registry = &model_registry;
-    cpi_store(&model_cache(1)->kind, &cpi_mark_owner, relaxed);
     cpi_cache_open(model_cache(1), &model_cache(1)->own, false, MODEL_SPARES, NULL);
     assert(model_claim(MODEL_SLOTS, &first) == MODEL_SLOTS);
     assert(cpi_cache_free(model_cache(1), &model_slots[0]));
