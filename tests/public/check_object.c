@@ -139,6 +139,53 @@ START_TEST(hooks_may_be_left_out)
 }
 END_TEST
 
+static int count_activate(void *object, void *arg)
+{
+    (void)object;
+    ((struct account *)arg)->activated++;
+    return 0;
+}
+
+static void count_deactivate(void *object, void *arg)
+{
+    (void)object;
+    ((struct account *)arg)->deactivated++;
+}
+
+static void count_reset(void *object, void *arg)
+{
+    (void)object;
+    ((struct account *)arg)->reset++;
+}
+
+START_TEST(each_hook_is_called_without_the_others)
+{
+    enum { USES = 5, ACTIVATE = 1, DEACTIVATE = 2, RESET = 4, ALL = 7 };
+    cpool_object_config_t config = configure(_i);
+    size_t resets = (config.flags & CPOOL_OBJECT_EAGER) != 0 ? USES : USES - 1;
+
+    config.reset = NULL;
+    type = (cpool_object_type_t)CPOOL_OBJECT_TYPE_INIT;
+    type.object_size = 1;
+    type.arg = &account;
+    for (int hooks = 0; hooks <= ALL; hooks++) {
+        cpool_objects_t *pool;
+
+        memset(&account, 0, sizeof account);
+        type.activate = (hooks & ACTIVATE) != 0 ? count_activate : NULL;
+        type.deactivate = (hooks & DEACTIVATE) != 0 ? count_deactivate : NULL;
+        type.reset = (hooks & RESET) != 0 ? count_reset : NULL;
+        pool = thing_pool(&config, &type);
+        for (int i = 0; i < USES; i++)
+            REQUIRE_EQUAL(cpool_object_put(pool, cpool_object_get(pool)), 0);
+        REQUIRE_EQUAL(account.activated, (hooks & ACTIVATE) != 0 ? USES : 0);
+        REQUIRE_EQUAL(account.deactivated, (hooks & DEACTIVATE) != 0 ? USES : 0);
+        REQUIRE_EQUAL(account.reset, (hooks & RESET) != 0 && _i != FAKE ? resets : 0);
+        REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    }
+}
+END_TEST
+
 START_TEST(create_that_fails_tells_its_code_and_loses_nothing)
 {
     cpool_object_config_t config = configure(_i);
@@ -612,6 +659,7 @@ int main(void)
         TIMES(object_put_and_got_again_is_the_same_construction, KINDS),
         ONCE(object_of_a_fake_pool_is_made_each_time),
         TIMES(hooks_may_be_left_out, KINDS_AND_FAKE),
+        TIMES(each_hook_is_called_without_the_others, KINDS_AND_FAKE),
         TIMES(create_that_fails_tells_its_code_and_loses_nothing, KINDS_AND_FAKE),
         TIMES(activate_that_fails_replaces_the_object, KINDS_AND_FAKE),
         TIMES(recycled_object_that_is_unfit_is_replaced_by_a_new_one, KINDS),

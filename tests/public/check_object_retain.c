@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <cpool/pools.h>
+
 enum { OBJECTS = 150 };
 
 static const struct {
@@ -49,15 +51,27 @@ static void open_pool(int kind, size_t populate)
 struct visits {
     size_t count;
     size_t refused; /* are to be */
+    size_t live;    /* slots before it */
     unsigned char seen[OBJECTS];
     cpool_object_idle_t last;
 };
+
+static bool see_live(const cpool_view_t *view, void *arg)
+{
+    *(size_t *)arg = view->stats->live;
+    return true;
+}
 
 static bool keep(const cpool_object_idle_t *idle, void *arg)
 {
     struct visits *visits = arg;
     const struct thing *thing = idle->object;
+    cpool_object_stats_t stats = thing_stats(pool);
+    size_t live = 0;
 
+    REQUIRE_EQUAL(cpool_each(see_live, &live), 1);
+    REQUIRE(live <= visits->live + 1); /* and the one that is here */
+    REQUIRE(stats.active + stats.inactive == stats.objects && stats.active <= visits->live + 1);
     REQUIRE(idle->size == sizeof *idle && idle->index < OBJECTS);
     REQUIRE(visits->seen[idle->index]++ == 0);
     REQUIRE(thing->state == THING_MADE || thing->state == THING_RESTING);
@@ -73,6 +87,7 @@ static struct visits retain(size_t minimum, size_t refused, size_t destroyed)
 
     memset(&visits, 0, sizeof visits);
     visits.refused = refused;
+    REQUIRE_EQUAL(cpool_each(see_live, &visits.live), 1);
     REQUIRE_EQUAL(cpool_object_retain(pool, minimum, keep, &visits), destroyed);
     return visits;
 }
@@ -109,15 +124,25 @@ START_TEST(each_inactive_object_is_visited_once)
 }
 END_TEST
 
+/* These count for the minimum. */
+static bool keep_some(const cpool_object_idle_t *idle, void *arg)
+{
+    size_t *left = arg;
+
+    (void)idle;
+    return *left > 0 && (*left)-- > 0;
+}
+
 START_TEST(objects_refused_are_destroyed_down_to_a_minimum)
 {
-    size_t objects;
+    size_t objects, some = 20;
 
     open_pool(_i, OBJECTS / 2);
     objects = thing_stats(pool).objects;
     (void)retain(0, 10, 10);
     REQUIRE_EQUAL(thing_stats(pool).inactive, objects - 10);
-    (void)retain(7, OBJECTS, objects - 17);
+    REQUIRE_EQUAL(cpool_object_retain(pool, 25, keep_some, &some), objects - 35);
+    (void)retain(7, OBJECTS, 18);
     REQUIRE_EQUAL(thing_stats(pool).inactive, 7);
     (void)retain(8, OBJECTS, 0);
     (void)retain(0, OBJECTS, 7);
