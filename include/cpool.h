@@ -58,10 +58,12 @@
  * waits for a slot.  Parent and child must not both use a pool in caller-provided memory
  * that they share (MAP_SHARED).
  *
- * Inlining: cpool_alloc, cpool_free, cpool_cache_alloc and cpool_cache_free are inlined
- * where the compiler knows GNU extensions.  -DCPOOL_NO_INLINE makes them calls into the
- * library with the same effect, for breakpoints, for small code, and for programs that
- * must run with a later library and its other inline path.
+ * Inlining: cpool_alloc, cpool_free, cpool_cache_alloc, cpool_cache_free, cpool_index and
+ * cpool_at are inlined where the compiler knows GNU extensions.  -DCPOOL_NO_INLINE makes them
+ * calls into the library with the same effect, for breakpoints, for small code, and for programs
+ * that must run with a later library and its other inline path.  With GCC 12 a C++20 module
+ * whose inline functions use pools needs it, too: in a program that imports them that compiler
+ * takes a thread-local variable for an ordinary one, and the program does not link.
  *
  * Tools: AddressSanitizer, MemorySanitizer, ThreadSanitizer and Valgrind treat slots like
  * blocks of malloc, even in programs that were not recompiled for them

@@ -239,6 +239,15 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  * first used.  (Lazy initialisation by watermark: B. Kenwright,
  * "Fast Efficient Fixed-Size Memory Pool", COMPUTATION TOOLS 2012.)
  *
+ * Locked memory: mlockall with MCL_FUTURE locks reserved addresses, too, and RLIMIT_MEMLOCK
+ * counts them: 2 MiB once, 1 MiB for each thread that uses pools, and for each pool about 7 KiB
+ * for each of its thread_caches, beside the slots.  So set thread_caches to the number of
+ * threads there: 1,024 slots of 64 bytes then lock 128 KiB with 4 of them, and 1.8 MiB by
+ * default.
+ *
+ * Mappings: a pool in use is eight of Linux's (twelve if checked), of which a process has 65,530
+ * (vm.max_map_count).  So 8,188 pools can exist, and then the code is CPOOL_ENOMEM.
+ *
  * Returns 0, CPOOL_ENULL, or a code of the configuration or of the resources, which
  * names the one thing that is wrong.  A failure leaves nothing behind.
  * Any thread.  It may block and makes system calls.

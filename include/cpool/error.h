@@ -106,6 +106,9 @@ typedef struct cpool_error {
  * A handler may be called by any thread that misuses a pool, and by several at
  * once.  If it returns, the wrong operation is refused, and the
  * pool is unharmed.  It must not call into the pool concerned.
+ *
+ * To make a report takes up to 14 KiB of the thread's stack (x86-64, glibc), beside what the
+ * handler takes.  That is nearly all of the smallest stack that a thread can have.
  */
 typedef void (*cpool_error_handler_t)(const cpool_error_t *error, void *context);
 

@@ -84,6 +84,15 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * has one), a byte of each page is incremented by 0, atomically, so that slots must be writable.
  * The capacity grows, within max_capacity, if n slots are not free.
  *
+ * Devices and mlock: memory that is not committed cannot be registered (io_uring's fixed buffers,
+ * RDMA) or locked, and the system answers with EFAULT or ENOMEM.  So reserve all of it first:
+ *
+ *     cpool_reserve(pool, capacity);
+ *     mlock(cpool_at(pool, 0), capacity * stats.slot_stride);
+ *
+ * Such a pool has CPOOL_MEMORY_KEEP_PAGES, if it is ever trimmed or shrunk: a device goes on with
+ * the pages that it knows.
+ *
  * This holds only until other threads take those slots, or a trim gives their memory back.  If
  * they might, take n slots with cpool_alloc_bulk_all into an array, and use them from there.
  *

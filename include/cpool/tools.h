@@ -37,6 +37,10 @@
  *
  * Slots above the first 64 MiB of a pool are announced when they are first handed out.
  *
+ * heaptrack, massif and other profilers that count the calls of malloc see nothing of a pool.
+ * CPOOL_CHECKED lists live slots by the place that took them (cpool_print, CPOOL_PRINT_LIVE), and
+ * massif counts pages with --pages-as-heap=yes.
+ *
  * Memcheck looks for leaks in the whole process when a pool with live slots is destroyed.  The
  * other tools do not name such slots.  CPOOL_CHECKED lists them.
  *
