@@ -115,8 +115,9 @@
  */
 typedef struct cpool_config {
     size_t size;            /* sizeof(cpool_config_t), set by the initialiser */
-    const char *name;       /* for reports, in UTF-8, copied, whole characters of 31
-                               bytes at most, may be NULL */
+    const char *name;       /* for reports, copied, 31 bytes at most.  What is not
+                               printable ASCII, quotes and backslashes become '?'.
+                               May be NULL */
     size_t slot_size;       /* bytes, 1 or more */
     size_t slot_align;      /* bytes, a power of two up to CPOOL_ALIGN_MAX.  0:
                                the largest power of two that divides slot_size,

@@ -25,8 +25,8 @@
  *   continue       the default error handler returns instead of aborting
  *   no_poison      as CPOOL_MEMORY_NO_POISON
  *
- * Unknown words are named on standard error.  Programs that run with more rights than their user, such as
- * those with the set-user-ID bit, ignore the variable.
+ * Unknown words are named on standard error.  Programs that run with more rights than their
+ * user, such as those with the set-user-ID bit, ignore the variable.
  *
  * If the memory that a program provides is too small for these settings, the pool is created
  * without them, and a line on standard error says so.  cpool_memory_required includes them.

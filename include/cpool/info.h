@@ -165,8 +165,7 @@ enum cpool_print_what {
  * what   CPOOL_PRINT_FIGURES ...
  *
  * doc/JSON.md describes each member of the JSON.  Later versions may add members, but remove
- * and change none.  Bytes of a name that are not UTF-8 become U+FFFD there.
- * For a person they are written as numbers, and so are control characters.
+ * and change none.
  *
  * A NULL stream is reported as CPOOL_ENULL for one pool, and nothing is written to it for
  * all.  Another `what` is reported as CPOOL_EFLAGS.

@@ -161,8 +161,7 @@ CPOOL_API size_t cpool_each(bool (*visit)(const cpool_view_t *view, void *arg), 
  *
  * kind   0 for a cpool_t, CPOOL_VIEW_OBJECTS for a cpool_objects_t, CPOOL_VIEW_SIZED for a
  *        cpool_sized_t, or CPOOL_VIEW_LANES for a cpool_lanes_t
- * name   shortened before the comparison as pools' names are: whole characters of 31 bytes
- *        at most
+ * name   changed before the comparison as pools' names are (cpool_config_t)
  *
  * Returns the oldest pool of this kind and name, or NULL.  The program ensures that the pool is
  * not destroyed while it is used.

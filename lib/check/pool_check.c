@@ -42,7 +42,7 @@ CPI_COLD static void leaked(struct cpi_pool *pool, size_t live)
 {
     if (!pool->checked)
         return;
-    cpi_tell("pool '%s' destroyed with %zu live slot%s", CPI_SHOWN(pool->name), live,
+    cpi_tell("pool '%s' destroyed with %zu live slot%s", pool->name, live,
              CPI_PLURAL(live));
     cpi_pool_write_live(pool);
 }

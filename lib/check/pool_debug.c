@@ -38,7 +38,7 @@ static void write_leaks(struct cpi_pool *pool)
 
     if (live == 0)
         return;
-    cpi_tell("pool '%s' has %zu live slot%s at the end of the process", CPI_SHOWN(pool->name),
+    cpi_tell("pool '%s' has %zu live slot%s at the end of the process", pool->name,
              live, CPI_PLURAL(live));
     if (pool->checked)
         cpi_pool_write_live(pool);

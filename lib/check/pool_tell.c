@@ -68,7 +68,7 @@ void cpi_tell_owner(struct cpi_text *text, const struct cpi_pool *pool, const vo
             cpi_text_add(text,
                          "cpool:   the address lies in another pool, '%s' %p, %s slot %" PRIuPTR
                          "\n",
-                         CPI_SHOWN(owner->name), (const void *)handle,
+                         owner->name, (const void *)handle,
                          place == CPI_PLACE_INSIDE ? "inside or behind" : "at the start of", index);
             cpi_tell_slot(text, owner, index);
         }

@@ -39,11 +39,10 @@ void cpi_object_report(int code, const char *function, const cpool_objects_t *po
         error.index = index;
     }
     if (object == NULL)
-        cpi_report(&error, "%s: %s (object pool '%s')", function, cpool_strerror(code),
-                   CPI_SHOWN(name));
+        cpi_report(&error, "%s: %s (object pool '%s')", function, cpool_strerror(code), name);
     else
         cpi_report(&error, "%s: %s (object pool '%s', address %p)", function, cpool_strerror(code),
-                   pool != NULL ? CPI_SHOWN(name) : "none", object);
+                   pool != NULL ? name : "none", object);
 }
 
 cpool_t *cpool_objects_pool(const cpool_objects_t *pool)

@@ -29,5 +29,5 @@ void cpi_pool_tell_unchecked(const cpool_config_t *config, int code)
 
     cpi_text_copy(name, sizeof name, config->name);
     cpi_tell("CPOOL_OPTIONS: pool '%s' stays as its program made it, because with them %s",
-             CPI_SHOWN(name), cpool_strerror(code));
+             name, cpool_strerror(code));
 }

@@ -58,7 +58,7 @@ static void print_view(const cpool_view_t *view, FILE *out)
 {
     const cpool_stats_t *stats = view->stats;
 
-    fprintf(out, "%s '%s'", cpi_layer_title(view->kind), CPI_SHOWN(view->name));
+    fprintf(out, "%s '%s'", cpi_layer_title(view->kind), view->name);
     print_kind(view, out);
     if (stats->slot_size > 0)
         fprintf(out, ": %zu slot%s of %zu byte%s, one every %zu\n", stats->capacity,
@@ -90,29 +90,6 @@ static void print_view(const cpool_view_t *view, FILE *out)
 
 /* --- JSON: doc/JSON.md says what each member means --- */
 
-/* The name as a JSON string: quotes, backslashes and controls escaped, bytes that
- * are no UTF-8 replaced. */
-static void print_json_name(const char *name, FILE *out)
-{
-    const char *c = name;
-
-    fputc('"', out);
-    while (*c != '\0') {
-        size_t length = cpi_text_character(c);
-
-        if (length == 0)
-            fputs("\\ufffd", out);
-        else if (*c == '"' || *c == '\\')
-            fprintf(out, "\\%c", *c);
-        else if ((unsigned char)*c < 0x20)
-            fprintf(out, "\\u%04x", (unsigned)*c);
-        else
-            fwrite(c, 1, length, out);
-        c += length > 0 ? length : 1;
-    }
-    fputc('"', out);
-}
-
 static const char *word_of(bool value)
 {
     return value ? "true" : "false";
@@ -134,8 +111,7 @@ static void print_json_view(const cpool_view_t *view, FILE *out)
 {
     const cpool_stats_t *stats = view->stats;
 
-    fputs("{\"name\":", out);
-    print_json_name(view->name, out);
+    fprintf(out, "{\"name\":\"%s\"", view->name);
     fprintf(out, ",\"capacity\":%zu,\"live\":%zu,\"in_depot\":%zu", stats->capacity, stats->live,
             stats->in_depot);
     fprintf(out, ",\"in_caches\":%zu,\"fresh\":%zu,\"circulating\":%zu", stats->in_caches,

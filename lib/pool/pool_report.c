@@ -27,7 +27,7 @@ CPI_COLD void cpi_pool_report(int code, const char *function, const struct cpi_p
 
     set_error(&error, code, function, pool);
     cpi_report(&error, "%s: %s (pool '%s' %p)", function, cpool_strerror(code),
-               CPI_SHOWN(pool->name), (const void *)pool->face);
+               pool->name, (const void *)pool->face);
 }
 
 const char *cpi_layer_title(unsigned kind)
@@ -47,7 +47,7 @@ static void report_face(const char *function, const struct cpi_pool *pool)
     set_error(&error, CPOOL_EPOOL, function, pool);
     cpi_report(&error,
                "%s: the slots of %s '%s' (%p) are taken and given back by its own functions",
-               function, cpi_layer_title(pool->layer.kind), CPI_SHOWN(pool->name),
+               function, cpi_layer_title(pool->layer.kind), pool->name,
                (const void *)pool->face);
 }
 
@@ -106,7 +106,7 @@ void cpi_pool_report_handle(const char *function, const cpool_t *handle)
                    "<name>_open failed and returned why", function);
     else if (name[0] != '\0')
         cpi_report(&error, "%s: the pool has been destroyed (pool '%s' %p)", function,
-                   CPI_SHOWN(name), (const void *)handle);
+                   name, (const void *)handle);
     else
         cpi_report(&error, "%s: not a pool: %s (%p)", function,
                    cpi_handle_is_one(handle) ? "it or its cache has been destroyed"
@@ -140,7 +140,7 @@ CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_poo
     error.details = details.start;
     cpi_report(&error,
                "%s: %" PRIu64 " slot%s freed while free already (pool '%s' %p)", function, slots,
-               CPI_PLURAL(slots), CPI_SHOWN(pool->name), (const void *)pool->face);
+               CPI_PLURAL(slots), pool->name, (const void *)pool->face);
 }
 
 /* The return address of the slot's last alloc or free, or NULL. */
@@ -170,11 +170,11 @@ CPI_COLD static void report_near(int code, const char *function, const struct cp
         cpi_report(&error,
                    "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p, last taken or "
                    "freed at %p)",
-                   function, cpool_strerror(code), CPI_SHOWN(pool->name),
+                   function, cpool_strerror(code), pool->name,
                    (const void *)pool->face, address, error.index, error.slot, error.site);
     else
         cpi_report(&error, "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p)", function,
-                   cpool_strerror(code), CPI_SHOWN(pool->name), (const void *)pool->face, address,
+                   cpool_strerror(code), pool->name, (const void *)pool->face, address,
                    error.index, error.slot);
 }
 
