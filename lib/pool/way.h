@@ -58,6 +58,8 @@ struct cpi_way {
     void (*came)(struct cpi_pool *pool, struct cpi_cache *cache);
 };
 
+enum cpi_retiring { CPI_RETIRING_ASKED, CPI_RETIRING_OUT, CPI_RETIRING_BACK };
+
 /* Between a pool and its users.  Plain pools have none. */
 struct cpi_gate {
     /* A slot was obtained, and the caller does not have it yet.  Returns false after a report
@@ -67,9 +69,10 @@ struct cpi_gate {
     /* A slot is about to go back.  Returns false after a report why it does not. */
     bool (*given)(struct cpi_pool *pool, void *slot, struct cpi_call call);
 
-    /* A live slot is retired (cpool/retire.h), or a retired one is about to go back.  Returns 0, or
+    /* Whether a slot may be retired (cpool/retire.h), or a live slot is retired, or a retired one is
+     * about to go back.  Returns 0, or
      * the code for a slot that is not live.  NULL where nothing is known of it. */
-    int (*retired)(struct cpi_pool *pool, uintptr_t index, bool back);
+    int (*retired)(struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step);
 };
 
 #endif /* CPI_WAY_H */

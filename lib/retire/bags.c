@@ -376,17 +376,6 @@ bool cpi_retire_reopen(struct cpi_reader *reader)
     return opened;
 }
 
-void cpi_retire_all(struct cpool_domain *domain)
-{
-    for (size_t i = 0; i < domain->readers; i++)
-        for (unsigned k = 0; k < CPI_BAGS; k++) {
-            struct cpi_bag *bag = &domain->reader[i].bags[k];
-
-            cpi_store(&bag->to, cpi_load(&bag->count, relaxed), relaxed); /* [count] */
-            (void)empty_bag(bag, emptying(), NULL);
-        }
-}
-
 /* --- Pools that end --- */
 
 /* Keeps the slots of all other pools.  One that moves is off the bag meanwhile, so that the child

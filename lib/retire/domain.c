@@ -87,7 +87,7 @@ static void give_up(struct cpi_reader *reader, bool vanished)
 {
     bool empty = !vanished && cpi_reader_rests(reader);
 
-    cpi_store(&reader->noted, NULL, relaxed); /* [noted] */
+    cpi_store(&reader->noted, CPI_NOTED_NONE, relaxed); /* [noted] */
     (void)cpi_word_exchange(&reader->face.epoch, CPI_PARKED, acq_rel); /* [meet] */
     cpi_store(&reader->state, empty ? CPI_READER_FREE : CPI_READER_LEFT, release); /* [leave] */
 }
@@ -123,7 +123,6 @@ static struct cpi_reader *take_free(struct cpool_domain *domain)
             !cpi_cas_strong(&reader->state, &state, CPI_READER_USED, /* [claim] */
                             acquire, relaxed))                       /* [first] */
             continue;
-        reader->forks = cpi_thread_forks();
         cpi_store(&domain->turn, turn + i + 1, relaxed); /* [turn] */
         return reader;
     }
@@ -179,16 +178,10 @@ cpool_reader_t *cpool_domain_reader(cpool_domain_t *domain)
     return CPI_LIKELY(reader != NULL) ? &reader->face : make_own(domain);
 }
 
-/* Whether the section is that of a thread that may have vanished in a fork. */
-static bool may_have_vanished(const struct cpi_reader *reader)
-{
-    return reader->forks != cpi_thread_forks();
-}
-
+/* Of a reader that no thread is using.  In the child of a fork, too. */
 static bool is_inside(const struct cpi_reader *reader)
 {
-    return cpi_is_inside(cpi_word_load(&reader->face.inside, relaxed)) && /* [alone] */
-           !may_have_vanished(reader);
+    return reader->face.nested != 0;
 }
 
 int cpool_reader_destroy(cpool_reader_t *face)
@@ -223,7 +216,8 @@ static void forget_note(struct cpool_domain *domain, const cpool_t *pool)
     for (size_t i = 0; i < domain->readers; i++) {
         const cpool_t *seen = pool;
 
-        (void)cpi_cas_strong(&domain->reader[i].noted, &seen, NULL, relaxed, relaxed); /* [noted] */
+        (void)cpi_cas_strong(&domain->reader[i].noted, &seen, CPI_NOTED_NONE, /* [noted] */
+                             relaxed, relaxed);                               /* [noted] */
     }
 }
 
@@ -314,6 +308,7 @@ static void lay_out(struct cpool_domain *domain)
         reader->domain = domain;
         reader->face.inside = domain->epoch + 1;
         reader->face.epoch = CPI_PARKED;
+        atomic_init(&reader->noted, CPI_NOTED_NONE);
         reader->owned.ended = thread_ended;
         for (unsigned k = 0; k < CPI_BAGS; k++) {
             reader->bags[k].slots = (void **)(void *)at;
@@ -398,6 +393,17 @@ int cpool_domain_create(cpool_domain_t **result, size_t readers, size_t held, ui
     return build(result, readers, held / CPI_BAGS + (held % CPI_BAGS != 0), stall_limit);
 }
 
+/* While there are no sections.  The domain is in the list, because a pool that ends or is reset
+ * meanwhile has to find the slots that have not gone back yet. */
+static void empty_bags(struct cpool_domain *domain)
+{
+    for (unsigned times = 0; !rests(domain); times++) {
+        if (times > 0)
+            cpi_os_back_off(times);
+        (void)cpi_retire_pass(domain, NULL, true, NULL, NULL);
+    }
+}
+
 int cpool_domain_destroy(cpool_domain_t *domain)
 {
     if (domain == NULL)
@@ -409,14 +415,18 @@ int cpool_domain_destroy(cpool_domain_t *domain)
             return cpi_reader_report(CPOOL_EREADER, "cpool_domain_destroy",
                                      &domain->reader[i].face);
     cpi_lock();
-    await_visits(domain);
-    for (size_t i = 0; i < domain->readers; i++)
+    for (size_t i = 0; i < domain->readers; i++) {
         disown(&domain->reader[i]);
+        end_section(&domain->reader[i]);
+    }
+    cpi_unlock();
+    empty_bags(domain);
+    cpi_lock();
+    await_visits(domain);
     CPI_LIST_REMOVE(domain);
     cpi_handle_give(domain->handle);
     cpi_handle_drop();
     cpi_unlock();
-    cpi_retire_all(domain);
     cpi_os_release(domain->arrays, domain->arrays_size);
     domain->handle = CPI_HANDLE_NONE;
     for (size_t i = 0; i < domain->readers; i++)

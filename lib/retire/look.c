@@ -178,8 +178,8 @@ static void show(cpool_reader_t *face, const uintptr_t *epoch)
     cpi_word_store(&face->inside, now, release); /* [begin] */
 }
 
-/* Shows the section, and then meets the looks.  Epochs may have wrapped before it was shown.  One of
- * a reader that has ended is shown, too, because its end comes, and the reader stays parked. */
+/* Shows the section, and then meets the looks.  Epochs may have wrapped before it was shown.  One
+ * of a reader that has ended is shown, too, because its end comes, and the reader stays parked. */
 void cpool_read_begin_abi3(cpool_reader_t *face)
 {
     const uintptr_t *epoch = &cpi_reader_of(face)->domain->epoch;

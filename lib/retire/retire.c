@@ -99,6 +99,8 @@ CPI_APART static int retire_other(struct cpi_reader *reader, cpool_t *pool, void
     code = put(reader, pool, slot, gated);
     if (CPI_UNLIKELY(code == CPOOL_EHELD))
         code = put_again(reader, pool, slot, gated);
+    if (CPI_UNLIKELY(code == CPOOL_EHELD) && gated && cpi_retire_ask(pool, slot) != 0)
+        code = cpi_retire_ask(pool, slot);
     if (CPI_UNLIKELY(code != 0 && code != CPOOL_EHELD))
         cpi_retire_refuse(code, pool, slot);
     return code;

@@ -40,23 +40,28 @@ int cpi_retire_note(struct cpi_reader *reader, const cpool_t *handle, bool *gate
     if (pool->way->delayed != NULL)
         pool->way->delayed(pool);
     *gated = gate_of(pool) != NULL;
-    cpi_store(&reader->noted, *gated ? NULL : handle, relaxed); /* [noted] */
+    cpi_store(&reader->noted, *gated ? CPI_NOTED_NONE : handle, relaxed); /* [noted] */
     return 0;
 }
 
 /* Addresses that are no slots are judged when they go back. */
-static int pass_gate(struct cpi_pool *pool, void *slot, bool back)
+static int pass_gate(struct cpi_pool *pool, void *slot, enum cpi_retiring step)
 {
     uintptr_t index;
 
     if (cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT)
         return 0;
-    return gate_of(pool)->retired(pool, index, back);
+    return gate_of(pool)->retired(pool, index, step);
 }
 
 int cpi_retire_out(cpool_t *handle, void *slot)
 {
-    return pass_gate(handle->state, slot, false);
+    return pass_gate(handle->state, slot, CPI_RETIRING_OUT);
+}
+
+int cpi_retire_ask(cpool_t *handle, void *slot)
+{
+    return pass_gate(handle->state, slot, CPI_RETIRING_ASKED);
 }
 
 void cpi_retire_refuse(int code, const cpool_t *handle, const void *slot)
@@ -73,5 +78,5 @@ void cpi_retire_back(const cpool_t *handle, void *const *slots, size_t n)
     if (pool == NULL || CPI_LIKELY(gate_of(pool) == NULL))
         return;
     for (size_t i = 0; i < n; i++)
-        (void)pass_gate(pool, slots[i], true);
+        (void)pass_gate(pool, slots[i], CPI_RETIRING_BACK);
 }

@@ -33,6 +33,9 @@
 /* A reader's `epoch` while its beginnings meet those that look (look.c). */
 #define CPI_PARKED ((const uintptr_t *)(uintptr_t)1)
 
+/* A reader's `noted` where there is none: not NULL, which is an argument of cpool_retire. */
+#define CPI_NOTED_NONE ((const cpool_t *)(uintptr_t)1)
+
 enum cpi_reader_state {
     CPI_READER_FREE,
     CPI_READER_USED,
@@ -59,11 +62,10 @@ struct cpi_blocker {
 struct cpi_reader {
     _Alignas(CPI_LINE) cpool_reader_t face;
     struct cpool_domain *domain; /* constant, as the bags' arrays */
-    const cpool_t *_Atomic noted; /* a pool of the domain without a gate, or NULL */
+    const cpool_t *_Atomic noted; /* a pool of the domain without a gate, or none */
     unsigned filled;             /* the bags': number of the one that is filled */
     _Alignas(CPI_LINE) _Atomic uintptr_t claimed; /* 0, or by a thread that closes bags */
     _Atomic unsigned state;
-    unsigned forks;              /* of the process when it was taken */
     struct cpi_owned owned;      /* by a thread, or by none */
     struct cpi_blocker blocker;  /* the owner's */
     struct cpi_bag bags[CPI_BAGS];
@@ -164,9 +166,6 @@ bool cpi_retire_is_blocked(const struct cpi_reader *reader);
  * Returns false if there is none. */
 bool cpi_retire_reopen(struct cpi_reader *reader);
 
-/* Gives back all slots of a domain that no thread uses. */
-void cpi_retire_all(struct cpool_domain *domain);
-
 /* Takes the pool's slots out of all bags.  They stay live.  Waits for readers in use. */
 void cpi_retire_forget(struct cpool_domain *domain, const cpool_t *pool);
 
@@ -186,9 +185,10 @@ static inline bool cpi_reader_has_ended(const struct cpi_reader *reader, const c
  */
 int cpi_retire_note(struct cpi_reader *reader, const cpool_t *pool, bool *gated);
 
-/* A live slot of such a pool becomes retired.  Returns 0, or why it does not, which refuse
- * reports. */
+/* A live slot of such a pool becomes retired, or would.  Returns 0, or why it does not, which
+ * refuse reports. */
 int cpi_retire_out(cpool_t *pool, void *slot);
+int cpi_retire_ask(cpool_t *pool, void *slot);
 void cpi_retire_refuse(int code, const cpool_t *pool, const void *slot);
 
 /* Retired slots of any pool may be freed now. */

@@ -25,7 +25,7 @@ void cpi_track_plan(struct cpi_layout *layout);
 bool cpi_track_end_life(struct cpi_pool *pool, uintptr_t index, const char *function);
 
 /* As a gate's. */
-int cpi_track_retired(struct cpi_pool *pool, uintptr_t index, bool back);
+int cpi_track_retired(struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step);
 
 extern const struct cpi_feature cpi_track_feature;
 

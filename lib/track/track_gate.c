@@ -31,11 +31,14 @@ bool cpi_track_end_life(struct cpi_pool *pool, uintptr_t index, const char *func
     return false;
 }
 
-int cpi_track_retired(struct cpi_pool *pool, uintptr_t index, bool back)
+int cpi_track_retired(struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step)
 {
-    if (!back)
-        return code_of(cpi_slotmap_retire(cpi_track_map(pool), index));
-    cpi_slotmap_back(cpi_track_map(pool), index);
+    const struct cpi_slotmap *map = cpi_track_map(pool);
+
+    if (step != CPI_RETIRING_BACK)
+        return code_of(step == CPI_RETIRING_OUT ? cpi_slotmap_retire(map, index)
+                                                : cpi_slotmap_state(map, index));
+    cpi_slotmap_back(map, index);
     return 0;
 }
 

@@ -227,25 +227,58 @@ START_TEST(wrong_numbers_refused)
 }
 END_TEST
 
-static void child(void *vanished)
+static void require_inside(cpool_reader_t *by)
 {
-    REQUIRE_EQUAL(cpool_reader_destroy(vanished), 0);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_reader_destroy(by), CPOOL_EREADER);
+    REQUIRE_EQUAL(cpool_domain_destroy(domain), CPOOL_EREADER);
+    support_release_reports();
+    cpool_read_end(by);
+}
+
+/* Begun before the fork, and afterwards. */
+static void child(void *by)
+{
+    require_inside(by);
+    cpool_read_begin(by);
+    require_inside(by);
+    REQUIRE_EQUAL(cpool_reader_destroy(by), 0);
     REQUIRE_EQUAL(cpool_retire_flush(reader()), 0);
     support_require_live(pool, 0);
     end();
 }
 
-START_TEST(child_of_a_fork_gives_up_readers_that_vanished)
+START_TEST(sections_are_noticed_in_the_child_of_a_fork)
 {
-    cpool_reader_t *vanished;
+    cpool_reader_t *by;
 
     make(0);
-    vanished = reader();
-    retire(vanished, 3);
-    cpool_read_begin(vanished);
-    support_in_child(child, vanished);
-    cpool_read_end(vanished);
-    REQUIRE_EQUAL(cpool_retire_barrier(vanished), 0);
+    by = _i == 0 ? reader() : cpool_domain_reader(domain);
+    retire(by, 3);
+    cpool_read_begin(by);
+    support_in_child(child, by);
+    cpool_read_end(by);
+    REQUIRE_EQUAL(cpool_retire_barrier(by), 0);
+    end();
+}
+END_TEST
+
+START_TEST(slot_of_no_pool_refused)
+{
+    cpool_reader_t *by;
+    void *slot;
+
+    make(0);
+    by = reader();
+    slot = cpool_alloc(pool);
+    REQUIRE_EQUAL(cpool_retire(by, pool, NULL), 0);
+    REQUIRE_EQUAL(cpool_retire(by, NULL, NULL), 0);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_retire(by, NULL, slot), CPOOL_EPOOL);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    support_release_reports();
+    REQUIRE_EQUAL(cpool_domain_held(domain), 0);
+    cpool_free(pool, slot);
     end();
 }
 END_TEST
@@ -559,7 +592,8 @@ int main(void)
         ONCE(alloc_from_the_depot_finds_what_was_retired),
         TIMES(reset_forgets_what_a_section_holds, MODES),
         ONCE(section_that_stays_is_reported_once),
-        ONCE(child_of_a_fork_gives_up_readers_that_vanished),
+        TIMES(sections_are_noticed_in_the_child_of_a_fork, 2),
+        ONCE(slot_of_no_pool_refused),
         TIMES(sections_see_no_slot_that_is_free, MODES),
     };
     return SUPPORT_RUN("retire", tests);

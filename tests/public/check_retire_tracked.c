@@ -16,6 +16,7 @@ START_TEST(retired_slot_refused)
     cpool_reader_t *other;
     cpool_handle_t handle;
     void *slot;
+    void *live;
 
     make(knows[_i]);
     by = reader();
@@ -32,6 +33,13 @@ START_TEST(retired_slot_refused)
     REQUIRE_REPORT(CPOOL_ERETIRED);
     cpool_free(pool, slot);
     REQUIRE_REPORT(CPOOL_ERETIRED);
+    retire(by, HELD - 1);
+    REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_ERETIRED);
+    REQUIRE_REPORT(CPOOL_ERETIRED);
+    live = cpool_alloc(pool);
+    REQUIRE_EQUAL(cpool_retire(by, pool, live), CPOOL_EHELD);
+    cpool_free(pool, live);
+    REQUIRE_NO_REPORT();
     cpool_read_end(other);
     REQUIRE_EQUAL(cpool_retire_flush(by), 0);
     REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_EDOUBLEFREE);

@@ -412,6 +412,7 @@ static void read_in_child(void *argument)
     struct scene *scene = argument;
     void *slot;
 
+    cpool_read_end(scene->later);
     REQUIRE_EQUAL(cpool_reader_destroy(scene->later), 0);
     (void)cpool_retire_flush(scene->own);
     while ((slot = cpool_alloc(scene->pool)) != NULL)

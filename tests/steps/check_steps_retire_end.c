@@ -85,6 +85,62 @@ static bool reset_beside_held(unsigned flags, struct worker *worker, size_t nth)
     return end_beside_flush(flags, worker, nth, false, true);
 }
 
+static void end_domain(void *argument)
+{
+    struct scene *scene = argument;
+
+    REQUIRE_EQUAL(cpool_domain_destroy(scene->domain), 0);
+}
+
+/* The worker ends the domain. */
+static bool end_beside_domain(unsigned flags, struct worker *worker, size_t nth, bool destroys)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    worker_do(worker, fill_bags_with_two_pools, &scene);
+    support_capture_reports();
+    stopped = steps_run(&stop, worker, NULL, nth, end_domain, &scene);
+    steps_plan(STEPS_LOCK, 6, resume, &stop);
+    if (destroys)
+        REQUIRE_EQUAL(cpool_destroy(scene.second), 0);
+    else
+        (void)cpool_reset(scene.second);
+    go_on(&stop, worker);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    if (!destroys) {
+        support_require_obtainable(scene.second, 0);
+        support_destroy_empty(scene.second);
+    }
+    for (size_t i = scene.next; i < CAPACITY; i++)
+        cpool_free(scene.pool, scene.slots[i]);
+    support_require_obtainable(scene.pool, 0);
+    support_destroy_empty(scene.pool);
+    return stopped;
+}
+
+static bool destroy_beside_domain(unsigned flags, struct worker *worker, size_t nth)
+{
+    return end_beside_domain(flags, worker, nth, true);
+}
+
+static bool reset_beside_domain(unsigned flags, struct worker *worker, size_t nth)
+{
+    return end_beside_domain(flags, worker, nth, false);
+}
+
+START_TEST(end_of_a_pool_finds_the_slots_of_a_domain_that_ends)
+{
+    static beside *const all[] = {destroy_beside_domain, reset_beside_domain};
+
+    sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
+}
+END_TEST
+
 /* The worker resets the other pool, and so takes its slot out of the bag with both. */
 static bool reset_beside_reset(unsigned flags, struct worker *worker, size_t nth)
 {
@@ -257,6 +313,7 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(end_of_a_pool_awaits_slots_that_go_back, 4 * MODES),
         TIMES(end_of_a_pool_awaits_slots_that_move, 2 * MODES),
+        TIMES(end_of_a_pool_finds_the_slots_of_a_domain_that_ends, 2 * MODES),
         TIMES(slot_that_moves_in_its_bag_is_not_left_there, MODES),
         TIMES(child_of_a_fork_beside_the_end_of_a_pool_frees_no_foreign_slot, MODES),
     };
