@@ -24,6 +24,7 @@
 #include "host/os.h"
 #include "base/compiler.h"
 #include "base/error.h"
+#include "base/tools.h"
 
 struct header {
     size_t bytes;   /* asked of the fallback, the lead included */
@@ -140,6 +141,7 @@ void *cpi_sized_fallback_alloc(struct cpool_sized *blocks, size_t size, size_t a
     memcpy(start + header.lead - sizeof header, &header, sizeof header);
     count(blocks, 1, header.bytes);
     cpi_fetch_add(&blocks->fallback_total, 1u, relaxed); /* [count] */
+    cpi_tools_block_taken(start + header.lead, header.bytes - header.lead);
     return start + header.lead;
 }
 
@@ -153,6 +155,7 @@ void cpi_sized_fallback_free(struct cpool_sized *blocks, void *block, const char
     found->mark = 0;
     header = *found;
     count(blocks, (size_t)-1, 0 - header.bytes);
+    cpi_tools_block_given(block, header.bytes - header.lead);
     blocks->fallback.free((char *)block - header.lead, header.bytes, header.align,
                           blocks->fallback.context);
 }
@@ -165,10 +168,10 @@ size_t cpi_sized_fallback_size(const struct cpool_sized *blocks, const void *blo
     return header != NULL ? header->bytes - header->lead : 0;
 }
 
-/* realloc keeps no alignment but malloc's. */
+/* realloc keeps no alignment but malloc's.  Memcheck was told of the block inside. */
 static bool can_resize(const cpool_sized_fallback_t *fallback, size_t align)
 {
-    return fallback->resize != NULL &&
+    return fallback->resize != NULL && (cpi_tools_found() & CPOOL_TOOL_MEMCHECK) == 0 &&
            (fallback->resize != malloc_resize || align <= CPI_SIZED_ALIGN);
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <cpool.h>
+#include <cpool/sized.h>
 #include <cpool/tools.h>
 
 #define MEMORY_FLAGS (CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_NO_POISON)
@@ -301,6 +302,32 @@ static void kept_pool(void)
     (void)pool;
 }
 
+/* Likewise, blocks that are too large for a class, and lie inside those of malloc. */
+static void kept_large(void)
+{
+    static cpool_sized_t *volatile blocks;
+    static char *volatile kept;
+    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
+    cpool_sized_t *made;
+    char *block;
+    char *other;
+
+    if (cpool_sized_create(&made, &config) != CPOOL_OK)
+        fail("sized");
+    blocks = made;
+    block = cpool_sized_alloc(blocks, 100000);
+    other = cpool_sized_alloc_aligned(blocks, 70000, 4096);
+    use(block);
+    use(other);
+    block = cpool_sized_realloc(blocks, block, 200000);
+    if (block == NULL)
+        fail("no block");
+    expect(block, 1);
+    cpool_sized_free(blocks, other);
+    kept = block;
+    (void)kept;
+}
+
 /* Memory of a pool is ordinary memory after its end. */
 static void afterwards(void)
 {
@@ -324,6 +351,7 @@ int main(void)
         afterwards();
     }
     kept_pool();
+    kept_large();
     typed();
     constructed();
     kept();
