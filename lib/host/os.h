@@ -94,14 +94,14 @@ uint64_t cpi_os_now(void);
 struct timespec;
 uint64_t cpi_os_deadline(const struct timespec *timeout);
 
-/* Gives the memory behind whole pages back.  They read as zero afterwards.  False if refused,
- * perhaps in part.  On Windows a thread that reads one meanwhile traps. */
+/* Gives the memory behind whole pages back, which read as zero afterwards.  Returns the bytes of
+ * those, from the first one on: fewer than `size` if the system refuses.  On Windows a thread that reads one meanwhile traps. */
 #if defined(_WIN32)
 #define CPI_OS_PURGED_IS_READABLE false
 #else
 #define CPI_OS_PURGED_IS_READABLE true
 #endif
-bool cpi_os_purge(void *address, size_t size);
+size_t cpi_os_purge(void *address, size_t size);
 
 /* Whether the system has cpi_os_populate.  *calls grows by the requests that were made. */
 bool cpi_os_can_populate(uint64_t *calls);

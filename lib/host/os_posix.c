@@ -307,7 +307,7 @@ void cpi_write_error(const char *text, size_t length)
     errno = saved;
 }
 
-bool cpi_os_purge(void *address, size_t size)
+size_t cpi_os_purge(void *address, size_t size)
 {
     int saved = errno;
     bool done;
@@ -319,7 +319,7 @@ bool cpi_os_purge(void *address, size_t size)
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | CPI_NO_RESERVE, -1, 0) != MAP_FAILED;
 #endif
     errno = saved;
-    return done;
+    return done ? size : 0;
 }
 
 size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)

@@ -134,7 +134,7 @@ void cpi_os_free_block(void *block)
 #define CPI_PURGE_STEP ((size_t)1 << 20)
 
 /* Between the two calls another process may take the memory.  The pool cannot do without. */
-bool cpi_os_purge(void *address, size_t size)
+size_t cpi_os_purge(void *address, size_t size)
 {
     char *from = address;
 
@@ -143,7 +143,7 @@ bool cpi_os_purge(void *address, size_t size)
         unsigned tries = 0;
 
         if (!VirtualFree(from, step, MEM_DECOMMIT))
-            return false;
+            break;
         while (!cpi_os_commit(from, step)) {
             if (++tries == CPI_PURGE_TRIES)
                 break_off("cpool: the system has no memory in place of what it got back\n");
@@ -152,7 +152,7 @@ bool cpi_os_purge(void *address, size_t size)
         from += step;
         size -= step;
     }
-    return true;
+    return (size_t)(from - (char *)address);
 }
 
 size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)

@@ -105,6 +105,13 @@ struct cpi_thread *cpi_thread_known(void)
                                  offsetof(struct cpi_thread, table));
 }
 
+unsigned cpi_thread_number(void)
+{
+    struct cpi_thread *thread = cpi_thread_known();
+
+    return thread != NULL ? thread->number : 0;
+}
+
 bool cpi_thread_is_alone(void)
 {
     CPI_ASSERT(cpi_lock_is_held());
@@ -302,6 +309,7 @@ bool cpi_thread_started(void)
 /* With the lock held. */
 static struct cpi_thread *take_structure(void)
 {
+    static unsigned made;
     struct cpi_thread *thread = spare_threads;
 
     if (thread != NULL) {
@@ -309,6 +317,8 @@ static struct cpi_thread *take_structure(void)
         spares--;
     } else {
         thread = map_structure();
+        if (thread != NULL)
+            thread->number = made++;
     }
     if (thread != NULL) {
         thread->used = true;

@@ -92,9 +92,7 @@ uintptr_t cpi_object_reached(const cpool_objects_t *pool)
 /* The calling thread's: the first slot, and how many there are. */
 static _Atomic uint64_t *own_stretch(cpool_objects_t *pool)
 {
-    const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15); /* six bits of a hash */
-
-    return &pool->stretches[(uint64_t)(cpi_thread_token() >> 12) * golden >> 58];
+    return &pool->stretches[cpi_thread_number() % CPI_STRETCHES];
 }
 
 static uintptr_t take_from(_Atomic uint64_t *stretch)

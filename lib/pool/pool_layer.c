@@ -62,13 +62,14 @@ size_t cpi_layer_discard(cpool_t *handle, void *first, size_t n)
     uintptr_t to = cpi_align_down(end, pool->slab.extent.page);
     uint64_t calls = 0;
     size_t resident;
+    size_t given;
 
     if (!pool->region_owned || pool->checked || from >= to)
         return 0;
     resident = cpi_os_resident((void *)from, to - from, &calls);
-    resident = cpi_os_purge((void *)from, to - from) ? resident : 0;
+    given = cpi_os_purge((void *)from, to - from);
     cpi_pool_note_calls(pool, calls + 1);
-    return resident;
+    return resident < given ? resident : given;
 }
 
 /* --- The layer --- */

@@ -53,6 +53,7 @@ static void purge_portion(void *context, struct cpi_pool *pool, uintptr_t bottom
     uintptr_t least = cpi_align_up((uintptr_t)cpi_slab_slot(&pool->slab, bottom), page);
     uintptr_t from = cpi_align_down((uintptr_t)cpi_slab_slot(&pool->slab, first), page);
     uintptr_t to = cpi_align_down((uintptr_t)cpi_slab_slot(&pool->slab, end), page);
+    size_t given;
     size_t bytes;
 
     if (from < least)
@@ -61,8 +62,8 @@ static void purge_portion(void *context, struct cpi_pool *pool, uintptr_t bottom
         return;
     bytes = resident(purge, from, to - from);
     purge->calls++;
-    if (cpi_os_purge((void *)from, to - from))
-        purge->bytes += bytes;
+    given = cpi_os_purge((void *)from, to - from);
+    purge->bytes += bytes < given ? bytes : given;
 }
 
 /* Checked pools keep guard bytes between the slots, and a caller's memory is his. */
