@@ -54,13 +54,12 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
  *
  *     live + in_depot + in_caches + fresh = capacity + slack
  *
- * counted_peak and counted_average cover the moments at which live slots were counted:
- * by cpool_stats (for the peak only), and by each thread at one in 32 of its
- * exchanges with the depot, or fewer in pools with many caches.  A burst
- * between two exchanges, within a magazine, is not seen.  So more than counted_peak may
- * have been live at times, but never more than `circulating`.  A count beside other threads
- * is an estimate, too high by a few magazines at most.  counted_peak is never below `live` of
- * the same reading.
+ * peak and average are of live slots as they were counted at exchanges with the depot: by each
+ * thread at one in 32 of its exchanges, or fewer in pools with many caches, and for the peak
+ * by cpool_stats.  A burst between two exchanges, within a magazine, is not seen.  So more than
+ * `peak` may have been live at times, but never more than `circulating`.  A count while other
+ * threads use the pool is an estimate, too high by a few magazines at most.  The peak is never
+ * below `live` of the same reading.
  *
  * Two readings show what the pool did between them.  In a steady state growths,
  * system_calls, registrations and circulating stay the same, although slots are exchanged:
@@ -106,8 +105,8 @@ typedef struct cpool_stats_t {
     size_t committed_bytes; /* of it, bytes that may become resident */
     uint64_t stalls;        /* allocs that returned NULL because a thread stayed
                                stopped inside the library for stall_limit */
-    size_t counted_peak;       /* the most that were live at a count */
-    size_t counted_average;    /* of all counts at exchanges, or `live` */
+    size_t peak;            /* the most that were live at a count */
+    size_t average;         /* of all counts at exchanges, or `live` */
     uint64_t system_calls;  /* requests to the operating system so far */
     uint64_t registrations; /* caches registered so far, of threads and those of
                                cpool_cache_create */
@@ -128,13 +127,6 @@ typedef struct cpool_stats_t {
  * Any thread.  It may block, and makes no system call.
  */
 CPOOL_API int cpool_stats(const cpool_t *pool, cpool_stats_t *stats);
-
-/*
- * cpool_stats_restart - begins counted_peak and counted_average anew, with the slots live now.
- *
- * Any thread.  It may block, and makes no system call.
- */
-CPOOL_API void cpool_stats_restart(cpool_t *pool);
 
 /*
  * The forms of cpool_print.

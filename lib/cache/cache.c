@@ -350,7 +350,7 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
     entry->pool = pool;
     entry->home = cache;
     cache->quota = quota;
-    cache->until_count = CPI_COUNT_EVERY;
+    cache->countdown = CPI_COUNT_EVERY;
     cpi_cache_discard(cache);
     cpi_cache_look_at_bound(cache);
 }

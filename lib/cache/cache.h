@@ -123,7 +123,7 @@ struct cpi_cache {
     bool shown;      /* constant while registered: the inline path uses the active entry */
     bool bounded;    /* constant while registered: most operations are a pop or a push, with the
                         mark around it, as the kernel has the barrier */
-    uint32_t until_count; /* allocs out of line until live slots are counted: pool_usage.c */
+    uint32_t countdown; /* allocs out of line until live slots are counted: pool_info.c */
     _Atomic uint32_t stocked; /* see the invariants, read by stealing threads */
     struct cpi_counters counters;
     _Atomic uint64_t swaps;     /* loaded magazines that changed places with a spare, counted as

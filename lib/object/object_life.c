@@ -287,8 +287,8 @@ void cpi_object_fake_figures(const void *fake, cpool_stats_t *stats)
     stats->fresh = positive(objects.capacity, objects.active);
     stats->slot_size = pool->type.object_size;
     stats->slot_stride = pool->type.object_size;
-    stats->counted_peak = (size_t)cpi_load(&pool->peak, relaxed); /* [count] */
-    stats->counted_average = objects.active;
+    stats->peak = (size_t)cpi_load(&pool->peak, relaxed); /* [count] */
+    stats->average = objects.active;
 }
 
 void cpi_object_correct_figures(const void *slots, cpool_stats_t *stats)

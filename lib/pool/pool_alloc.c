@@ -227,7 +227,7 @@ void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, struct
     void *slot;
 
     if (CPI_LIKELY(cache != NULL))
-        cpi_pool_sample(pool, cache);
+        cpi_pool_note_exchange(pool, cache);
     do {
         slot = take_any(pool, cache);
         cpi_pool_moved(pool, cache, slot);

@@ -65,7 +65,7 @@ static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, struct c
         got += take_run(cpi_cache_active(cache), slots + got, n - got);
         if (got == n)
             break;
-        cpi_pool_sample(pool, cache);
+        cpi_pool_note_exchange(pool, cache);
         if (!refill(cache))
             break;
     }

@@ -57,7 +57,7 @@ struct cpi_layer {
 /* Bytes of a pool's name, with its end. */
 #define CPI_NAME_SIZE 32
 
-/* Live slots, counted at exchanges with the depot: see pool_usage.c. */
+/* Live slots, counted at exchanges with the depot: see pool_info.c. */
 struct cpi_usage {
     _Atomic uint64_t peak;   /* the most that were counted */
     _Atomic uint64_t sum;    /* of all counts */

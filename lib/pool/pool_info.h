@@ -22,15 +22,14 @@ bool cpi_view_read(struct cpi_view *view, size_t number);
 /* Reads the figures, with the lock held. */
 void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats);
 
-/* pool_usage.c, as all below.  Counts the live slots for the figures.  Wait-free. */
-void cpi_pool_count_usage(struct cpi_pool *pool, struct cpi_cache *cache);
+/* Counts the live slots for the peak and the average.  Wait-free. */
+void cpi_pool_count_at_exchange(struct cpi_pool *pool, struct cpi_cache *cache);
 
-/* Before an alloc that leaves the inline path, most of all for an exchange with the
- * depot: the same, once in a while. */
-static inline void cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cache)
+/* Before an alloc that leaves the inline path, most of all for an exchange with the depot. */
+static inline void cpi_pool_note_exchange(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    if (CPI_UNLIKELY(--cache->until_count == 0))
-        cpi_pool_count_usage(pool, cache);
+    if (CPI_UNLIKELY(--cache->countdown == 0))
+        cpi_pool_count_at_exchange(pool, cache);
 }
 
 /* Free slots in the depot.  With the lock held. */

@@ -26,7 +26,7 @@ void *cpi_layer_near(cpool_t *handle)
     void *slot;
 
     if (cache != NULL)
-        cpi_pool_sample(pool, cache);
+        cpi_pool_note_exchange(pool, cache);
     do {
         slot = cpi_pool_take(pool, cache);
         cpi_pool_moved(pool, cache, slot);

@@ -72,8 +72,8 @@ static void print_view(const cpool_view_t *view, FILE *out)
             stats->live, stats->in_depot, stats->in_caches, stats->fresh, stats->circulating,
             stats->slack);
     if (stats->slot_size > 0)
-        fprintf(out, "  counted    live at most %zu, on average %zu, at exchanges\n",
-                stats->counted_peak, stats->counted_average);
+        fprintf(out, "  live       at most %zu, on average %zu, at exchanges\n", stats->peak,
+                stats->average);
     fprintf(out, "  magazines  %zu of %zu round%s; %zu thread cache%s with up to %zu spare%s\n",
             stats->magazines, stats->magazine_rounds, CPI_PLURAL(stats->magazine_rounds),
             stats->thread_caches, CPI_PLURAL(stats->thread_caches), stats->spares,
@@ -125,8 +125,7 @@ static void print_json_view(const cpool_view_t *view, FILE *out)
     fprintf(out, ",\"max_capacity\":%zu,\"slack\":%zu,\"growths\":%" PRIu64, stats->max_capacity,
             stats->slack, stats->growths);
     fprintf(out, ",\"trims\":%" PRIu64 ",\"waits\":%" PRIu64, stats->trims, stats->waits);
-    fprintf(out, ",\"counted_peak\":%zu,\"counted_average\":%zu", stats->counted_peak,
-            stats->counted_average);
+    fprintf(out, ",\"peak\":%zu,\"average\":%zu", stats->peak, stats->average);
     fprintf(out, ",\"system_calls\":%" PRIu64 ",\"registrations\":%" PRIu64, stats->system_calls,
             stats->registrations);
     fprintf(out, ",\"reserved_bytes\":%zu,\"committed_bytes\":%zu", stats->reserved_bytes,

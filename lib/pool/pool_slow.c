@@ -54,22 +54,21 @@ CPI_APART static void *take_shown(struct cpi_cache *cache)
 {
     void *slot;
 
-    cpi_pool_sample(cache->registry->pool, cache);
+    cpi_pool_note_exchange(cache->registry->pool, cache);
     cpi_mark_enter(cache);
     slot = cpi_cache_alloc(cache);
     cpi_mark_leave(cache);
     return CPI_LIKELY(slot != NULL) ? slot : search(cache);
 }
 
-/* Without a full spare.  Exchanges are sampled, too, which take_shown sees to. */
+/* Without a full spare. */
 CPI_APART static void *take_exchanged(struct cpi_cache *cache)
 {
     void **round;
 
-    if (CPI_UNLIKELY(cpi_cache_stocked(cache) != 0 || cpi_cache_count(cache) != 0 ||
-                     cache->until_count == 1))
+    if (CPI_UNLIKELY(cpi_cache_stocked(cache) != 0 || cpi_cache_count(cache) != 0))
         return take_shown(cache);
-    cache->until_count--;
+    cpi_pool_note_exchange(cache->registry->pool, cache);
     cpi_mark_enter(cache);
     round = cpi_cache_refill_from_depot(cache, 1);
     cpi_mark_leave(cache);

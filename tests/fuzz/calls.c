@@ -241,7 +241,7 @@ void call_any(struct model *model)
     case 5: print(model); break;
     case 6: audit(model); break;
     case 7: wake(model); break;
-    case 8: cpool_stats_restart(model->pool); break;
+    case 8:
     case 9:
         if (input_below(8) == 0)
             reset(model);

@@ -155,12 +155,6 @@ static bool stats(struct misuse *m)
     return cpool_stats(m->pool, &figures) == CPOOL_EPOOL && figures.capacity == 0;
 }
 
-static bool stats_restart(struct misuse *m)
-{
-    cpool_stats_restart(m->pool);
-    return true;
-}
-
 static bool print(struct misuse *m)
 {
     cpool_print(m->pool, CPOOL_PRINT_FIGURES, stderr);
@@ -233,7 +227,7 @@ static const struct way out_of_line[] = {
     BY(alloc_zeroed), BY(alloc_bulk), BY(alloc_bulk_all), BY(free_bulk), BY(depot_alloc),
     BY(depot_free), BY(cache), BY(cache_create), BY(flush), BY(reset), BY(grow), BY(shrink),
     BY(trim), BY(reserve), BY(alloc_wait), BY(stats), BY(print),
-    BY(print_json), BY(stats_restart), BY(owns), BY(index_of), BY(at), BY(index_limit), BY(destroy),
+    BY(print_json), BY(owns), BY(index_of), BY(at), BY(index_limit), BY(destroy),
 };
 
 static const struct way by_cache[] = {

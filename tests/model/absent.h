@@ -19,6 +19,6 @@ MODEL_ABSENT(void, cpi_pool_report_address, int code, const char *function,
              const struct cpi_pool *pool, const void *address, uintptr_t index)
 MODEL_ABSENT(void, cpi_pool_report_slot, int code, const char *function,
              const struct cpi_pool *pool, uintptr_t index)
-MODEL_ABSENT(void, cpi_pool_count_usage, struct cpi_pool *pool, struct cpi_cache *cache)
+MODEL_ABSENT(void, cpi_pool_count_at_exchange, struct cpi_pool *pool, struct cpi_cache *cache)
 
 #endif /* MODEL_ABSENT_H */

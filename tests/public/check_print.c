@@ -153,7 +153,7 @@ START_TEST(print_json_is_one_object_with_all_figures)
     REQUIRE_EQUAL(member(json, "waits"), stats.waits);
     REQUIRE_EQUAL(member(json, "spares"), stats.spares);
     REQUIRE_EQUAL(member(json, "reserved_bytes"), stats.reserved_bytes);
-    REQUIRE_EQUAL(member(json, "counted_peak"), stats.counted_peak);
+    REQUIRE_EQUAL(member(json, "peak"), stats.peak);
     REQUIRE_EQUAL(member(json, "committed_bytes"), stats.committed_bytes);
     free(json);
     REQUIRE_EQUAL(support_destroy(pool), 100);
