@@ -68,6 +68,9 @@ CPOOL_OPTIONS=checked on preload/exercise 2000 > "$work/found" 2>&1 ||
 on preload/exercise lowered > "$work/found" 2>&1 ||
     complain "exercise fails after a limit is lowered: $(tail -n 5 "$work/found")"
 # What one phase of a program has used, another one's sizes have.
+on preload/exercise foreign > "$work/found" 2>&1 ||
+    complain "exercise fails with a block that begins with its mapping: $(tail -n 5 "$work/found")"
+
 on preload/exercise phases > "$work/found" 2>&1
 grep -q 'given back' "$work/found" || complain "free memory stays: $(head -n 1 "$work/found")"
 # With less there are no classes.  How little a program needs to start differs.

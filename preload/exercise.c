@@ -8,6 +8,7 @@
  *                       an address space that has no room for classes
  *   exercise lowered    large blocks after the limit of the address space is lowered
  *   exercise phases     whether memory goes back to the system
+ *   exercise foreign    the size of a block that begins with its mapping, which libc dies of
  *
  * It knows nothing of pools.
  */
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -211,6 +213,19 @@ static void check_full(void)
     REQUIRE(write(STDOUT_FILENO, "full\n", 5) == 5);
 }
 
+static void check_foreign(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *map = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *aligned = memalign(page, 3 * MEBI);
+
+    REQUIRE(map != MAP_FAILED && munmap(map, page) == 0);
+    REQUIRE(malloc_usable_size(map + page) == 0);
+    REQUIRE(aligned != NULL && malloc_usable_size(aligned) >= 3 * MEBI);
+    free(aligned);
+    puts("foreign");
+}
+
 static void fill_large(unsigned char *block, size_t size)
 {
     for (size_t i = 0; i < size; i += 512)
@@ -321,6 +336,10 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "lowered") == 0) {
         lower_addresses();
         puts("lowered");
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "foreign") == 0) {
+        check_foreign();
         return 0;
     }
     if (argc > 1 && strcmp(argv[1], "phases") == 0) {

@@ -29,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -470,11 +471,25 @@ void *pvalloc(size_t size)
     return result(bytes >= size ? aligned(whole_pages(1), bytes) : NULL);
 }
 
+/* The bytes before a block of no class say what it is.  Before somebody else's mapping there may be
+ * none. */
+static bool has_bytes_before(const void *block)
+{
+    size_t page = whole_pages(1);
+    unsigned char resident;
+
+    return (uintptr_t)block % page >= 64 ||
+           mincore((void *)(((uintptr_t)block & ~(page - 1)) - page), 1, &resident) == 0;
+}
+
 size_t malloc_usable_size(void *block)
 {
     cpool_sized_t *blocks = get();
 
     if (block != NULL && is_first(block))
         return first_size(block);
-    return block != NULL && blocks != NULL ? cpool_sized_usable_size(blocks, block) : 0;
+    if (block == NULL || blocks == NULL ||
+        (!cpool_sized_owns(blocks, block) && !has_bytes_before(block)))
+        return 0;
+    return cpool_sized_usable_size(blocks, block);
 }
