@@ -121,8 +121,7 @@ typedef void (*cpool_error_handler_t)(const cpool_error_t *error, void *context)
  * context   passed to the handler
  *
  * Any thread, but a report being made at this moment may still reach the old
- * handler.  Lock-free.  It allocates memory for each distinct pair of handler and
- * context after the 16th.  If that fails, the default is restored.
+ * handler.  It may block.
  */
 CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *context);
 

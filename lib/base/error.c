@@ -1,46 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * error.c - codes, their texts, and the reporter.
- *
- * ORDERING TABLE
- *   install | current pair store | release | consult | the pair's two members
- *   consult | current pair load  | acquire | install | the pair's two members
- *   add     | all pairs CAS      | release | look    | the pair's members
- *   look    | all pairs load, CAS failure | acquire | add | the pairs' members
- *   draw    | static pairs used, fetch-and-add | relaxed | - | -
- *
- * A handler and its context belong together, and are read by threads that must not
- * wait.  So each pair, once made, is never changed and never freed, and changing the
- * handler is one store of a pointer.  A pair that was used before is found again, so
- * their number does not grow while a program goes back and forth between handlers.
- * (Threads that add the same pair at the same moment add one each.)
- *
- * There is no lock, because a pair may have to be allocated: malloc may be made
- * of a pool, and a fork must not find a lock held.
+ * error.c - codes, their texts, and lines on standard error.
  */
 #include "base/error.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/atomic.h"
-#include "base/probes.h"
-#include "base/tools.h"
-
-/* Pairs that need no memory. */
-#define CPI_STATIC_PAIRS 16u
-
-struct pair {
-    cpool_error_handler_t handler;
-    void *context;
-    struct pair *next; /* of all pairs */
-};
-
-static struct pair static_pairs[CPI_STATIC_PAIRS];
-static _Atomic unsigned static_used; /* counts on when there are none left */
-static _Atomic(struct pair *) all_pairs;
-static _Atomic(const struct pair *) current_pair; /* NULL: the default handler */
 
 struct code_text {
     int code;
@@ -103,96 +69,19 @@ const char *cpool_strerror(int code)
     return "unknown error code";
 }
 
-static struct pair *make_pair(void)
-{
-    unsigned number = cpi_fetch_add(&static_used, 1u, relaxed); /* [draw] */
-
-    return number < CPI_STATIC_PAIRS ? &static_pairs[number] : malloc(sizeof(struct pair));
-}
-
-/* The pair of these two, or NULL if it would be a new one and there is no memory. */
-static const struct pair *find_pair(cpool_error_handler_t handler, void *context)
-{
-    struct pair *first = cpi_load(&all_pairs, acquire); /* [look] */
-    struct pair *pair;
-
-    for (pair = first; pair != NULL; pair = pair->next)
-        if (pair->handler == handler && pair->context == context)
-            return pair;
-    pair = make_pair();
-    if (pair == NULL)
-        return NULL;
-    pair->handler = handler;
-    pair->context = context;
-    do
-        pair->next = first;
-    while (!cpi_cas_weak(&all_pairs, &first, pair, release, acquire)); /* [add] [look] */
-    return pair;
-}
-
-void cpool_set_error_handler(cpool_error_handler_t handler, void *context)
-{
-    const struct pair *pair = handler != NULL ? find_pair(handler, context) : NULL;
-
-    cpi_store(&current_pair, pair, release); /* [install] */
-}
-
-static void write_line(const char *text)
-{
-    char line[CPI_REPORT_MAX + 16];
-    int length = snprintf(line, sizeof line, "cpool: %s\n", text);
-
-    cpi_write_error(line, (size_t)length);
-}
-
 void cpi_tell(const char *format, ...)
 {
-    char text[CPI_REPORT_MAX];
+    char line[CPI_REPORT_MAX + 8] = "cpool: ";
+    size_t start = strlen(line);
+    size_t length;
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(line + start, CPI_REPORT_MAX, format, arguments);
     va_end(arguments);
-    write_line(text);
-}
-
-bool (*cpi_report_goes_on)(void);
-
-static void default_handler(const cpool_error_t *error)
-{
-    write_line(error->text);
-    cpi_write_error(error->details, strlen(error->details));
-    cpi_tools_print_stack();
-    if (error->code <= CPOOL_ENOMEM)
-        return;
-    if (cpi_report_goes_on == NULL || !cpi_report_goes_on())
-        abort();
-}
-
-void cpi_report(cpool_error_t *error, const char *format, ...)
-{
-    char text[CPI_REPORT_MAX];
-    const struct pair *pair;
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    error->size = sizeof *error;
-    error->text = text;
-    CPI_PROBE2(report, error->code, text);
-    if (error->details == NULL)
-        error->details = "";
-    pair = cpi_load(&current_pair, acquire); /* [consult] */
-    if (pair == NULL) {
-        default_handler(error);
-        return;
-    }
-    cpi_tools_wrote(error, sizeof *error);
-    cpi_tools_wrote(text, sizeof text);
-    cpi_tools_wrote(error->details, strlen(error->details) + 1);
-    cpi_tools_call(2);
-    pair->handler(error, pair->context);
+    length = strlen(line);
+    line[length] = '\n';
+    cpi_write_error(line, length + 1);
 }
 
 #if defined(CPI_DEBUG) || defined(CPI_ATOMIC_HEADER) /* for tests that link explored sources */

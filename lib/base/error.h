@@ -15,16 +15,13 @@
 #define CPI_REPORT_MAX 512
 
 /*
- * Fills in error->text from the format, hands the report to the handler, and returns if the
+ * host/report.c.  Fills in error->text from the format, hands the report to the handler, and returns if the
  * handler does.  The caller has set the other members that it knows.  It must have left every
  * structure in a good state, because a handler may leave by longjmp or by an exception.
  *
- * Allocates nothing.  Async-signal-safe as far as the handler is.
+ * Allocates nothing.  Takes the lock for a moment, if the thread has not got it.
  */
 CPI_COLD CPI_PRINTF(2, 3) void cpi_report(cpool_error_t *error, const char *format, ...);
-
-/* Whether the default handler returns, and does not abort: CPOOL_OPTIONS=continue. */
-extern bool (*cpi_report_goes_on)(void);
 
 /* Writes one line to standard error, after "cpool: ", cut to CPI_REPORT_MAX.  Allocates
  * nothing.  Async-signal-safe as far as vsnprintf is. */

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_debug.c - the end of the default handler, and leaks at the end of the process.
+ * pool_debug.c - lists of live slots on standard error, and leaks at the end of the process.
  */
 #include "pool/pool_info.h"
 #include "pool/pool_report.h"
 
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "host/options.h"
-#include "host/os.h"
 #include "check/checks.h"
 #include "check/site.h"
 #include "track/track.h"
@@ -25,13 +22,6 @@ void cpi_pool_write_live(const struct cpi_pool *pool)
     cpi_site_list(&pool->slab, cpi_track_map(pool), write_line, NULL);
 }
 
-/* --- The ends of the default handler and of the process --- */
-
-static bool goes_on(void)
-{
-    return cpi_options()->goes_on != 0;
-}
-
 static void write_leaks(struct cpi_pool *pool)
 {
     size_t live = cpi_pool_count_live(pool);
@@ -42,11 +32,6 @@ static void write_leaks(struct cpi_pool *pool)
              live, CPI_PLURAL(live));
     if (pool->checked)
         cpi_pool_write_live(pool);
-}
-
-__attribute__((__constructor__)) static void library_loaded(void)
-{
-    cpi_report_goes_on = goes_on;
 }
 
 /* After the program's own destructors, and before the library's last one. */

