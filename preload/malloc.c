@@ -471,14 +471,14 @@ void *pvalloc(size_t size)
     return result(bytes >= size ? aligned(whole_pages(1), bytes) : NULL);
 }
 
-/* The bytes before a block of no class say what it is.  Before somebody else's mapping there may be
- * none. */
+/* The four words before a block of no class say what it is.  Before somebody else's mapping there
+ * may be none. */
 static bool has_bytes_before(const void *block)
 {
     size_t page = whole_pages(1);
     unsigned char resident;
 
-    return (uintptr_t)block % page >= 64 ||
+    return (uintptr_t)block % page >= 4 * sizeof(size_t) ||
            mincore((void *)(((uintptr_t)block & ~(page - 1)) - page), 1, &resident) == 0;
 }
 
