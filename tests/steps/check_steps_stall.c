@@ -232,6 +232,41 @@ static bool flush_is_awaited_at(bool uncached, struct worker *worker, size_t nth
     return did_stop;
 }
 
+/* The same for a free without a cache.  Where the alloc has not waited, it has found the slot, or
+ * the free had not begun. */
+START_TEST(alloc_gives_up_on_a_free_without_a_cache)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1, stalls = 0;
+    bool did_stop = true;
+
+    for (; did_stop; nth++) {
+        cpool_t *pool = make_pool(CPOOL_EXACT, 1, 2, 1);
+        struct slot_user stopped = { .pool = pool, .uncached = true };
+        struct steps_stop stop;
+        void *slot;
+
+        worker_do(worker, take, &stopped);
+        did_stop = steps_run(&stop, worker, NULL, nth, give, &stopped);
+        slot = cpool_alloc(pool);
+        REQUIRE(slot == NULL || support_stats(pool).stalls == 0);
+        stalls += support_stats(pool).stalls;
+        if (support_stats(pool).stalls == 1) { /* and again, when the first one's look is over */
+            REQUIRE(cpool_alloc(pool) == NULL);
+            REQUIRE_EQUAL(support_stats(pool).stalls, 2);
+        }
+        steps_go_on(&stop);
+        if (slot == NULL)
+            slot = cpool_alloc(pool);
+        REQUIRE(slot != NULL);
+        cpool_free(pool, slot);
+        support_destroy_empty(pool);
+    }
+    REQUIRE(stalls > 2);
+    worker_stop(worker);
+}
+END_TEST
+
 START_TEST(alloc_finds_nothing_only_after_a_wait_for_a_flush)
 {
     struct worker *worker = worker_start();
@@ -299,6 +334,7 @@ int main(void)
         TIMES(flush_stopped_anywhere_hides_no_spare, 2),
         TIMES(alloc_waits_for_a_thread_that_is_stopped_inside, WAYS),
         ONCE(alloc_gives_up_when_the_stall_limit_ends),
+        ONCE(alloc_gives_up_on_a_free_without_a_cache),
         TIMES(alloc_finds_nothing_only_after_a_wait_for_a_flush, 2),
         ONCE(free_beyond_the_places_waits_for_one),
     };

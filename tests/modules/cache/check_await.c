@@ -5,6 +5,9 @@
  */
 #include "support.h"
 
+#include <stdatomic.h>
+#include <time.h>
+
 #include "inside.h"
 #include "cache/await.h"
 #include "cache/mark.h"
@@ -160,6 +163,33 @@ START_TEST(alloc_inside_an_operation_of_the_thread_does_not_wait)
 }
 END_TEST
 
+static _Atomic bool is_over;
+
+static void *destroy(void *unused)
+{
+    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+    atomic_store_explicit(&is_over, true, memory_order_release);
+    return unused;
+}
+
+/* An operation that has given its last slot and has not begun to call is still inside. */
+START_TEST(destroy_waits_for_an_owner_that_is_inside)
+{
+    const struct timespec a_while = {0, 20000000};
+    struct cpi_cache *cache;
+    pthread_t thread;
+
+    make_pool();
+    cache = cpi_registry_own_cache(&inside(pool)->registry);
+    REQUIRE(cache != NULL && cpi_mark_try_enter(cache));
+    thread = support_start(destroy, NULL);
+    REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
+    REQUIRE(!atomic_load_explicit(&is_over, memory_order_acquire));
+    cpi_mark_leave(cache);
+    support_join(thread);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -167,6 +197,7 @@ int main(void)
         ONCE(loaded_magazines_of_other_typed_entries_count_as_full),
         TIMES(activity_tells_of_fresh_slots_and_visitors, 2),
         ONCE(alloc_inside_an_operation_of_the_thread_does_not_wait),
+        ONCE(destroy_waits_for_an_owner_that_is_inside),
     };
 
     return SUPPORT_RUN("await", tests);
