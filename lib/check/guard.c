@@ -34,13 +34,66 @@ static unsigned char pattern(const unsigned char *at)
     return (unsigned char)(((0xB5u ^ ((uintptr_t)at * 29u)) & ~0x06u) | 0x08u);
 }
 
-/* Tools take the bytes between slots for nobody's. */
-CPI_UNINSTRUMENTED static void fill(unsigned char *from, size_t n)
+/* What these bytes are filled with: of a gap, or of a freed slot. */
+static unsigned char filling(enum cpi_damage_place place, const unsigned char *at)
+{
+    return place == CPI_DAMAGE_INSIDE ? CPI_GUARD_FREED : pattern(at);
+}
+
+/* Tools take the bytes between slots, and freed ones, for nobody's. */
+CPI_UNINSTRUMENTED static void fill(enum cpi_damage_place place, unsigned char *from, size_t n)
 {
     size_t i;
 
+    cpi_tools_pause();
     for (i = 0; i < n; i++)
-        from[i] = pattern(from + i);
+        from[i] = filling(place, from + i);
+    cpi_tools_resume();
+}
+
+/* Looks for bytes that were changed, from one offset to before another, and adds what it finds to
+ * the damage.  Before there is any, `first` is beyond `last`. */
+CPI_UNINSTRUMENTED static void search(const unsigned char *bytes, size_t from, size_t to,
+                                      struct cpi_damage *damage)
+{
+    size_t i;
+
+    for (i = from; i < to; i++) {
+        if (bytes[i] == filling(damage->place, bytes + i))
+            continue;
+        if (damage->first > damage->last)
+            damage->first = i;
+        damage->last = i;
+    }
+}
+
+/* The bytes from the first damaged one on, to before `end`. */
+CPI_UNINSTRUMENTED static void show(const unsigned char *bytes, size_t end,
+                                    struct cpi_damage *damage)
+{
+    size_t i;
+
+    for (i = damage->first; i < end && damage->shown < CPI_DAMAGE_SHOWN; i++) {
+        damage->expected[damage->shown] = filling(damage->place, bytes + i);
+        damage->found[damage->shown++] = bytes[i];
+    }
+}
+
+/* Looks at both ends of these bytes, as far as each is verified.  Returns whether they are
+ * intact. */
+static bool is_intact(const unsigned char *bytes, size_t start, struct cpi_damage *damage)
+{
+    size_t size = damage->size;
+    size_t end = size - start > start ? size - start : start;
+
+    damage->first = 1;
+    cpi_tools_pause();
+    search(bytes, 0, start, damage);
+    search(bytes, end, size, damage);
+    if (damage->first <= damage->last)
+        show(bytes, damage->first < start ? start : size, damage);
+    cpi_tools_resume();
+    return damage->first > damage->last;
 }
 
 /* --- Gaps --- */
@@ -68,59 +121,22 @@ static unsigned char *gap_before(const struct cpi_slab *slab, uintptr_t index, s
 
 static void fill_gap(unsigned char *gap, size_t size)
 {
-    cpi_tools_pause();
-    fill(gap, reach(size));
-    fill(gap + size - reach(size), reach(size));
-    cpi_tools_resume();
+    fill(CPI_DAMAGE_AFTER, gap, reach(size));
+    fill(CPI_DAMAGE_AFTER, gap + size - reach(size), reach(size));
 }
 
-/* Looks for bytes of a gap that were changed, from one offset to before another.  `any`:
- * one was found before.  Returns true if there is any now. */
-CPI_UNINSTRUMENTED static bool search(const unsigned char *gap, size_t from, size_t to,
-                                      bool any, struct cpi_damage *damage)
+static bool is_gap_intact(unsigned char *gap, size_t size, enum cpi_damage_place place,
+                          struct cpi_damage *damage)
 {
-    size_t i;
-
-    for (i = from; i < to; i++) {
-        if (gap[i] == pattern(gap + i))
-            continue;
-        if (!any)
-            damage->first = i;
-        damage->last = i;
-        any = true;
-    }
-    return any;
-}
-
-/* The bytes from the first damaged one on, as far as they are verified. */
-CPI_UNINSTRUMENTED static void show_gap(const unsigned char *gap, size_t size,
-                                        struct cpi_damage *damage)
-{
-    size_t end = damage->first < reach(size) ? reach(size) : size;
-    size_t i;
-
-    for (i = damage->first; i < end && damage->shown < CPI_DAMAGE_SHOWN; i++) {
-        damage->expected[damage->shown] = pattern(gap + i);
-        damage->found[damage->shown++] = gap[i];
-    }
-}
-
-static bool gap_intact(unsigned char *gap, size_t size, struct cpi_damage *damage)
-{
-    size_t start = reach(size);
-    size_t end = size - start > start ? size - start : start;
-    bool damaged;
+    bool intact;
 
     memset(damage, 0, sizeof *damage);
+    damage->place = place;
     damage->size = size;
-    cpi_tools_pause();
-    damaged = search(gap, end, size, search(gap, 0, start, false, damage), damage);
-    if (damaged)
-        show_gap(gap, size, damage);
-    cpi_tools_resume();
-    if (damaged)
+    intact = is_intact(gap, reach(size), damage);
+    if (!intact)
         fill_gap(gap, size);
-    return !damaged;
+    return intact;
 }
 
 bool cpi_guard_is_filled(const struct cpi_slab *slab, uintptr_t index)
@@ -152,15 +168,13 @@ bool cpi_guard_verify(const struct cpi_slab *slab, uintptr_t index, struct cpi_d
 {
     size_t size;
     unsigned char *gap = gap_after(slab, index, &size);
-    bool intact = gap_intact(gap, size, damage);
+    bool intact = is_gap_intact(gap, size, CPI_DAMAGE_AFTER, damage);
 
-    damage->place = CPI_DAMAGE_AFTER;
     /* The preceding slot may have been handed to a thread that is about to
      * fill its gap. */
     if (intact && (index == 0 || cpi_guard_is_filled(slab, index - 1))) {
         gap = gap_before(slab, index, &size);
-        intact = gap_intact(gap, size, damage);
-        damage->place = CPI_DAMAGE_BEFORE;
+        intact = is_gap_intact(gap, size, CPI_DAMAGE_BEFORE, damage);
     }
     damage->index = index;
     return intact;
@@ -168,62 +182,19 @@ bool cpi_guard_verify(const struct cpi_slab *slab, uintptr_t index, struct cpi_d
 
 /* --- Contents --- */
 
-CPI_UNINSTRUMENTED static void fill_slot(const struct cpi_slab *slab, uintptr_t index)
+static void fill_slot(const struct cpi_slab *slab, uintptr_t index)
 {
-    unsigned char *slot = cpi_slab_slot(slab, index);
-    size_t i;
-
-    cpi_tools_pause();
-    for (i = 0; i < slab->slot_size; i++)
-        slot[i] = CPI_GUARD_FREED;
-    cpi_tools_resume();
-}
-
-CPI_UNINSTRUMENTED static void show_slot(const unsigned char *slot, struct cpi_damage *damage)
-{
-    size_t i;
-
-    for (i = damage->first; i < damage->size && damage->shown < CPI_DAMAGE_SHOWN; i++) {
-        damage->expected[damage->shown] = CPI_GUARD_FREED;
-        damage->found[damage->shown++] = slot[i];
-    }
-}
-
-/* Looks for bytes of a slot that fill_slot has not written.  Returns true if there are
- * any. */
-CPI_UNINSTRUMENTED static bool search_slot(const unsigned char *slot, size_t size,
-                                           struct cpi_damage *damage)
-{
-    bool any = false;
-    size_t i;
-
-    for (i = 0; i < size; i++) {
-        if (slot[i] == CPI_GUARD_FREED)
-            continue;
-        if (!any)
-            damage->first = i;
-        damage->last = i;
-        any = true;
-    }
-    return any;
+    fill(CPI_DAMAGE_INSIDE, cpi_slab_slot(slab, index), slab->slot_size);
 }
 
 /* Whether a slot is as fill_slot has left it. */
 static bool is_untouched(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
 {
-    const unsigned char *slot = cpi_slab_slot(slab, index);
-    bool damaged;
-
     memset(damage, 0, sizeof *damage);
     damage->index = index;
     damage->place = CPI_DAMAGE_INSIDE;
     damage->size = slab->slot_size;
-    cpi_tools_pause();
-    damaged = search_slot(slot, damage->size, damage);
-    if (damaged)
-        show_slot(slot, damage);
-    cpi_tools_resume();
-    return !damaged;
+    return is_intact(cpi_slab_slot(slab, index), damage->size, damage);
 }
 
 bool cpi_guard_take(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
