@@ -13,7 +13,7 @@ man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h inclu
 	include/cpool/cache.h include/cpool/memory.h include/cpool/wait.h include/cpool/info.h \
 	include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
 	include/cpool/events.h include/cpool/object.h include/cpool/object_typed.h \
-	include/cpool/priority.h include/cpool/lanes.h include/cpool/retire.h include/cpool/tools.h include/cpool/debug.h
+	include/cpool/priority.h include/cpool/lanes.h include/cpool/retire.h include/cpool/debug.h
 man_date = 2026-11-22
 
 dist_man3_MANS = \
@@ -27,14 +27,14 @@ dist_man3_MANS = \
 	doc/man/cpool_objects_pool.3 doc/man/cpool_objects_put_all.3 doc/man/cpool_objects_trim.3 \
 	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 doc/man/cpool_error.3 \
 	doc/man/cpool_info.3 doc/man/cpool_memory.3 \
-	doc/man/cpool_tools.3 doc/man/cpool_typed.3 doc/man/cpool_version.3 doc/man/CPOOL_DECLARE.3 \
+	doc/man/cpool_typed.3 doc/man/cpool_version.3 doc/man/CPOOL_DECLARE.3 \
 	doc/man/CPOOL_DECLARE_EXACT.3 doc/man/CPOOL_DECLARE_WAITABLE.3 doc/man/CPOOL_DEFINE.3 \
 	doc/man/CPOOL_DEFINE_EXACT.3 doc/man/CPOOL_DEFINE_WAITABLE.3 \
 	doc/man/CPOOL_DECLARE_HANDLES.3 \
 	doc/man/CPOOL_DECLARE_NOTICES.3 doc/man/CPOOL_MEMORY_BYTES.3 \
 	doc/man/CPOOL_DEFINE_INLINE.3 doc/man/cpool_wait.3 \
 	doc/man/cpool_of.3 doc/man/cpool_pools.3 \
-	doc/man/cpool_alloc_bulk.3 doc/man/cpool_alloc_bulk_all.3 \
+	doc/man/cpool_alloc_bulk.3 \
 	doc/man/cpool_alloc_wait.3 doc/man/cpool_at.3 doc/man/cpool_cache_alloc.3 \
 	doc/man/cpool_cache_create.3 doc/man/cpool_cache_destroy.3 doc/man/cpool_cache_free.3 \
 	doc/man/cpool_calloc.3 doc/man/cpool_depot_alloc.3 doc/man/cpool_depot_free.3 \

@@ -67,7 +67,7 @@
  *
  * Tools: AddressSanitizer, MemorySanitizer, ThreadSanitizer and Valgrind treat slots like
  * blocks of malloc, even in programs that were not recompiled for them
- * (<cpool/tools.h>).  Every alloc and free is then a call.
+ * (<cpool/debug.h>).  Every alloc and free is then a call.
  *
  * Fibers: a function in which a fiber may move to another thread must not contain the
  * inline path, because compilers keep addresses of thread-local storage across the

@@ -34,7 +34,6 @@ cpoolinclude_HEADERS = \
 	include/cpool/retire.hpp \
 	include/cpool/sized.h \
 	include/cpool/sized.hpp \
-	include/cpool/tools.h \
 	include/cpool/track.h \
 	include/cpool/typed.h \
 	include/cpool/version.h \

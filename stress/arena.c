@@ -285,9 +285,7 @@ static bool audit_draw(struct audit *audit, unsigned int way)
 
     if (way == 0)
         n = cpool_alloc_bulk(pool, slots, ARENA_BULK);
-    else if (way == 1 && cpool_alloc_bulk_all(pool, slots, 3) == 0)
-        n = 3;
-    else if (way == 2 && (slots[0] = cpool_depot_alloc(pool)) != NULL)
+    else if (way == 1 && (slots[0] = cpool_depot_alloc(pool)) != NULL)
         n = 1;
     if (n == 0 && (slots[0] = cpool_alloc(pool)) != NULL)
         n = 1;
@@ -298,7 +296,7 @@ static bool audit_draw(struct audit *audit, unsigned int way)
 
 static void audit_drain(struct audit *audit, size_t expected)
 {
-    unsigned int way = (unsigned int)random_below(audit->random, 4);
+    unsigned int way = (unsigned int)random_below(audit->random, 3);
 
     audit_begin(audit);
     while (audit_draw(audit, way))

@@ -44,19 +44,6 @@ static void bulk_alloc(struct worker *worker, struct bag *bag)
     bulk_receive(worker, bag, slots, n);
 }
 
-static void bulk_alloc_all(struct worker *worker, struct bag *bag)
-{
-    void *slots[BULK_MAX];
-    size_t wanted = bulk_draw(worker, bag, bag->room - bag->count);
-    int code = cpool_alloc_bulk_all(bag->arena->pool, slots, wanted);
-
-    STRESS_REQUIRE(code == 0 || (code == CPOOL_EDRY && wanted > 0));
-    if (code == 0)
-        bulk_receive(worker, bag, slots, wanted);
-    else
-        worker->dry++;
-}
-
 static void bulk_free(struct worker *worker, struct bag *bag)
 {
     void *slots[BULK_MAX];
@@ -79,10 +66,8 @@ static void bulk_body(struct worker *worker)
     while (!episode_over(worker->episode)) {
         switch (random_below(&worker->random, 6)) {
         case 0:
-            bulk_alloc(worker, &bag);
-            break;
         case 1:
-            bulk_alloc_all(worker, &bag);
+            bulk_alloc(worker, &bag);
             break;
         case 2:
         case 3:

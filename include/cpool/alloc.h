@@ -91,16 +91,6 @@ CPOOL_API void *cpool_calloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_FREED_BY_(cpoo
 CPOOL_API size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n) CPOOL_MUST_USE_;
 
 /*
- * cpool_alloc_bulk_all - takes n slots, or none.
- *
- * Returns 0, or CPOOL_EDRY when there were fewer, also because the operating system
- * refused memory (slots is then undefined), or CPOOL_ENULL, reported, for NULL slots with
- * n > 0.
- * Any thread, progress as cpool_alloc.
- */
-CPOOL_API int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n) CPOOL_MUST_USE_;
-
-/*
  * cpool_free_bulk - gives n slots back.
  *
  * slots   each entry as for cpool_free, NULL included.  A refused entry is

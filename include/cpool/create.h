@@ -106,7 +106,7 @@
  * CPOOL_MEMORY_NO_POISON  Sanitizers and Memcheck treat the slots as ordinary memory, free
  *                 or not.  For pools whose free slots are read on purpose, or keep
  *                 constructed objects.  No effect where none of these tools runs
- *                 (<cpool/tools.h>).
+ *                 (<cpool/debug.h>).
  */
 #define CPOOL_MEMORY_NO_POISON 0x8000u
 

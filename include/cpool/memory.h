@@ -94,7 +94,7 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * the pages that it knows.
  *
  * This holds only until other threads take those slots, or a trim gives their memory back.  If
- * they might, take n slots with cpool_alloc_bulk_all into an array, and use them from there.
+ * they might, take n slots with cpool_alloc_bulk into an array, and use them from there.
  *
  * Returns 0, CPOOL_EDRY if n slots are not free, or CPOOL_ENOMEM if the
  * operating system refuses memory.

@@ -33,9 +33,7 @@
  * threads make them at the same time.  That takes a locked instruction for each free.  If
  * the slot has a new owner already, a late free counts as the new owner's.
  *
- * Live: a slot is live from the alloc that returns it, of any kind, until its free.  So are,
- * for a moment, slots that cpool_alloc_bulk_all takes and gives back, and one that
- * cpool_reserve does.
+ * Live: a slot is live from the alloc that returns it, of any kind, until its free.
  *
  * Handles: a handle is one number.  It may be stored in files of one run, sent to other
  * threads, and compared.  It is never CPOOL_HANDLE_NONE, which is 0.  No other slot of the

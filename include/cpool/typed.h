@@ -78,7 +78,6 @@
  *     type *<name>_calloc(void);         as cpool_calloc
  *     void <name>_free(type *slot);      as cpool_free
  *     size_t <name>_alloc_bulk(type **slots, size_t n);        as cpool_alloc_bulk
- *     int <name>_alloc_bulk_all(type **slots, size_t n);       as cpool_alloc_bulk_all
  *     void <name>_free_bulk(type *const *slots, size_t n);     as cpool_free_bulk
  *     type *<name>_alloc_wait(const struct timespec *timeout); as cpool_alloc_wait
  *     type *<name>_depot_alloc(void);    as cpool_depot_alloc
@@ -112,7 +111,6 @@
      * type *<name>_calloc(void)        the same, its bytes set to zero                \
      * void <name>_free(type *slot)     gives a slot back, from any thread             \
      * size_t <name>_alloc_bulk(type **slots, size_t n)      takes up to n, returns the number \
-     * int <name>_alloc_bulk_all(type **slots, size_t n)     takes n or none: 0 or a code \
      * void <name>_free_bulk(type *const *slots, size_t n)   gives n slots back        \
      * type *<name>_alloc_wait(const struct timespec *timeout)   sleeps until a slot is free \
      * type *<name>_depot_alloc(void), void <name>_depot_free(type *slot)   without a cache \
@@ -241,15 +239,6 @@
         void **cpool_any_ = CPOOL_CAST_(void **, cpool_slots_);                        \
                                                                                        \
         return cpool_pool_ != NULL ? cpool_alloc_bulk(cpool_pool_, cpool_any_, cpool_n_) : 0; \
-    }                                                                                  \
-                                                                                       \
-    CPOOL_TYPED_INLINE_ int name##_alloc_bulk_all(type **cpool_slots_, size_t cpool_n_) \
-    {                                                                                  \
-        int cpool_code_ = cpool_typed_open_abi3(&name##_typed_, NULL);                 \
-        void **cpool_any_ = CPOOL_CAST_(void **, cpool_slots_);                        \
-                                                                                       \
-        return cpool_code_ != 0 ? cpool_code_                                          \
-                                : cpool_alloc_bulk_all(name##_pool(), cpool_any_, cpool_n_); \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_FREES_(name, type)                                                     \

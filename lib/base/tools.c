@@ -71,19 +71,14 @@ unsigned cpi_tools_found(void)
     if (!CPI_TOOLS)
         return 0;
     if (__asan_poison_memory_region != NULL && __asan_unpoison_memory_region != NULL)
-        found |= CPOOL_TOOL_ASAN;
+        found |= CPI_TOOL_ASAN;
     if (__msan_allocated_memory != NULL && __msan_unpoison != NULL)
-        found |= CPOOL_TOOL_MSAN;
+        found |= CPI_TOOL_MSAN;
     if (!CPI_THREAD_SANITIZER && __tsan_acquire != NULL && __tsan_release != NULL)
-        found |= CPOOL_TOOL_TSAN;
+        found |= CPI_TOOL_TSAN;
     if (is_memcheck())
-        found |= CPOOL_TOOL_MEMCHECK;
+        found |= CPI_TOOL_MEMCHECK;
     return found;
-}
-
-unsigned cpool_tools(void)
-{
-    return cpi_tools_found();
 }
 
 /* --- Pools --- */
@@ -103,7 +98,7 @@ void cpi_tools_remove_root(const void *from, size_t size)
 void cpi_tools_open(unsigned tools, const void *pool, void *slots, size_t size, size_t gap)
 {
     cpi_tools_add_root(slots, size); /* in pools that are not announced either */
-    if ((tools & CPOOL_TOOL_MEMCHECK) != 0) {
+    if ((tools & CPI_TOOL_MEMCHECK) != 0) {
         VALGRIND_CREATE_MEMPOOL(pool, gap, false);
         /* Without any block of malloc's it does not look for leaks in memory pools. */
         VALGRIND_MALLOCLIKE_BLOCK(pool, 1, 0, true);
@@ -115,7 +110,7 @@ void cpi_tools_open(unsigned tools, const void *pool, void *slots, size_t size, 
 void cpi_tools_close(unsigned tools, const void *pool, void *slots, size_t size)
 {
     cpi_tools_remove_root(slots, size);
-    if ((tools & CPOOL_TOOL_MEMCHECK) != 0) {
+    if ((tools & CPI_TOOL_MEMCHECK) != 0) {
         VALGRIND_DESTROY_MEMPOOL(pool);
         VALGRIND_FREELIKE_BLOCK(pool, 0);
         (void)VALGRIND_MAKE_MEM_DEFINED(pool, 1);
@@ -126,32 +121,32 @@ void cpi_tools_close(unsigned tools, const void *pool, void *slots, size_t size)
 void cpi_tools_hide(unsigned tools, void *from, size_t size)
 {
     /* Clang's analyzer does not see that the first implies the second. */
-    if ((tools & CPOOL_TOOL_ASAN) != 0 && __asan_poison_memory_region != NULL)
+    if ((tools & CPI_TOOL_ASAN) != 0 && __asan_poison_memory_region != NULL)
         __asan_poison_memory_region(from, size);
-    if ((tools & CPOOL_TOOL_MEMCHECK) != 0)
+    if ((tools & CPI_TOOL_MEMCHECK) != 0)
         (void)VALGRIND_MAKE_MEM_NOACCESS(from, size);
 }
 
 void cpi_tools_show(unsigned tools, void *from, size_t size)
 {
-    if ((tools & CPOOL_TOOL_ASAN) != 0)
+    if ((tools & CPI_TOOL_ASAN) != 0)
         __asan_unpoison_memory_region(from, size);
-    if ((tools & CPOOL_TOOL_MSAN) != 0)
+    if ((tools & CPI_TOOL_MSAN) != 0)
         __msan_unpoison(from, size);
-    if ((tools & CPOOL_TOOL_MEMCHECK) != 0)
+    if ((tools & CPI_TOOL_MEMCHECK) != 0)
         (void)VALGRIND_MAKE_MEM_DEFINED(from, size);
 }
 
 void cpi_tools_find_leaks(unsigned tools)
 {
-    if ((tools & CPOOL_TOOL_MEMCHECK) != 0)
+    if ((tools & CPI_TOOL_MEMCHECK) != 0)
         VALGRIND_DO_ADDED_LEAK_CHECK;
 }
 
 /* It passes undefined memory over. */
 void cpi_tools_ignore(unsigned tools, void *from, size_t size, bool ignored)
 {
-    if ((tools & CPOOL_TOOL_MEMCHECK) == 0)
+    if ((tools & CPI_TOOL_MEMCHECK) == 0)
         return;
     if (ignored)
         (void)VALGRIND_MAKE_MEM_UNDEFINED(from, size);
@@ -165,26 +160,26 @@ void cpi_tools_ignore(unsigned tools, void *from, size_t size, bool ignored)
 
 void cpi_tools_taken(unsigned tools, const void *pool, void *slot, size_t size)
 {
-    if ((tools & CPOOL_TOOL_TSAN) != 0)
+    if ((tools & CPI_TOOL_TSAN) != 0)
         __tsan_acquire(slot);
-    if ((tools & CPOOL_TOOL_ASAN) != 0)
+    if ((tools & CPI_TOOL_ASAN) != 0)
         __asan_unpoison_memory_region(slot, size);
-    if ((tools & CPOOL_TOOL_MSAN) != 0)
+    if ((tools & CPI_TOOL_MSAN) != 0)
         __msan_allocated_memory(slot, size);
-    if ((tools & CPOOL_TOOL_MEMCHECK) != 0)
+    if ((tools & CPI_TOOL_MEMCHECK) != 0)
         VALGRIND_MEMPOOL_ALLOC(pool, slot, size);
     (void)pool;
 }
 
 void cpi_tools_given(unsigned tools, const void *pool, void *slot, size_t size)
 {
-    if ((tools & CPOOL_TOOL_MEMCHECK) != 0)
+    if ((tools & CPI_TOOL_MEMCHECK) != 0)
         VALGRIND_MEMPOOL_FREE(pool, slot);
-    if ((tools & CPOOL_TOOL_MSAN) != 0)
+    if ((tools & CPI_TOOL_MSAN) != 0)
         __msan_allocated_memory(slot, size);
-    if ((tools & CPOOL_TOOL_ASAN) != 0)
+    if ((tools & CPI_TOOL_ASAN) != 0)
         __asan_poison_memory_region(slot, size);
-    if ((tools & CPOOL_TOOL_TSAN) != 0)
+    if ((tools & CPI_TOOL_TSAN) != 0)
         __tsan_release(slot);
     (void)pool;
 }
@@ -192,7 +187,7 @@ void cpi_tools_given(unsigned tools, const void *pool, void *slot, size_t size)
 void cpi_tools_freed_again(unsigned tools, const void *pool, void *slot)
 {
     /* Memcheck finds no such block, and tells where the last one there began and ended. */
-    if ((tools & CPOOL_TOOL_MEMCHECK) != 0)
+    if ((tools & CPI_TOOL_MEMCHECK) != 0)
         VALGRIND_MEMPOOL_FREE(pool, slot);
     (void)pool;
     (void)slot;

@@ -2,7 +2,7 @@
 /*
  * tools.h - requests to sanitizers and to Valgrind.
  *
- * Includes compiler.h, and <cpool/tools.h> for the tools' numbers.
+ * Includes compiler.h.
  *
  * `tools` is always those that one pool is announced to, found when it was created.  Each
  * function does nothing about others.  With -DCPI_TOOLS=0 there are none: so the library's
@@ -17,16 +17,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <cpool/tools.h>
-
 #include "base/compiler.h"
 
 #ifndef CPI_TOOLS
 #define CPI_TOOLS 1
 #endif
 
+#define CPI_TOOL_ASAN 0x1u
+#define CPI_TOOL_MSAN 0x2u
+#define CPI_TOOL_TSAN 0x4u
+#define CPI_TOOL_MEMCHECK 0x8u
+
 /* Those to which bytes matter. */
-#define CPI_TOOLS_BYTES (CPOOL_TOOL_ASAN | CPOOL_TOOL_MSAN | CPOOL_TOOL_MEMCHECK)
+#define CPI_TOOLS_BYTES (CPI_TOOL_ASAN | CPI_TOOL_MSAN | CPI_TOOL_MEMCHECK)
 
 /* The tools that this process runs under. */
 unsigned cpi_tools_found(void);

@@ -99,7 +99,7 @@ CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout
     if ((pool->flags & CPOOL_MEMORY_NO_POISON) != 0)
         pool->tools &= ~CPI_TOOLS_BYTES;
     if (share_granules(slab))
-        pool->tools &= ~CPOOL_TOOL_ASAN;
+        pool->tools &= ~CPI_TOOL_ASAN;
     /* Where it is refused, less is hidden. */
     if ((pool->tools & CPI_TOOLS_BYTES) != 0)
         (void)cpi_slab_provide(slab, ahead < slab->slots ? ahead : slab->slots);

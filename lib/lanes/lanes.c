@@ -94,7 +94,7 @@ static int take_all(const cpool_lanes_t *lanes)
     size_t done;
 
     for (done = 0; done < lanes->capacity; done += chunk_at(lanes, done))
-        if (cpool_alloc_bulk_all(lanes->pool, slots, chunk_at(lanes, done)) != 0)
+        if (cpool_alloc_bulk(lanes->pool, slots, chunk_at(lanes, done)) < chunk_at(lanes, done))
             return CPOOL_ENOMEM;
     return 0;
 }

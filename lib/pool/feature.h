@@ -36,9 +36,7 @@ struct cpi_feature {
     /* Before a reset or the end: looks for damage, and returns how much it has reported. */
     size_t (*look)(struct cpi_pool *pool, const char *function);
 
-    /* At a reset or the end, after all caches, and at a reset before all slots are fresh again.
-     * Both with the lock held. */
-    void (*emptied)(struct cpi_pool *pool);
+    /* At a reset, before all slots are fresh again.  With the lock held. */
     void (*reset)(struct cpi_pool *pool);
 
     /* As the process ends: the variables of the typed pool's program may be unmapped from now on,

@@ -92,8 +92,9 @@ static size_t give_run(struct cpi_pool *pool, cpool_cache_t *entry, void *const 
     return i;
 }
 
-static void free_bulk(cpool_t *handle, void *const *slots, size_t n, struct cpi_call call)
+void cpool_free_bulk(cpool_t *handle, void *const *slots, size_t n)
 {
+    const struct cpi_call call = CPI_CALL("cpool_free_bulk");
     struct cpi_cache *cache;
     struct cpi_pool *pool;
     size_t given = 0;
@@ -110,11 +111,6 @@ static void free_bulk(cpool_t *handle, void *const *slots, size_t n, struct cpi_
     }
 }
 
-void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
-{
-    free_bulk(pool, slots, n, CPI_CALL("cpool_free_bulk"));
-}
-
 size_t cpool_alloc_bulk(cpool_t *handle, void **slots, size_t n)
 {
     static const char function[] = "cpool_alloc_bulk";
@@ -123,22 +119,4 @@ size_t cpool_alloc_bulk(cpool_t *handle, void **slots, size_t n)
     if (check_arguments(&pool, handle, slots, n, function) != 0)
         return 0;
     return alloc_bulk(pool, slots, n, CPI_CALL(function));
-}
-
-int cpool_alloc_bulk_all(cpool_t *handle, void **slots, size_t n)
-{
-    const struct cpi_call call = CPI_CALL("cpool_alloc_bulk_all");
-    struct cpi_pool *pool;
-    int code = check_arguments(&pool, handle, slots, n, call.function);
-    size_t got;
-
-    if (code != 0)
-        return code;
-    if (n > pool->slab.slots)
-        return CPOOL_EDRY;
-    got = alloc_bulk(pool, slots, n, call);
-    if (got == n)
-        return 0;
-    free_bulk(handle, slots, got, call);
-    return CPOOL_EDRY;
 }

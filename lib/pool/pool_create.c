@@ -63,7 +63,7 @@ size_t cpool_reset(cpool_t *handle)
     if (pool == NULL)
         return 0;
     counted = cpi_pool_stop(pool, function, &damages);
-    cpi_pool_empty(pool);
+    cpi_registry_end_caches(&pool->registry);
     cpi_depot_reset(&pool->depot);
     CPI_EACH_FEATURE(feature, reset)
         feature->reset(pool);

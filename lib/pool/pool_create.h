@@ -27,12 +27,11 @@ void cpi_pool_release(struct cpi_pool *pool);
 /*
  * pool_destroy.c.  Steps of a reset and of the end, in this order, while no thread uses the pool.
  * stop looks for damage, takes the lock, and returns how many slots are live.  A count below zero
- * is the number of double frees, less that of the slots still live.  empty forgets all caches.
+ * is the number of double frees, less that of the slots still live.
  * After the lock is released, judge_live returns the number of live slots for the user, and
  * reports a count below zero.
  */
 int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size_t *damages);
-void cpi_pool_empty(struct cpi_pool *pool);
 size_t cpi_pool_judge_live(const struct cpi_pool *pool, int64_t counted, const char *function);
 
 #endif /* CPI_POOL_CREATE_H */

@@ -30,13 +30,6 @@ CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size
     return cpi_pool_live(pool, &figures);
 }
 
-void cpi_pool_empty(struct cpi_pool *pool)
-{
-    cpi_registry_end_caches(&pool->registry);
-    CPI_EACH_FEATURE(feature, emptied)
-        feature->emptied(pool);
-}
-
 size_t cpi_pool_judge_live(const struct cpi_pool *pool, int64_t counted,
                                     const char *function)
 {
@@ -70,7 +63,7 @@ CPI_COLD int cpool_destroy(cpool_t *handle)
     cpi_await_rest(&pool->registry);
     counted = cpi_pool_stop(pool, function, &damages);
     CPI_ASSERT(cpi_pool_audit(pool));
-    cpi_pool_empty(pool);
+    cpi_registry_end_caches(&pool->registry);
     if (pool->typed != NULL)
         cpi_typed_set(pool->typed, NULL);
     cpi_pool_withdraw(pool);

@@ -171,7 +171,7 @@ size_t cpi_sized_fallback_size(const struct cpool_sized *blocks, const void *blo
 /* realloc keeps no alignment but malloc's.  Memcheck was told of the block inside. */
 static bool can_resize(const cpool_sized_fallback_t *fallback, size_t align)
 {
-    return fallback->resize != NULL && (cpi_tools_found() & CPOOL_TOOL_MEMCHECK) == 0 &&
+    return fallback->resize != NULL && (cpi_tools_found() & CPI_TOOL_MEMCHECK) == 0 &&
            (fallback->resize != malloc_resize || align <= CPI_SIZED_ALIGN);
 }
 

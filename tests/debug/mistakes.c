@@ -103,7 +103,7 @@ APART void leak(void)
 {
     void *slots[3];
 
-    if (cpool_alloc_bulk_all(pool, slots, 3) != 0) /* mark: bulk */
+    if (cpool_alloc_bulk(pool, slots, 3) != 3) /* mark: bulk */
         return;
     sink = cpool_depot_alloc(pool); /* mark: depot */
     for (int i = 0; i < 7; i++)

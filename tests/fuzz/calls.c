@@ -88,17 +88,12 @@ static void alloc_many(struct model *model)
     size_t n = input_number(input_below(4) == 0 ? 400 : 60);
     size_t obtainable = model_obtainable(model);
     void **slots = malloc((n + 1) * sizeof *slots);
-    size_t got = n;
+    size_t got;
 
     FUZZ_REQUIRE(slots != NULL);
-    if (input_below(2) == 0) {
-        got = model->type != 0 ? type_alloc_bulk(model, slots, n)
-                               : cpool_alloc_bulk(model->pool, slots, n);
-        FUZZ_REQUIRE(got <= n && (got == n || got >= obtainable));
-    } else if (cpool_alloc_bulk_all(model->pool, slots, n) != 0) {
-        FUZZ_REQUIRE(n > obtainable);
-        got = 0;
-    }
+    got = model->type != 0 ? type_alloc_bulk(model, slots, n)
+                           : cpool_alloc_bulk(model->pool, slots, n);
+    FUZZ_REQUIRE(got <= n && (got == n || got >= obtainable));
     fuzz_trace("bulk", got);
     for (size_t i = 0; i < got; i++)
         model_take(model, slots[i], HELD);

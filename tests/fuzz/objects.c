@@ -321,7 +321,7 @@ static void choose(void)
     config->growth_percent = input_below(2) * input_below(200);
     config->populate = input_below(3) == 0 ? input_below(40) : 0;
     config->max_inactive = input_below(4) == 0 ? 1 + input_below(10) : 0;
-    config->flags = (unsigned)input_below(16);
+    config->flags = (unsigned)input_below(16) * CPOOL_OBJECT_EAGER;
     config->pool_flags = flags[input_below(5)];
     config->memory_flags = input_below(6) == 0 ? CPOOL_MEMORY_COLOUR : 0;
     objects.fake = (config->flags & CPOOL_OBJECT_FAKE) != 0;

@@ -276,7 +276,7 @@ static void make(void)
                                              activate,    deactivate,          NULL, destroy,
                                              &ranks};
     cpool_object_config_t *config = &ranks.config;
-    unsigned flags = (unsigned)input_below(2);
+    unsigned flags = (unsigned)input_below(2) * CPOOL_PRIORITY_KEEP_LARGER;
 
     memset(&ranks, 0, sizeof ranks);
     ranks.type = type;

@@ -59,13 +59,6 @@ static bool alloc_bulk(struct misuse *m)
     return cpool_alloc_bulk(m->pool, slots, 10) == 0;
 }
 
-static bool alloc_bulk_all(struct misuse *m)
-{
-    void *slots[10];
-
-    return cpool_alloc_bulk_all(m->pool, slots, 10) == CPOOL_EPOOL;
-}
-
 static bool free_bulk(struct misuse *m)
 {
     cpool_free_bulk(m->pool, &m->slot, 1);
@@ -224,7 +217,7 @@ struct way {
 
 /* These look at the handle themselves. */
 static const struct way out_of_line[] = {
-    BY(alloc_zeroed), BY(alloc_bulk), BY(alloc_bulk_all), BY(free_bulk), BY(depot_alloc),
+    BY(alloc_zeroed), BY(alloc_bulk), BY(free_bulk), BY(depot_alloc),
     BY(depot_free), BY(cache), BY(cache_create), BY(flush), BY(reset), BY(grow), BY(shrink),
     BY(trim), BY(reserve), BY(alloc_wait), BY(stats), BY(print),
     BY(print_json), BY(owns), BY(index_of), BY(at), BY(index_limit), BY(destroy),

@@ -79,7 +79,6 @@ static const char *name_of(char letter)
     case 'A': return "depot_alloc";
     case 'w': return "alloc_wait";
     case 'b': return "alloc_bulk";
-    case 'B': return "alloc_bulk_all";
     case 'f': return "free";
     case 'C': return "cache_free";
     case 'F': return "depot_free";
@@ -131,18 +130,15 @@ static void take_one(struct worker *worker, char letter)
     keep(worker, operation, slot);
 }
 
-static void take_many(struct worker *worker, bool all)
+static void take_many(struct worker *worker)
 {
     size_t wanted = 1 + random_below(&worker->generator, BULK_MAX);
     struct operation *operation;
     void *slots[BULK_MAX];
     size_t count, i;
 
-    operation = begin(worker, all ? 'B' : 'b', all ? HISTORY_TAKE_ALL : HISTORY_TAKE, wanted);
-    if (all)
-        count = cpool_alloc_bulk_all(worker->pool, slots, wanted) == 0 ? wanted : 0;
-    else
-        count = cpool_alloc_bulk(worker->pool, slots, wanted);
+    operation = begin(worker, 'b', HISTORY_TAKE, wanted);
+    count = cpool_alloc_bulk(worker->pool, slots, wanted);
     history_end(operation);
     for (i = 0; i < count; i++)
         keep(worker, operation, slots[i]);
@@ -250,7 +246,7 @@ static bool is_in(char letter, const char *letters)
 /* Whether the letter can be done with what is held. */
 static bool fits(const struct worker *worker, char letter)
 {
-    if (is_in(letter, "azcAwbB"))
+    if (is_in(letter, "azcAwb"))
         return worker->holds < BURST_HOLD_MAX / 2;
     return is_in(letter, "xl") || worker->holds > 0;
 }
@@ -261,8 +257,8 @@ static void step(struct worker *worker, char letter)
         make_cache(worker);
     if (is_in(letter, "azcAw"))
         take_one(worker, letter);
-    else if (is_in(letter, "bB"))
-        take_many(worker, letter == 'B');
+    else if (letter == 'b')
+        take_many(worker);
     else if (is_in(letter, "fCF"))
         give_one(worker, letter);
     else if (letter == 'd')

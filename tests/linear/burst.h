@@ -8,7 +8,7 @@
  * and writes down each call and return:
  *   a z c  cpool_alloc, cpool_calloc, cpool_cache_alloc through an explicit cache
  *   A w    cpool_depot_alloc, cpool_alloc_wait
- *   b B    cpool_alloc_bulk, cpool_alloc_bulk_all
+ *   b      cpool_alloc_bulk
  *   f C F  cpool_free, cpool_cache_free, cpool_depot_free
  *   d l    cpool_free_bulk, cpool_flush
  *   x      exchanges a slot for what lies in the mailbox: so others free it

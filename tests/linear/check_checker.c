@@ -7,7 +7,7 @@
  * A history is written as a line of words, each an event: the thread, one digit,
  * and then
  *   a      alloc is called            f3,4   free of slots 3 and 4 is called
- *   b3     bulk alloc of 3            B3     of 3 or none
+ *   b3     bulk alloc of 3
  *   p      alloc that looks past the thread's own cache
  *   o      something else is called
  *   =3,4   it returns slots 3 and 4   =      it returns, with none: NULL, or
@@ -70,9 +70,6 @@ static const struct sample samples[] = {
     {"bulk gives one slot twice", 3, 0, 0, "0b2 0=1,1", false},
     {"bulk free in any order", 2, 0, 0, "0b2 0=0,1 0f0,1 1a 1=1 2a 2=0 0=", true},
     {"bulk free, but only so many", 2, 0, 0, "0b2 0=0,1 0f0,1 1b3 1=0,1 2a 2= 0=", true},
-    {"all or none fails", 2, 0, 0, "0a 0=0 1B2 1=", true},
-    {"all or none fails with enough", 2, 0, 0, "1B2 1=", false},
-    {"all or none succeeds in parts", 2, 0, 0, "0a 0=0 1B2 0f0 1=0,1 0=", true},
 
     /* Slots out of reach. */
     {"in the hands of one inside", 3, 2, 0, "0a 0=0 1o 2a 2= 1=", true},
@@ -80,7 +77,6 @@ static const struct sample samples[] = {
     {"not enough hands", 4, 2, 0, "0a 0=0 1o 2a 2= 1=", false},
     {"what is being freed is in hands", 3, 1, 0, "0b2 0=0,1 0f0,1 1a 1= 0=", true},
     {"not in one's own hands", 2, 1, 0, "0a 0=0 0a 0=", false},
-    {"all or none holds some itself", 4, 0, 0, "0a 0=0 1B4 2a 2= 1=", true},
     {"loaded by one outside", 3, 2, 1, "0a 0=0 0f0 0= 1a 1=0 1a 1=1 1a 1=", true},
     {"loaded by one outside, but so much", 4, 2, 1, "0a 0=0 0f0 0= 1a 1=0 1a 1=1 1a 1=", false},
     {"loaded by itself, looked past", 2, 2, 1, "0a 0=0 0p 0=", true},
@@ -106,9 +102,9 @@ static const char *read_slots(struct operation *operation, const char *text)
 static const char *read_call(struct history *history, struct operation **pending,
                              unsigned thread, size_t beside, const char *text)
 {
-    static const char letters[] = "abBpfo";
-    static const enum history_kind kinds[] = {HISTORY_TAKE, HISTORY_TAKE, HISTORY_TAKE_ALL,
-                                              HISTORY_TAKE, HISTORY_GIVE, HISTORY_OTHER};
+    static const char letters[] = "abpfo";
+    static const enum history_kind kinds[] = {HISTORY_TAKE, HISTORY_TAKE, HISTORY_TAKE,
+                                              HISTORY_GIVE, HISTORY_OTHER};
     const char *letter = strchr(letters, *text);
     enum history_kind kind;
     size_t wanted;
@@ -116,8 +112,8 @@ static const char *read_call(struct history *history, struct operation **pending
     if (*text == '\0' || letter == NULL)
         abort();
     kind = kinds[letter - letters];
-    wanted = kind == HISTORY_TAKE || kind == HISTORY_TAKE_ALL ? 1 : 0;
-    if (*text == 'b' || *text == 'B')
+    wanted = kind == HISTORY_TAKE ? 1 : 0;
+    if (*text == 'b')
         wanted = (size_t)(*++text - '0');
     pending[thread] = history_begin(history, thread, kind, "call", wanted);
     if (*text == 'p')

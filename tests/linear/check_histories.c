@@ -51,7 +51,7 @@ struct shape {
 
 static const struct shape shapes[] = {
     {"exact", "aazffl", 6, 0, 1, 0, CPOOL_EXACT, false, 1, 0},
-    {"exact, mixed", "aAbBffFdx", 9, 0, 2, 0, CPOOL_EXACT, false, 1, 0},
+    {"exact, mixed", "aAbbffFdx", 9, 0, 2, 0, CPOOL_EXACT, false, 1, 0},
     {"exact, explicit caches", "accfCCx", 8, 0, 1, 0, CPOOL_EXACT, false, 2, 0},
     {"exact, one slot", "aAffF", 1, 0, 0, 0, CPOOL_EXACT, false, 1, 0},
     {"exact, in the caller's memory", "aAbffdx", 10, 0, 2, 0, CPOOL_EXACT, true, 1, 0},
@@ -59,8 +59,8 @@ static const struct shape shapes[] = {
     {"waitable", "aawfffx", 3, 0, 1, 0, CPOOL_WAITABLE, false, 1, 0},
     {"depot alone", "AAFF", 5, 0, 1, 1, 0, false, 1, 0},
     {"plain, with slack", "aabzffdxl", 8, 0, 2, 16, 0, false, 1, 0},
-    {"plain, explicit caches", "accBfCCd", 9, 0, 2, 16, 0, false, 2, 0},
-    {"plain, default magazines", "aabBAffFdx", 12, 0, 0, 16, 0, false, 1, 0},
+    {"plain, explicit caches", "accbfCCd", 9, 0, 2, 16, 0, false, 2, 0},
+    {"plain, default magazines", "aabbAffFdx", 12, 0, 0, 16, 0, false, 1, 0},
     {"plain, in the caller's memory", "aabAffFx", 16, 0, 2, 0, 0, true, 1, 0},
     {"growing", "aabffdx", 2, 12, 1, 16, 0, false, 1, 0},
     {"checked", "aabAffFdx", 8, 0, 2, 16, CPOOL_CHECKED, false, 1, 0},

@@ -27,10 +27,9 @@
 #define HISTORY_OPERATIONS_MAX 1024
 
 enum history_kind {
-    HISTORY_TAKE,     /* `wanted` slots were asked for, `count` came, fewer if dry */
-    HISTORY_TAKE_ALL, /* the same, all of them or none */
-    HISTORY_GIVE,     /* `count` slots were freed */
-    HISTORY_OTHER     /* something in the library that takes and gives nothing */
+    HISTORY_TAKE, /* `wanted` slots were asked for, `count` came, fewer if dry */
+    HISTORY_GIVE, /* `count` slots were freed */
+    HISTORY_OTHER /* something in the library that takes and gives nothing */
 };
 
 struct operation {

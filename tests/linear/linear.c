@@ -91,14 +91,6 @@ static steps_t configurations(const struct search *search)
 
 /* --- What is allowed --- */
 
-/* The slots it may have taken without having taken them for good. */
-static size_t in_hands(const struct operation *operation)
-{
-    bool failed = operation->kind == HISTORY_TAKE_ALL && operation->count < operation->wanted;
-
-    return failed ? operation->wanted - 1 : 0;
-}
-
 static size_t out_of_reach(const struct search *search, const struct operation *asking)
 {
     size_t sum = 0;
@@ -109,10 +101,8 @@ static size_t out_of_reach(const struct search *search, const struct operation *
 
         if (t == asking->thread || !search->has_called[t])
             continue;
-        if (pending == NULL)
-            sum += search->specification->outside;
-        else
-            sum += search->specification->inside + in_hands(pending);
+        sum += pending == NULL ? search->specification->outside
+                               : search->specification->inside;
     }
     return sum;
 }
@@ -124,7 +114,7 @@ static bool may_be_dry(const struct search *search, const struct step *step, ste
                count_of(taken & search->gives);
 
     return (taken & step->before) == step->before &&
-           (size_t)live + in_hands(operation) + operation->beside +
+           (size_t)live + operation->beside +
                    out_of_reach(search, operation) >=
                search->specification->capacity;
 }
@@ -172,8 +162,7 @@ static steps_t add_step(struct search *search, const struct step *step)
 
 static bool is_short(const struct operation *operation)
 {
-    return (operation->kind == HISTORY_TAKE || operation->kind == HISTORY_TAKE_ALL) &&
-           operation->count < operation->wanted;
+    return operation->kind == HISTORY_TAKE && operation->count < operation->wanted;
 }
 
 /* False if it speaks of a slot that cannot be. */

@@ -18,7 +18,6 @@
  *   alloc of one slot, or a bulk alloc       a `take` for each slot that came and,
  *                                            if fewer came than were wanted, `dry`
  *                                            after all of them
- *   cpool_alloc_bulk_all that fails          `dry`
  *   free of one slot, or a bulk free         a `give` for each slot
  *   anything else                            none
  *

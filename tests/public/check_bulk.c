@@ -91,7 +91,6 @@ START_TEST(alloc_bulk_of_none_does_nothing)
     make_pool(0);
     support_capture_reports();
     REQUIRE_EQUAL(cpool_alloc_bulk(pool, NULL, 0), 0);
-    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, NULL, 0), 0);
     cpool_free_bulk(pool, slots, 0);
     REQUIRE_NO_REPORT();
     support_require_live(pool, 0);
@@ -108,32 +107,8 @@ START_TEST(alloc_bulk_into_null_reported)
     REQUIRE_EQUAL(cpool_alloc_bulk(pool, NULL, 3), 0);
     report = REQUIRE_REPORT(CPOOL_ENULL);
     REQUIRE(strcmp(report.function, "cpool_alloc_bulk") == 0);
-    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, NULL, 1), CPOOL_ENULL);
-    report = REQUIRE_REPORT(CPOOL_ENULL);
-    REQUIRE(strcmp(report.function, "cpool_alloc_bulk_all") == 0);
     REQUIRE(strcmp(report.name, "tested") == 0);
     support_require_live(pool, 0);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-START_TEST(alloc_bulk_all_gives_all_or_nothing)
-{
-    make_pool(0);
-    for (size_t held = 0; held <= CAPACITY; held += 50) {
-        size_t free_slots = CAPACITY - held;
-
-        REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, held), 0);
-        support_require_live(pool, held);
-        REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots + held, free_slots + 1), CPOOL_EDRY);
-        support_require_live(pool, held);
-        REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots + held, free_slots), 0);
-        require_distinct(CAPACITY);
-        cpool_free_bulk(pool, slots, CAPACITY);
-    }
-    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, CAPACITY + 1), CPOOL_EDRY);
-    support_require_live(pool, 0);
-    support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
 END_TEST
@@ -232,7 +207,7 @@ static void *free_second_half(void *unused)
 START_TEST(free_bulk_by_another_thread_returns_them_all)
 {
     make_pool(0);
-    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, CAPACITY), 0);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY);
     support_in_thread(free_second_half, NULL);
     support_require_live(pool, CAPACITY / 2);
     cpool_free_bulk(pool, slots, CAPACITY / 2);
@@ -249,7 +224,6 @@ int main(void)
         ONCE(alloc_bulk_of_more_than_there_are_gives_the_rest),
         ONCE(alloc_bulk_of_none_does_nothing),
         ONCE(alloc_bulk_into_null_reported),
-        ONCE(alloc_bulk_all_gives_all_or_nothing),
         ONCE(free_bulk_with_null_entries_skips_them),
         ONCE(free_bulk_with_wrong_entries_refuses_those_alone),
         TIMES(alloc_bulk_mixed_with_single_never_gives_a_live_slot, 9),

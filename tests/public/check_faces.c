@@ -134,7 +134,6 @@ NOTHING(alloc, cpool_alloc(pool) == NULL)
 NOTHING(alloc_zeroed, cpool_calloc(pool) == NULL)
 NOTHING(depot_alloc, cpool_depot_alloc(pool) == NULL)
 NOTHING(alloc_bulk, cpool_alloc_bulk(pool, (void *[2]){ NULL }, 2) == 0)
-NOTHING(alloc_bulk_all, cpool_alloc_bulk_all(pool, (void *[2]){ NULL }, 2) == CPOOL_EPOOL)
 NOTHING(alloc_wait, cpool_alloc_wait(pool, &(struct timespec){ 0, 0 }) == NULL)
 NOTHING(alloc_or_notify, cpool_alloc_or_notify(pool) == NULL)
 NOTHING(set_ready, cpool_set_ready(pool, NULL, NULL) == CPOOL_EPOOL)
@@ -153,7 +152,7 @@ NOTHING(free_bulk, (cpool_free_bulk(pool, &slot, 1), true))
 NOTHING(flush, (cpool_flush(pool), true))
 
 static bool (*const refused[])(cpool_t *, void *) = {
-    alloc,       alloc_zeroed, depot_alloc, alloc_bulk,   alloc_bulk_all, alloc_wait,
+    alloc,       alloc_zeroed, depot_alloc, alloc_bulk,   alloc_wait,
     set_ready,   cache,        cache_create, grow,        shrink,         trim,
     reserve,     reset,        destroy,     release,      free_one,       depot_free,
     free_bulk,   flush,        alloc_or_notify,

@@ -221,7 +221,7 @@ static void *use_every_function(void *argument)
     REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
     cpool_cache_free(cache, cpool_cache_alloc(cache));
     cpool_cache_destroy(cache);
-    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 100), 0);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 100), 100);
     cpool_free_bulk(pool, slots, 100);
     cpool_flush(pool);
     (void)cpool_trim(pool);

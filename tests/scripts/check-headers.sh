@@ -325,7 +325,7 @@ fi
 c_parts='alloc analyze attributes cache create error fast info memory typed wait'
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
     name=${path#"$top"/include/}
-    case " $(echo $public) cpool/cpool.hpp cpool/object_typed.h cpool/tools.h$(printf ' cpool/%s.h' $c_parts)$(printf \
+    case " $(echo $public) cpool/cpool.hpp cpool/object_typed.h$(printf ' cpool/%s.h' $c_parts)$(printf \
         ' cpool/%s.hpp' $cxx_parts) " in
     *" $name "*) ;;
     *)

@@ -188,7 +188,7 @@ static bool spill_beside_mistake(unsigned flags, size_t nth)
     void *slots[SCRIPT_CAPACITY];
     bool done;
 
-    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, SCRIPT_CAPACITY), 0);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, SCRIPT_CAPACITY), SCRIPT_CAPACITY);
     steps_plan("cpi_cache_swap_at", nth, take_empty_spares, pool);
     for (int turn = 0; turn < 3; turn++) {
         for (size_t i = 0; i < SCRIPT_CAPACITY; i++)

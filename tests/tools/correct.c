@@ -14,7 +14,6 @@
 
 #include <cpool.h>
 #include <cpool/sized.h>
-#include <cpool/tools.h>
 
 #define MEMORY_FLAGS (CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_NO_POISON)
 
@@ -85,11 +84,6 @@ static void many_slots(cpool_t *pool)
     for (i = 0; i < count; i++)
         use(slots[i]);
     cpool_free_bulk(pool, slots, count);
-    if (cpool_alloc_bulk_all(pool, slots, MOST) != CPOOL_OK)
-        fail("bulk");
-    for (i = 0; i < MOST; i++)
-        use(slots[i]);
-    cpool_free_bulk(pool, slots, MOST);
 }
 
 static void waiting(cpool_t *pool, unsigned flags)
@@ -355,6 +349,6 @@ int main(void)
     typed();
     constructed();
     kept();
-    printf("done under %x\n", cpool_tools());
+    puts("done");
     return sum == 1;
 }

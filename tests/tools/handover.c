@@ -62,7 +62,7 @@ static void *by_type(struct party *party)
     return party->is_typed ? (void *)items_alloc() : cpool_alloc(party->pool);
 }
 
-enum { WAYS_IN = 9, WAYS_OUT = 5 };
+enum { WAYS_IN = 8, WAYS_OUT = 5 };
 
 static size_t take(struct party *party, unsigned way, void **slots)
 {
@@ -74,7 +74,6 @@ static size_t take(struct party *party, unsigned way, void **slots)
     case 4: slots[0] = by_wait(party); break;
     case 5: slots[0] = one_slot(party->pool, cpool_alloc); break;
     case 6: return cpool_alloc_bulk(party->pool, slots, MOST);
-    case 7: return cpool_alloc_bulk_all(party->pool, slots, MOST) == CPOOL_OK ? MOST : 0;
     default: slots[0] = by_type(party); break;
     }
     return slots[0] != NULL;

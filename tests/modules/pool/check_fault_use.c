@@ -46,14 +46,6 @@ static int alloc_bulk(struct fault_scene *scene)
     return (int)scene->count;
 }
 
-static int alloc_bulk_all(struct fault_scene *scene)
-{
-    int code = cpool_alloc_bulk_all(scene->pool, scene->slots, BULK);
-
-    scene->count = code == 0 ? BULK : 0;
-    return code;
-}
-
 static void make_filling(struct fault_scene *scene)
 {
     cpool_config_t config = fault_config(scene);
@@ -110,8 +102,6 @@ static const struct fault_case takings[] = {
     { "cpool_alloc_bulk", 0, fault_make_used, alloc_bulk, fault_end, BULK,
       ROWS({ MPROTECT, 1, 1, BULK, 32 },
            { MPROTECT, 2, 2, BULK, 64 }) },
-    { "cpool_alloc_bulk_all", 0, fault_make_used, alloc_bulk_all, fault_end, 0,
-      ROWS({ MPROTECT, 1, 2, 0, CPOOL_EDRY }) },
 };
 
 /*

@@ -124,7 +124,7 @@ START_TEST(trim_gives_memory_back)
     cpool_t *pool = create_in_range(&config);
     void *slots[4000];
 
-    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 4000), 0);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 4000), 4000);
     for (size_t i = 0; i < 4000; i++)
         memset(slots[i], 1, SLOT);
     cpool_free_bulk(pool, slots, 4000);
