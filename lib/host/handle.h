@@ -47,11 +47,15 @@
 #include "base/compiler.h"
 
 /* Descriptors, and entries in a table.  The first ones belong to no pool. */
+#ifndef CPI_HANDLES /* an explorer wants few */
 #define CPI_HANDLES ((sizeof(void *) >= 8) ? 16384u : 1024u)
+#endif
 
 /* Descriptors of destroyed pools that are kept before one of them is used again,
  * while others have never been used.  More would make threads' tables grow. */
+#ifndef CPI_HANDLES_KEPT /* an explorer wants few */
 #define CPI_HANDLES_KEPT ((sizeof(void *) >= 8) ? 1023u : 255u)
+#endif
 
 /* The array of descriptors, and beside it the entries of threads without a table. */
 struct cpi_handles {

@@ -106,11 +106,15 @@ void cpi_thread_disown(struct cpi_owned *owned);
  * linker may give them that of another copy.  Wait-free. */
 bool cpi_thread_word_is_own(void);
 
+#ifndef CPI_THREAD_TOKEN /* the threads of an explorer share one address */
+#define CPI_THREAD_TOKEN() ((uintptr_t)&cpool_thread_word_abi3)
+#endif
+
 /* A number that no other living thread has, never 0.  The forking thread keeps its own
  * in the child.  Wait-free. */
 static inline uintptr_t cpi_thread_token(void)
 {
-    return (uintptr_t)&cpool_thread_word_abi3;
+    return CPI_THREAD_TOKEN();
 }
 
 /* A number that no other living thread has, and as small as there are threads.  0 in a thread

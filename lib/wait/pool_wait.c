@@ -35,7 +35,9 @@
 #define CPI_UNTOLD_SLEEP UINT64_C(10000000)
 
 /* How often a waiter that looked in vain gives way before it sleeps. */
+#ifndef CPI_LINGER /* an explorer wants few */
 #define CPI_LINGER 8u
+#endif
 
 /* Nanoseconds that a waiter naps after a call in vain: the first time, and at most. */
 #define CPI_NAP UINT64_C(50000)

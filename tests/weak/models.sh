@@ -14,4 +14,5 @@ export WEAK_EXECUTIONS
 tests=${srcdir:-.}/tests
 # shellcheck disable=SC2046 # several words
 exec "$tests/weak/run.sh" "$tests/../lib" \
-    ${WEAK_MODELS:-$(cd "$tests/model" && ls *.c | sed 's/\.c$//')}
+    ${WEAK_MODELS:-$(cd "$tests/model" && ls *.c | sed 's/\.c$//') \
+        $(sed -n 's/^\(whole_[a-z_]*\) *|.*/\1/p' "$tests/weak/whole.txt")}

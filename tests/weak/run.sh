@@ -5,7 +5,7 @@
 #   run.sh LIB MODEL...
 #
 # LIB              folder of the library's sources that are checked
-# MODEL            names of models in tests/model, without .c
+# MODEL            names of models in tests/model, without .c, or of whole.txt
 # CC               the compiler, which has to know -fsanitize=thread
 # WEAK_EXECUTIONS  how many executions of each model, 20000 by default.  A model that
 #                  defines MODEL_SHARE has that part of them
@@ -18,6 +18,7 @@
 # hold; 1, one fails; 77, skipped, the compiler or the system lacks something.
 
 here=$(dirname "$0")
+top=$(cd "$here/../.." && pwd)
 models=$here/../model
 lib=$1
 shift
@@ -49,15 +50,21 @@ places() {
 failed=0
 for model in "$@"; do
     program=$work/$model
-    printf '%-16s ' "$model"
-    if ! build_model "$models/$model.c" "$program"; then
+    printf '%-22s ' "$model"
+    line=$(grep "^$model *|" "$here/whole.txt")
+    if [ -n "$line" ]; then
+        # shellcheck disable=SC2046 # several words
+        build_whole $(echo "$line" | cut -d '|' -f 2) "$program" $(echo "$line" | cut -d '|' -f 3)
+    else
+        build_model "$models/$model.c" "$program"
+    fi || {
         echo "NOT CHECKED: it does not compile or link"
         cat "$log"
         failed=1
         continue
-    fi
+    }
     # A model with long executions has a part of them.
-    share=$(sed -n 's/^#define MODEL_SHARE //p' "$models/$model.c")
+    share=$(sed -n 's/^#define MODEL_SHARE //p' "$models/$model.c" 2>"$log")
     # shellcheck disable=SC2086 # two words
     "$program" --executions $((${WEAK_EXECUTIONS:-20000} / ${share:-1})) --seed "${WEAK_SEED:-1}" \
         ${WEAK_REPLAY:+--replay $WEAK_REPLAY} >"$log" 2>&1

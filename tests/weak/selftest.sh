@@ -8,6 +8,7 @@
 here=${srcdir:-.}/tests/weak
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+top=$here/../..
 models=$here/../model
 lib=$here/../../lib
 objects=$work

@@ -41,14 +41,19 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+/* The whole library takes more of everything than a model of a part, which is faster with less. */
+#ifndef WEAK_SCALE
+#define WEAK_SCALE 1
+#endif
+
 enum {
-    WEAK_THREADS = 8,       /* the main thread is 0 */
-    WEAK_LOCATIONS = 256,   /* atomic words */
-    WEAK_STORES = 16384,    /* of one execution, where 0 is none */
-    WEAK_VIEWS = 4096,      /* that stores carry */
-    WEAK_CELLS = 8192,      /* of eight bytes each, a power of two */
-    WEAK_PLACES = 1024,     /* of the table that finds locations, a power of two */
-    WEAK_LOCKS = 16,        /* mutexes */
+    WEAK_THREADS = 8,                    /* the main thread is 0 */
+    WEAK_LOCATIONS = 256 * WEAK_SCALE,   /* atomic words */
+    WEAK_STORES = 16384 * WEAK_SCALE,    /* of one execution, where 0 is none */
+    WEAK_VIEWS = 4096 * WEAK_SCALE,      /* that stores carry */
+    WEAK_CELLS = 8192 * WEAK_SCALE,      /* of eight bytes each, a power of two */
+    WEAK_PLACES = 1024 * WEAK_SCALE,     /* of the table that finds locations, a power of two */
+    WEAK_LOCKS = 16,                     /* mutexes */
     WEAK_OUTCOMES = 16,
     WEAK_STACK = 256 * 1024,
     WEAK_TLS = 4096 /* thread-local bytes of a model */

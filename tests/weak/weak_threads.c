@@ -19,7 +19,7 @@
 
 enum {
     /* An execution that takes more does not come to an end. */
-    STEPS_MAX = 6000
+    STEPS_MAX = 6000 * WEAK_SCALE
 };
 
 static int find_tls(struct dl_phdr_info *info, size_t size, void *unused)
@@ -243,6 +243,32 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
         if (weak_world->thread[i].waits_for == mutex)
             weak_world->thread[i].state = WEAK_READY;
     weak_trace("unlocks %p", (void *)mutex);
+    return 0;
+}
+
+/* A signal that comes after the mutex is left, and before the thread waits, is not lost. */
+int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    struct weak_thread *self = weak_self();
+
+    self->waits_for = condition;
+    pthread_mutex_unlock(mutex);
+    if (self->waits_for == condition)
+        wait_for(condition);
+    return pthread_mutex_lock(mutex);
+}
+
+int pthread_cond_signal(pthread_cond_t *condition)
+{
+    int i;
+
+    weak_step();
+    for (i = 0; i < weak_world->threads; i++)
+        if (weak_world->thread[i].waits_for == condition) {
+            weak_world->thread[i].waits_for = NULL;
+            weak_world->thread[i].state = WEAK_READY;
+            break;
+        }
     return 0;
 }
 
