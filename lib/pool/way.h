@@ -69,9 +69,9 @@ struct cpi_gate {
     /* A slot is about to go back.  Returns false after a report why it does not. */
     bool (*given)(struct cpi_pool *pool, void *slot, struct cpi_call call);
 
-    /* Whether a slot may be retired (cpool/retire.h), or a live slot is retired, or a retired one is
-     * about to go back.  Returns 0, or
-     * the code for a slot that is not live.  NULL where nothing is known of it. */
+    /* Whether a slot may be retired (cpool/retire.h), or a live slot is retired, or a retired one
+     * is about to go back.  Returns 0, or the code for a slot that is not live.  NULL where
+     * nothing is known of it. */
     int (*retired)(struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step);
 };
 
