@@ -4,23 +4,26 @@
  */
 #include "base/tools.h"
 
+#include <stdint.h>
+
 #if !defined(NVALGRIND) && !defined(_WIN32) && defined(__has_include)
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
 #endif
 #endif
-#if !defined(RUNNING_ON_VALGRIND) /* as in a process that does not run under it */
-#define RUNNING_ON_VALGRIND 0
-#define VALGRIND_CREATE_MEMPOOL(pool, gap, zeroed) ((void)0)
-#define VALGRIND_DESTROY_MEMPOOL(pool) ((void)0)
-#define VALGRIND_MEMPOOL_ALLOC(pool, slot, size) ((void)0)
-#define VALGRIND_MEMPOOL_FREE(pool, slot) ((void)0)
-#define VALGRIND_MAKE_MEM_NOACCESS(from, size) ((void)0)
-#define VALGRIND_MAKE_MEM_UNDEFINED(from, size) ((void)0)
-#define VALGRIND_MAKE_MEM_DEFINED(from, size) 0
-#define VALGRIND_MALLOCLIKE_BLOCK(block, size, gap, zeroed) ((void)0)
-#define VALGRIND_FREELIKE_BLOCK(block, gap) ((void)0)
-#define VALGRIND_DO_ADDED_LEAK_CHECK ((void)0)
+
+/* A request to Valgrind, which is nothing in a process that does not run under it.  Its
+ * instructions stand in one function. */
+#if defined(RUNNING_ON_VALGRIND)
+#define CPI_REQUEST(name, a, b, c, d)                                                  \
+    ask_valgrind(VG_USERREQ__##name, (uintptr_t)(a), (uintptr_t)(b), (uintptr_t)(c), (uintptr_t)(d))
+CPI_APART static uintptr_t ask_valgrind(uintptr_t name, uintptr_t a, uintptr_t b, uintptr_t c,
+                                        uintptr_t d)
+{
+    return VALGRIND_DO_CLIENT_REQUEST_EXPR(0, name, a, b, c, d, 0);
+}
+#else
+#define CPI_REQUEST(name, a, b, c, d) ((void)(a), (void)(b), (void)(c), (void)(d), (uintptr_t)0)
 #define VALGRIND_DISABLE_ERROR_REPORTING ((void)0)
 #define VALGRIND_ENABLE_ERROR_REPORTING ((void)0)
 #define VALGRIND_PRINTF_BACKTRACE(...) ((void)0)
@@ -55,13 +58,13 @@ typedef void (*of_address)(void *);
 #define __sanitizer_print_stack_trace ((void (*)(void))NULL)
 #endif
 
-static bool is_memcheck(void)
+CPI_APART static bool is_memcheck(void)
 {
     char probe = 0;
 
-    (void)probe; /* the request is nothing without Valgrind's header */
-    /* Other tools do not know the request, and answer as no tool does. */
-    return RUNNING_ON_VALGRIND && VALGRIND_MAKE_MEM_DEFINED(&probe, 1) != 0;
+    /* Other tools do not know the second request, and answer as no tool does. */
+    return CPI_REQUEST(RUNNING_ON_VALGRIND, 0, 0, 0, 0) != 0 &&
+           CPI_REQUEST(MAKE_MEM_DEFINED, &probe, 1, 0, 0) != 0;
 }
 
 unsigned cpi_tools_found(void)
@@ -99,23 +102,20 @@ void cpi_tools_open(unsigned tools, const void *pool, void *slots, size_t size, 
 {
     cpi_tools_add_root(slots, size); /* in pools that are not announced either */
     if ((tools & CPI_TOOL_MEMCHECK) != 0) {
-        VALGRIND_CREATE_MEMPOOL(pool, gap, false);
+        (void)CPI_REQUEST(CREATE_MEMPOOL, pool, gap, false, 0);
         /* Without any block of malloc's it does not look for leaks in memory pools. */
-        VALGRIND_MALLOCLIKE_BLOCK(pool, 1, 0, true);
+        (void)CPI_REQUEST(MALLOCLIKE_BLOCK, pool, 1, 0, true);
     }
-    (void)pool;
-    (void)gap;
 }
 
 void cpi_tools_close(unsigned tools, const void *pool, void *slots, size_t size)
 {
     cpi_tools_remove_root(slots, size);
     if ((tools & CPI_TOOL_MEMCHECK) != 0) {
-        VALGRIND_DESTROY_MEMPOOL(pool);
-        VALGRIND_FREELIKE_BLOCK(pool, 0);
-        (void)VALGRIND_MAKE_MEM_DEFINED(pool, 1);
+        (void)CPI_REQUEST(DESTROY_MEMPOOL, pool, 0, 0, 0);
+        (void)CPI_REQUEST(FREELIKE_BLOCK, pool, 0, 0, 0);
+        (void)CPI_REQUEST(MAKE_MEM_DEFINED, pool, 1, 0, 0);
     }
-    (void)pool;
 }
 
 void cpi_tools_hide(unsigned tools, void *from, size_t size)
@@ -124,7 +124,7 @@ void cpi_tools_hide(unsigned tools, void *from, size_t size)
     if ((tools & CPI_TOOL_ASAN) != 0 && __asan_poison_memory_region != NULL)
         __asan_poison_memory_region(from, size);
     if ((tools & CPI_TOOL_MEMCHECK) != 0)
-        (void)VALGRIND_MAKE_MEM_NOACCESS(from, size);
+        (void)CPI_REQUEST(MAKE_MEM_NOACCESS, from, size, 0, 0);
 }
 
 void cpi_tools_show(unsigned tools, void *from, size_t size)
@@ -134,13 +134,13 @@ void cpi_tools_show(unsigned tools, void *from, size_t size)
     if ((tools & CPI_TOOL_MSAN) != 0)
         __msan_unpoison(from, size);
     if ((tools & CPI_TOOL_MEMCHECK) != 0)
-        (void)VALGRIND_MAKE_MEM_DEFINED(from, size);
+        (void)CPI_REQUEST(MAKE_MEM_DEFINED, from, size, 0, 0);
 }
 
 void cpi_tools_find_leaks(unsigned tools)
 {
     if ((tools & CPI_TOOL_MEMCHECK) != 0)
-        VALGRIND_DO_ADDED_LEAK_CHECK;
+        (void)CPI_REQUEST(DO_LEAK_CHECK, 0, 1, 0, 0);
 }
 
 /* It passes undefined memory over. */
@@ -149,11 +149,9 @@ void cpi_tools_ignore(unsigned tools, void *from, size_t size, bool ignored)
     if ((tools & CPI_TOOL_MEMCHECK) == 0)
         return;
     if (ignored)
-        (void)VALGRIND_MAKE_MEM_UNDEFINED(from, size);
+        (void)CPI_REQUEST(MAKE_MEM_UNDEFINED, from, size, 0, 0);
     else
-        (void)VALGRIND_MAKE_MEM_DEFINED(from, size);
-    (void)from;
-    (void)size;
+        (void)CPI_REQUEST(MAKE_MEM_DEFINED, from, size, 0, 0);
 }
 
 /* --- Slots --- */
@@ -167,49 +165,41 @@ void cpi_tools_taken(unsigned tools, const void *pool, void *slot, size_t size)
     if ((tools & CPI_TOOL_MSAN) != 0)
         __msan_allocated_memory(slot, size);
     if ((tools & CPI_TOOL_MEMCHECK) != 0)
-        VALGRIND_MEMPOOL_ALLOC(pool, slot, size);
-    (void)pool;
+        (void)CPI_REQUEST(MEMPOOL_ALLOC, pool, slot, size, 0);
 }
 
 void cpi_tools_given(unsigned tools, const void *pool, void *slot, size_t size)
 {
     if ((tools & CPI_TOOL_MEMCHECK) != 0)
-        VALGRIND_MEMPOOL_FREE(pool, slot);
+        (void)CPI_REQUEST(MEMPOOL_FREE, pool, slot, 0, 0);
     if ((tools & CPI_TOOL_MSAN) != 0)
         __msan_allocated_memory(slot, size);
     if ((tools & CPI_TOOL_ASAN) != 0)
         __asan_poison_memory_region(slot, size);
     if ((tools & CPI_TOOL_TSAN) != 0)
         __tsan_release(slot);
-    (void)pool;
 }
 
 void cpi_tools_freed_again(unsigned tools, const void *pool, void *slot)
 {
     /* Memcheck finds no such block, and tells where the last one there began and ended. */
     if ((tools & CPI_TOOL_MEMCHECK) != 0)
-        VALGRIND_MEMPOOL_FREE(pool, slot);
-    (void)pool;
-    (void)slot;
+        (void)CPI_REQUEST(MEMPOOL_FREE, pool, slot, 0, 0);
 }
 
 /* It leaves the outer block out of account, which it would call possibly lost. */
 void cpi_tools_block_taken(void *block, size_t size)
 {
     if (is_memcheck())
-        VALGRIND_MALLOCLIKE_BLOCK(block, size, 0, false);
-    (void)block;
-    (void)size;
+        (void)CPI_REQUEST(MALLOCLIKE_BLOCK, block, size, 0, false);
 }
 
 void cpi_tools_block_given(void *block, size_t size)
 {
     if (!is_memcheck())
         return;
-    VALGRIND_FREELIKE_BLOCK(block, 0);
-    (void)VALGRIND_MAKE_MEM_UNDEFINED(block, size); /* its owner may write there */
-    (void)block;
-    (void)size;
+    (void)CPI_REQUEST(FREELIKE_BLOCK, block, 0, 0, 0);
+    (void)CPI_REQUEST(MAKE_MEM_UNDEFINED, block, size, 0, 0); /* its owner may write there */
 }
 
 /* --- The library's own accesses --- */

@@ -4,7 +4,7 @@
  *
  * ORDERING TABLE
  *   figure | committed and counter loads, calls fetch-and-add | relaxed | - | -
- *   usage  | loads, CAS, fetch-and-add of the counts of live slots | relaxed | - | -
+ *   usage  | loads, CAS of the counts of live slots | relaxed | - | -
  */
 #include "pool/feature.h"
 #include "pool/pool_alloc.h"
@@ -19,7 +19,6 @@
 
 #include "base/atomic.h"
 #include "base/structs.h"
-#include "cache/mark.h"
 
 bool cpool_owns(const cpool_t *handle, const void *p)
 {
@@ -55,50 +54,7 @@ size_t cpool_index_limit(const cpool_t *handle)
     return pool != NULL ? pool->slab.slots : 0;
 }
 
-/* --- Live slots, now and over time --- */
-
-size_t cpi_pool_in_depot(const struct cpi_pool *pool, const struct cpi_registry_figures *figures)
-{
-    /* While others work the account may lag behind and go below zero. */
-    size_t stocked = figures->stocked > 0 ? (size_t)figures->stocked : 0;
-
-    return stocked * pool->depot.limit + cpi_depot_partial_rounds(&pool->depot);
-}
-
-int64_t cpi_pool_live(const struct cpi_pool *pool, const struct cpi_registry_figures *figures)
-{
-    int64_t out = (int64_t)cpi_slab_fresh(&pool->slab);
-
-    return out - (int64_t)(cpi_pool_in_depot(pool, figures) + figures->rounds);
-}
-
-size_t cpi_pool_count_live(const struct cpi_pool *pool)
-{
-    struct cpi_registry_figures figures;
-
-    cpi_registry_figures(&pool->registry, &figures);
-    return cpi_none_at_least(cpi_pool_live(pool, &figures));
-}
-
-/*
- * A thread looks at all caches, with a mark.  The more caches there are, the more exchanges
- * are between two counts, so that a count costs an exchange the same in any pool.
- */
-CPI_COLD void cpi_pool_count_at_exchange(struct cpi_pool *pool, struct cpi_cache *cache)
-{
-    struct cpi_registry_figures figures;
-    uint64_t live;
-
-    cache->countdown = CPI_COUNT_EVERY * (1 + (uint32_t)cpi_registry_made(&pool->registry) / 8);
-    if (!cpi_mark_try_enter(cache))
-        return;
-    cpi_registry_add_up(&pool->registry, &figures, cpi_cache_estimate);
-    live = cpi_none_at_least(cpi_pool_live(pool, &figures));
-    cpi_mark_leave(cache);
-    cpi_raise(&pool->usage.peak, live, relaxed); /* [usage] */
-    cpi_fetch_add(&pool->usage.sum, live, relaxed);        /* [usage] */
-    cpi_fetch_add(&pool->usage.counts, (uint64_t)1, relaxed); /* [usage] */
-}
+/* --- Figures --- */
 
 static void read_usage(struct cpi_pool *pool, cpool_stats_t *stats)
 {
@@ -109,8 +65,6 @@ static void read_usage(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->peak = (size_t)cpi_load(&pool->usage.peak, relaxed); /* [usage] */
     stats->average = counts > 0 ? (size_t)((sum + counts / 2) / counts) : stats->live;
 }
-
-/* --- Figures --- */
 
 static size_t committed(const struct cpi_extent *extent)
 {
