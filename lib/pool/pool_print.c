@@ -23,6 +23,7 @@ static const struct {
     const char *member;
 } kinds[] = {
     {CPOOL_CHECKED, "checked", "checked"},
+    {CPOOL_FILL, "filled", "filled"},
     {CPOOL_EXACT, "exact", "exact"},
     {CPOOL_WAITABLE, "waitable", "waitable"},
     {CPOOL_MEMORY_HUGE_PAGES, "huge pages", "huge_pages"},
@@ -95,43 +96,41 @@ static const char *word_of(bool value)
     return value ? "true" : "false";
 }
 
-static void print_json_flags(const cpool_view_t *view, FILE *out)
+/* In the order in which they are printed. */
+#define FIGURE(member)                                                                 \
+    {#member, offsetof(cpool_stats_t, member), sizeof(((cpool_stats_t *)NULL)->member)}
+static const struct {
+    const char *name;
+    size_t at;
+    size_t size; /* that of a size_t or a uint64_t */
+} figures[] = {
+    FIGURE(capacity), FIGURE(live), FIGURE(in_depot), FIGURE(in_caches), FIGURE(fresh),
+    FIGURE(circulating), FIGURE(slot_size), FIGURE(slot_stride), FIGURE(magazine_rounds),
+    FIGURE(magazines), FIGURE(thread_caches), FIGURE(exchanges), FIGURE(cas_retries),
+    FIGURE(recalls), FIGURE(spares), FIGURE(max_capacity), FIGURE(slack), FIGURE(growths),
+    FIGURE(trims), FIGURE(waits), FIGURE(peak), FIGURE(average), FIGURE(system_calls),
+    FIGURE(registrations), FIGURE(reserved_bytes), FIGURE(committed_bytes), FIGURE(stalls),
+};
+#undef FIGURE
+
+static void print_json_view(const cpool_view_t *view, FILE *out)
 {
     size_t i;
 
-    fprintf(out, ",\"stalls\":%" PRIu64 ",\"number\":%" PRIu64, view->stats->stalls, view->number);
+    fprintf(out, "{\"name\":\"%s\"", view->name);
+    for (i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        const void *at = (const char *)view->stats + figures[i].at;
+        uint64_t figure = figures[i].size == sizeof(size_t) ? *(const size_t *)at
+                                                            : *(const uint64_t *)at;
+
+        fprintf(out, ",\"%s\":%" PRIu64, figures[i].name, figure);
+    }
+    fprintf(out, ",\"number\":%" PRIu64, view->number);
     for (i = 0; i < CPI_KINDS; i++)
         fprintf(out, ",\"%s\":%s", kinds[i].member, word_of((view->flags & kinds[i].flag) != 0));
     fprintf(out, ",\"typed\":%s", word_of((view->kind & CPOOL_VIEW_TYPED) != 0));
     fprintf(out, ",\"callers_memory\":%s", word_of((view->kind & CPOOL_VIEW_CALLERS) != 0));
-    fprintf(out, ",\"kind\":\"%s\"", cpi_layer_title(view->kind));
-}
-
-static void print_json_view(const cpool_view_t *view, FILE *out)
-{
-    const cpool_stats_t *stats = view->stats;
-
-    fprintf(out, "{\"name\":\"%s\"", view->name);
-    fprintf(out, ",\"capacity\":%zu,\"live\":%zu,\"in_depot\":%zu", stats->capacity, stats->live,
-            stats->in_depot);
-    fprintf(out, ",\"in_caches\":%zu,\"fresh\":%zu,\"circulating\":%zu", stats->in_caches,
-            stats->fresh, stats->circulating);
-    fprintf(out, ",\"slot_size\":%zu,\"slot_stride\":%zu,\"magazine_rounds\":%zu",
-            stats->slot_size, stats->slot_stride, stats->magazine_rounds);
-    fprintf(out, ",\"magazines\":%zu,\"thread_caches\":%zu,\"exchanges\":%" PRIu64,
-            stats->magazines, stats->thread_caches, stats->exchanges);
-    fprintf(out, ",\"cas_retries\":%" PRIu64 ",\"recalls\":%" PRIu64 ",\"spares\":%zu",
-            stats->cas_retries, stats->recalls, stats->spares);
-    fprintf(out, ",\"max_capacity\":%zu,\"slack\":%zu,\"growths\":%" PRIu64, stats->max_capacity,
-            stats->slack, stats->growths);
-    fprintf(out, ",\"trims\":%" PRIu64 ",\"waits\":%" PRIu64, stats->trims, stats->waits);
-    fprintf(out, ",\"peak\":%zu,\"average\":%zu", stats->peak, stats->average);
-    fprintf(out, ",\"system_calls\":%" PRIu64 ",\"registrations\":%" PRIu64, stats->system_calls,
-            stats->registrations);
-    fprintf(out, ",\"reserved_bytes\":%zu,\"committed_bytes\":%zu", stats->reserved_bytes,
-            stats->committed_bytes);
-    print_json_flags(view, out);
-    fputc('}', out);
+    fprintf(out, ",\"kind\":\"%s\"}", cpi_layer_title(view->kind));
 }
 
 /* --- One pool, and all --- */

@@ -255,6 +255,7 @@ START_TEST(print_tells_the_flags)
         const char *word, *member;
     } flags[] = {
         { CPOOL_CHECKED, "(checked)", "\"checked\":true" },
+        { CPOOL_FILL, "(checked, filled)", "\"filled\":true" },
         { CPOOL_EXACT, "(exact)", "\"exact\":true" },
         { CPOOL_WAITABLE, "(waitable)", "\"waitable\":true" },
         { CPOOL_MEMORY_COLOUR, "(coloured)", "\"coloured\":true" },
@@ -274,7 +275,9 @@ START_TEST(print_tells_the_flags)
         text = printed(CPOOL_PRINT_FIGURES, pool);
         json = printed(CPOOL_PRINT_JSON, pool);
         for (size_t j = 0; j < FLAGS; j++) {
-            REQUIRE_EQUAL(strstr(json, flags[j].member) != NULL, i == j);
+            bool implied = flags[i].flag == CPOOL_FILL && flags[j].flag == CPOOL_CHECKED;
+
+            REQUIRE_EQUAL(strstr(json, flags[j].member) != NULL, i == j || implied);
             REQUIRE_EQUAL(strstr(text, flags[j].word) != NULL, i == j);
         }
         free(text);
