@@ -135,11 +135,11 @@ uint64_t cpi_os_now(void)
     return ++clock_now;
 }
 
-bool cpi_os_purge(void *address, size_t size)
+size_t cpi_os_purge(void *address, size_t size)
 {
     (void)address;
     (void)size;
-    return false;
+    return 0;
 }
 
 size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
