@@ -29,7 +29,7 @@
 /* The words have no top bit, so that a load can look at several at once. */
 #define CPI_LANE_SLOTS_MAX ((size_t)INT32_MAX - CPI_LANE_SLOT)
 
-/* States that were saved here, by their sums.  A load of one of these need not look at its links. */
+/* States that were saved here, by their sums.  A load need not follow the links of these. */
 #define CPI_LANE_STATES 64u
 struct cpi_lane_states {
     _Atomic unsigned count;

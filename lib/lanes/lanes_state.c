@@ -75,7 +75,7 @@ static size_t at_slot(const cpool_lanes_t *lanes, size_t index)
     return at_lane(lanes->n) + index;
 }
 
-static uint64_t mix(uint64_t sum, uint64_t number)
+static uint64_t mix_sum(uint64_t sum, uint64_t number)
 {
     sum = (sum ^ number) * UINT64_C(0x9e3779b97f4a7c15);
     return sum << 29 | sum >> 35;
@@ -102,7 +102,8 @@ static uint64_t sum_of(const cpool_lanes_t *lanes, const unsigned char *state)
         left_sums[0] += left[0];
     }
     for (i = 0; i < 2; i++)
-        sum = mix(mix(mix(mix(sum, left[i]), left_sums[i]), right[i]), right_sums[i]);
+        sum = mix_sum(mix_sum(mix_sum(mix_sum(sum, left[i]), left_sums[i]), right[i]),
+                      right_sums[i]);
     return sum;
 }
 

@@ -130,7 +130,7 @@ static void fill_table(struct cpool_sized *blocks)
     }
 }
 
-/* Makes the header for the plan, and reserves the range.  Together they have at most `room` bytes. */
+/* Makes the header for the plan, and reserves the range, of at most `room` bytes together. */
 static int reserve(struct cpool_sized **blocks, struct cpool_sized *plan, size_t largest,
                    size_t room)
 {

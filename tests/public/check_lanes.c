@@ -478,7 +478,7 @@ START_TEST(state_that_is_whole_and_wrong_refused)
 }
 END_TEST
 
-/* A saved state is known by its sum.  One that was made to have the same leads to no other memory. */
+/* A saved state is known by its sum.  One that was made to have the same sum does no harm. */
 START_TEST(forged_state_leads_to_no_other_memory)
 {
     unsigned char *state;
