@@ -13,7 +13,7 @@ libcpool_sources = \
 	lib/store/tagstack.h \
 	lib/cache/await.c lib/cache/await.h lib/cache/cache.c lib/cache/cache.h \
 	lib/cache/cache_edge.h lib/cache/cache_shared.c lib/cache/cache_swap.h lib/cache/mark.c \
-	lib/cache/mark.h lib/cache/place.c lib/cache/place.h lib/cache/registry.c \
+	lib/cache/mark.h lib/cache/registry.c \
 	lib/cache/registry.h lib/cache/registry_list.c lib/cache/steal.c lib/cache/steal.h \
 	lib/pool/feature.h lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_alloc.h \
 	lib/pool/pool_audit.c lib/pool/pool_build.c lib/pool/pool_bulk.c lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_config.h \

@@ -27,11 +27,9 @@ static size_t all_shown(const struct cpi_registry *registry)
 CPI_COLD size_t cpi_await_out_of_reach(const struct cpi_registry *registry)
 {
     size_t hands = 2 * (size_t)registry->depot->limit;
-    size_t rounds = 0;
+    size_t rounds = cpi_depot_in_flight(cpi_depot_flights(registry->depot)) * hands;
     size_t i;
 
-    for (i = 0; i < cpi_place_used(&registry->places); i++)
-        rounds += cpi_place_is_held(&registry->places.at[i]) ? hands : 0;
     /* The mark first: it goes after what the owner had in its hands is shown. */
     for (i = 0; i < cpi_registry_made(registry); i++)
         rounds += cpi_mark_is_seen(cpi_registry_cache(registry, i)) ? hands : 0;
@@ -53,8 +51,7 @@ CPI_COLD void cpi_await_activity(const struct cpi_registry *registry, struct cpi
     now->moves = cpi_slab_fresh(registry->slab);
     now->loaded = 0;
     now->left = 0;
-    for (i = 0; i < cpi_place_used(&registry->places); i++)
-        now->moves = mix(now->moves, cpi_depot_exchanged(&registry->places.at[i].counters));
+    now->moves = mix(now->moves, cpi_depot_moves(cpi_depot_flights(registry->depot)));
     for (i = 0; i < cpi_registry_made(registry); i++) {
         const struct cpi_cache *cache = cpi_registry_cache(registry, i);
         uintptr_t rounds = cpi_mark_shown(cache);
@@ -104,22 +101,13 @@ static bool await_owner(const struct cpi_cache *cache, struct cpi_backoff *backo
     return true;
 }
 
-static bool await_uncached(const struct cpi_uncached *uncached, struct cpi_backoff *backoff)
-{
-    uint32_t seen = cpi_place_turns(uncached);
-
-    while (cpi_place_is_held(uncached) && cpi_place_turns(uncached) == seen)
-        if (!cpi_await_pause(backoff))
-            return false;
-    return true;
-}
-
 CPI_COLD bool cpi_await_inside(const struct cpi_registry *registry, struct cpi_backoff *backoff)
 {
+    uint64_t flights = cpi_depot_flights(registry->depot);
     size_t i;
 
-    for (i = 0; i < cpi_place_used(&registry->places); i++)
-        if (!await_uncached(&registry->places.at[i], backoff))
+    while (!cpi_depot_have_left(registry->depot, flights))
+        if (!cpi_await_pause(backoff))
             return false;
     for (i = 0; i < cpi_registry_made(registry); i++)
         if (!await_owner(cpi_registry_cache(registry, i), backoff))
@@ -137,9 +125,8 @@ CPI_COLD void cpi_await_rest(const struct cpi_registry *registry)
     unsigned times = 0;
     size_t i;
 
-    for (i = 0; i < cpi_place_used(&registry->places); i++)
-        while (cpi_place_is_held(&registry->places.at[i]))
-            cpi_os_back_off(times++);
+    while (cpi_depot_in_flight(cpi_depot_flights(registry->depot)) != 0)
+        cpi_os_back_off(times++);
     for (i = 0; i < cpi_registry_made(registry); i++)
         while (!is_at_rest(cpi_registry_cache(registry, i)))
             cpi_os_back_off(times++);

@@ -7,7 +7,7 @@
  *
  * Every operation that may hold a magazine that is neither loaded, nor a spare,
  * nor in the depot is marked: a cache's owner makes `busy` odd while it is inside,
- * and a thread without a cache holds an uncached operation's place.  With the kernel's barrier
+ * and an operation without a cache is in flight at the depot (depot.h).  With the kernel's barrier
  * a pop and a push of the loaded magazine have marks of their own, in the entry that they use.
  * A push makes `frees` odd, which counts on.  A pop sets a flag, `home`, for which it neither
  * loads nor adds.  An owner has one of the three marks at a time.  Three questions are
@@ -64,8 +64,6 @@
 #include "base/compiler.h"
 #include "cache/cache.h"
 #include "host/thread.h"
-
-struct cpi_uncached;
 
 /* Chooses the barrier, once per process, before there is a pool. */
 void cpi_mark_startup(void);
@@ -208,16 +206,16 @@ static inline bool cpi_mark_is_seen(const struct cpi_cache *cache)
 uintptr_t cpi_mark_shown(const struct cpi_cache *cache);
 
 /*
- * Locks a cache for the holder of a place.  Returns false if another one has it.  After the
+ * Locks a cache for the calling thread.  Returns false if another one has it.  After the
  * locks, and one barrier, is_inside says whether the owner has come in before, and until the
  * cache is unlocked it does not come in.
  */
-static inline bool cpi_mark_lock(struct cpi_cache *cache, const struct cpi_uncached *place)
+static inline bool cpi_mark_lock(struct cpi_cache *cache)
 {
     uintptr_t none = 0;
 
-    CPI_ASSERT((uintptr_t)place > CPOOL_ROUNDS_MAX);
-    return cpi_word_cas(&cache->hidden.locked_by, &none, (uintptr_t)place, /* [lock] */
+    CPI_ASSERT(cpi_thread_token() > CPOOL_ROUNDS_MAX);
+    return cpi_word_cas(&cache->hidden.locked_by, &none, cpi_thread_token(), /* [lock] */
                         seq_cst, seq_cst);                                 /* [again] */
 }
 

@@ -344,7 +344,7 @@ CPI_COLD static void mend_survivors(struct cpi_registry *registry)
 {
     size_t i;
 
-    if (cpi_place_forked(&registry->places))
+    if (cpi_depot_forked(registry->depot))
         registry->disturbed = true;
     for (i = 0; i < cpi_registry_made(registry); i++) {
         struct cpi_cache *cache = cpi_registry_cache(registry, i);

@@ -3,7 +3,7 @@
  * registry.h - the caches of a pool, as a list that any thread may walk, and their fate
  * when their thread ends, when the process forks, when the pool is reset or destroyed.
  *
- * Includes cache.h, place.h, extent.h, thread.h (registry.c: also mark.h).
+ * Includes cache.h, extent.h, thread.h (registry.c: also mark.h).
  *
  *   all registries --> registry of pool A
  *                        | cache 0 | cache 1 | ... | cache made - 1 | not yet used ... | max
@@ -23,7 +23,6 @@
 #include <stdint.h>
 
 #include "cache/cache.h"
-#include "cache/place.h"
 #include "host/extent.h"
 #include "host/thread.h"
 
@@ -49,8 +48,6 @@ struct cpi_registry {
     void (*forked)(struct cpi_pool *pool); /* in the child of a fork, after its caches were
                                               reclaimed */
     void (*returned)(struct cpi_pool *pool); /* after an ended thread's slots came back */
-
-    struct cpi_places places; /* of operations without a cache */
 
     /* Changed by any thread. */
     _Atomic uint64_t recalls; /* spares taken out of caches because the pool was dry */

@@ -60,8 +60,7 @@ void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registr
 
     memset(figures, 0, sizeof *figures);
     figures->stocked = registry->stocked_correction;
-    for (i = 0; i < cpi_place_used(&registry->places); i++)
-        tally(&registry->places.at[i].counters, figures);
+    tally(&registry->depot->flown, figures);
     for (i = 0; i < cpi_registry_made(registry); i++) {
         const struct cpi_cache *cache = cpi_registry_cache(registry, i);
 

@@ -19,17 +19,17 @@
 #define CPI_LOCKS 64u
 
 /* Gives a magazine that the stealing thread has.  Returns true if it had rounds. */
-static bool hand_back(struct cpi_registry *registry, struct cpi_uncached *stealer, uint32_t node)
+static bool hand_back(struct cpi_registry *registry, struct cpi_counters *counters, uint32_t node)
 {
     bool rounds = cpi_magazine_count(cpi_depot_magazine(registry->depot, node)) != 0;
 
-    cpi_depot_give(registry->depot, &stealer->counters, node);
+    cpi_depot_give(registry->depot, counters, node);
     if (rounds)
         cpi_fetch_add(&registry->recalls, 1u, relaxed); /* [fold] */
     return rounds;
 }
 
-bool cpi_steal_spare(struct cpi_registry *registry, struct cpi_uncached *stealer)
+bool cpi_steal_spare(struct cpi_registry *registry, struct cpi_counters *counters)
 {
     size_t i;
 
@@ -37,7 +37,7 @@ bool cpi_steal_spare(struct cpi_registry *registry, struct cpi_uncached *stealer
         uint32_t node;
 
         while ((node = cpi_cache_steal(cpi_registry_cache(registry, i))) != 0)
-            if (hand_back(registry, stealer, node))
+            if (hand_back(registry, counters, node))
                 return true;
     }
     return false;
@@ -59,7 +59,7 @@ static bool owner_left(const struct cpi_cache *cache)
 
 /* Takes what a locked cache has loaded.  Returns false if its owner stays inside. */
 static bool revoke(struct cpi_registry *registry, struct cpi_cache *cache,
-                   struct cpi_uncached *stealer, bool *found)
+                   struct cpi_counters *counters, bool *found)
 {
     bool left = owner_left(cache);
     uint32_t node = 0;
@@ -67,7 +67,7 @@ static bool revoke(struct cpi_registry *registry, struct cpi_cache *cache,
     if (left)
         node = cpi_cache_detach(cache);
     cpi_mark_unlock(cache);
-    if (node != 0 && hand_back(registry, stealer, node))
+    if (node != 0 && hand_back(registry, counters, node))
         *found = true;
     return left;
 }
@@ -89,7 +89,7 @@ static bool has_left(struct cpi_registry *registry, struct cpi_cache *const *kep
 }
 
 /* Of some caches from this one on.  Returns the number of the next one. */
-static size_t steal_some(struct cpi_registry *registry, struct cpi_uncached *stealer, size_t first,
+static size_t steal_some(struct cpi_registry *registry, struct cpi_counters *counters, size_t first,
                          bool *found)
 {
     struct cpi_cache *locked[CPI_LOCKS];
@@ -103,37 +103,37 @@ static size_t steal_some(struct cpi_registry *registry, struct cpi_uncached *ste
         for (i = first; i < cpi_registry_made(registry) && n < CPI_LOCKS; i++) {
             struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
-            if (cpi_mark_shown(cache) != 0 && cpi_mark_lock(cache, stealer))
+            if (cpi_mark_shown(cache) != 0 && cpi_mark_lock(cache))
                 locked[n++] = cache;
         }
         if (n > 0)
             cpi_mark_barrier(&registry->barriers);
         for (k = kept = 0; k < n; k++)
-            if (!revoke(registry, locked[k], stealer, found))
+            if (!revoke(registry, locked[k], counters, found))
                 locked[kept++] = locked[k];
     } while (has_left(registry, locked, kept));
     return i;
 }
 
-CPI_COLD bool cpi_steal_loaded(struct cpi_registry *registry, struct cpi_uncached *stealer)
+CPI_COLD bool cpi_steal_loaded(struct cpi_registry *registry, struct cpi_counters *counters)
 {
     bool found = false;
     size_t i = 0;
 
     while (i < cpi_registry_made(registry) && !found)
-        i = steal_some(registry, stealer, i, &found);
+        i = steal_some(registry, counters, i, &found);
     return found;
 }
 
-CPI_COLD void cpi_steal_all(struct cpi_registry *registry, struct cpi_uncached *stealer)
+CPI_COLD void cpi_steal_all(struct cpi_registry *registry, struct cpi_counters *counters)
 {
     size_t most = cpi_depot_made(registry->depot); /* threads that work make spares meanwhile */
     size_t i = 0;
     bool found;
 
     CPI_ASSERT(cpi_lock_is_held());
-    while (most > 0 && cpi_steal_spare(registry, stealer))
+    while (most > 0 && cpi_steal_spare(registry, counters))
         most--;
     while (registry->exact && i < cpi_registry_made(registry))
-        i = steal_some(registry, stealer, i, &found);
+        i = steal_some(registry, counters, i, &found);
 }

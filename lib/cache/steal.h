@@ -12,7 +12,7 @@
  * waits a bounded while for it to leave.  An owner that stays inside is left alone,
  * because what it holds is in the hands of an operation.
  *
- * The stealing thread holds the place of an uncached operation, and uses its counters.
+ * The stealing thread is in flight at the depot (depot.h), and uses that operation's counters.
  */
 #ifndef CPI_STEAL_H
 #define CPI_STEAL_H
@@ -25,16 +25,16 @@
  * Gives a full spare of some cache to the depot.  Returns false if no cache has any.
  * Any thread, lock-free.
  */
-bool cpi_steal_spare(struct cpi_registry *registry, struct cpi_uncached *stealer);
+bool cpi_steal_spare(struct cpi_registry *registry, struct cpi_counters *counters);
 
 /*
  * Gives the loaded magazines of all caches to the depot, except those with an owner inside.
  * Returns false if there was no round in them.  Exact pools only.  Any thread, lock-free, makes a
  * system call.
  */
-bool cpi_steal_loaded(struct cpi_registry *registry, struct cpi_uncached *stealer);
+bool cpi_steal_loaded(struct cpi_registry *registry, struct cpi_counters *counters);
 
 /* Gives all that these two can get to the depot.  With the library's lock held. */
-void cpi_steal_all(struct cpi_registry *registry, struct cpi_uncached *stealer);
+void cpi_steal_all(struct cpi_registry *registry, struct cpi_counters *counters);
 
 #endif /* CPI_STEAL_H */

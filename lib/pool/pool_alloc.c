@@ -22,23 +22,27 @@
 static void *alloc_uncached(struct cpi_pool *pool)
 {
     uint32_t seen = cpi_depot_drains(&pool->depot);
-    struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
-    void *slot = cpi_depot_alloc_slot(&pool->depot, &uncached->counters);
+    struct cpi_uncached uncached;
     uintptr_t index;
+    void *slot;
 
+    cpi_depot_enter(&pool->depot, &uncached);
+    slot = cpi_depot_alloc_slot(&pool->depot, &uncached.counters);
     if (slot == NULL && !cpi_depot_was_drained(&pool->depot, seen) &&
         cpi_cache_bump(&pool->slab, &pool->depot, 1, 0, &index) == 1)
         slot = cpi_slab_slot(&pool->slab, index);
-    cpi_place_leave(&pool->registry.places, uncached);
+    cpi_depot_leave(&pool->depot, &uncached);
     return slot;
 }
 
 static bool free_uncached(struct cpi_pool *pool, void *slot)
 {
-    struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
-    bool done = cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
+    struct cpi_uncached uncached;
+    bool done;
 
-    cpi_place_leave(&pool->registry.places, uncached);
+    cpi_depot_enter(&pool->depot, &uncached);
+    done = cpi_depot_free_slot(&pool->depot, &uncached.counters, slot);
+    cpi_depot_leave(&pool->depot, &uncached);
     return done;
 }
 
@@ -100,14 +104,15 @@ static void *take_slack(struct cpi_pool *pool, struct cpi_cache *cache)
 
 static bool recall(struct cpi_pool *pool)
 {
-    struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
+    struct cpi_uncached uncached;
     bool recalled;
 
+    cpi_depot_enter(&pool->depot, &uncached);
     cpi_depot_set_dry(&pool->depot, true);
-    recalled = cpi_steal_spare(&pool->registry, uncached) ||
-               (pool->registry.exact && cpi_steal_loaded(&pool->registry, uncached));
+    recalled = cpi_steal_spare(&pool->registry, &uncached.counters) ||
+               (pool->registry.exact && cpi_steal_loaded(&pool->registry, &uncached.counters));
     CPI_PROBE2(recall, pool->handle, recalled);
-    cpi_place_leave(&pool->registry.places, uncached);
+    cpi_depot_leave(&pool->depot, &uncached);
     return recalled;
 }
 

@@ -109,7 +109,7 @@ CPI_COLD static struct cpi_pool *build(char *region, const struct cpi_layout *la
 
     memset(pool, 0, sizeof *pool);
     if (layout->callers)
-        memset(region + layout->uncached_at, 0, layout->fixed - layout->uncached_at);
+        memset(region + sizeof *pool, 0, layout->fixed - sizeof *pool);
     cpi_text_copy(pool->name, sizeof pool->name, config->name);
     pool->flags = config->flags | config->memory_flags;
     pool->grows = layout->most > layout->capacity;
@@ -125,8 +125,6 @@ CPI_COLD static struct cpi_pool *build(char *region, const struct cpi_layout *la
                     layout->unit);
     atomic_init(&caches.committed, fixed_bytes - layout->caches_at); /* a page's rest, or all */
     cpi_registry_init(registry, &caches, pool, &pool->slab, &pool->depot);
-    registry->places.at = (struct cpi_uncached *)(void *)(region + layout->uncached_at);
-    registry->places.count = pool->depot.uncached;
     registry->max = layout->caches;
     registry->quota_max = (uint32_t)layout->quota;
     registry->spares = (uint32_t)layout->spares;

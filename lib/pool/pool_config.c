@@ -31,7 +31,7 @@
 #define CPI_CACHES_SHARE ((size_t)16)
 #define CPI_CACHES_CALLER ((size_t)16)
 
-/* Pools of fewer slots are small, and have fewer places for operations without a cache. */
+/* Pools of fewer slots are small, and have magazines for fewer operations without a cache. */
 #define CPI_SMALL ((size_t)4096)
 
 /*
@@ -322,8 +322,7 @@ static void place_fixed(struct cpi_layout *layout)
 {
     unsigned i;
 
-    layout->uncached_at = cpi_align_up(sizeof(struct cpi_pool), CPI_LINE);
-    layout->fixed = layout->uncached_at + layout->uncached * sizeof(struct cpi_uncached);
+    layout->fixed = cpi_align_up(sizeof(struct cpi_pool), CPI_LINE);
     for (i = 0; i < CPI_FEATURES; i++) {
         layout->parts_at[i] = layout->fixed;
         layout->fixed += cpi_align_up(layout->parts[i], CPI_LINE);

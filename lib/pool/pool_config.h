@@ -34,7 +34,6 @@ struct cpi_layout {
     size_t quota;    /* spares that one cache may have */
     size_t spares;   /* and all together, beyond the first of each */
     size_t stall_ms;  /* as configured, or by default */
-    size_t uncached_at;
     size_t parts_at[CPI_FEATURES];
     size_t fixed;     /* bytes from the start to the end of what is there from the beginning */
     size_t caches_at;

@@ -62,7 +62,7 @@ static void empty_magazine(struct cpi_drain *drain, uint32_t node)
         mark(drain, cpi_slab_index(&pool->slab, magazine->rounds[i]), fresh);
     cpi_magazine_set_count(magazine, 0);
     if (drain->held * pool->depot.limit >= drain->marked) {
-        cpi_depot_give(&pool->depot, &drain->uncached->counters, node);
+        cpi_depot_give(&pool->depot, &drain->uncached.counters, node);
         return;
     }
     cpi_tagstack_push(&drain->magazines, &pool->depot.links, node);
@@ -75,19 +75,19 @@ void cpi_drain_go_on(struct cpi_drain *drain)
     uint32_t node;
 
     CPI_ASSERT(cpi_lock_is_held() && cpi_depot_drains(&pool->depot) % 2 != 0);
-    while ((node = cpi_depot_take_stocked(&pool->depot, &drain->uncached->counters)) != 0 ||
-           (node = cpi_depot_take_partial(&pool->depot, &drain->uncached->counters)) != 0)
+    while ((node = cpi_depot_take_stocked(&pool->depot, &drain->uncached.counters)) != 0 ||
+           (node = cpi_depot_take_partial(&pool->depot, &drain->uncached.counters)) != 0)
         empty_magazine(drain, node);
     drain->slots = cpi_slab_fresh(&pool->slab);
 }
 
-/* The lock is given up while all places have holders, because one of them may have to fork
- * first, as a signal handler. */
+/* The lock is given up while too many operations are in flight, because one of them may be in a
+ * function of the program's that takes it. */
 static void enter(struct cpi_drain *drain)
 {
     unsigned times = 0;
 
-    while ((drain->uncached = cpi_place_try_enter(&drain->pool->registry.places)) == NULL) {
+    while (!cpi_depot_try_enter(&drain->pool->depot, &drain->uncached)) {
         cpi_unlock();
         cpi_os_back_off(times++);
         cpi_lock();
@@ -155,7 +155,7 @@ static void give(struct cpi_drain *drain, uintptr_t index)
     if (drain->count == drain->rounds) {
         cpi_magazine_set_count(magazine, drain->rounds);
         drain->marked -= drain->rounds;
-        cpi_depot_give(&pool->depot, &drain->uncached->counters, drain->filling);
+        cpi_depot_give(&pool->depot, &drain->uncached.counters, drain->filling);
         drain->filling = 0;
     }
 }
@@ -191,11 +191,11 @@ void cpi_drain_end(struct cpi_drain *drain, cpi_prepare *prepare, void *context)
     CPI_ASSERT(drain->marked == 0 && drain->filling == 0);
     while (cpi_tagstack_top(&drain->magazines) != 0) {
         begin_filling(drain);
-        cpi_depot_give(&pool->depot, &drain->uncached->counters, drain->filling);
+        cpi_depot_give(&pool->depot, &drain->uncached.counters, drain->filling);
     }
     CPI_ASSERT(cpi_lock_is_held());
     cpi_depot_end_drain(&pool->depot);
-    cpi_place_leave(&pool->registry.places, drain->uncached);
+    cpi_depot_leave(&pool->depot, &drain->uncached);
     cpi_unlock();
 }
 

@@ -31,7 +31,7 @@
 
 struct cpi_drain {
     struct cpi_pool *pool;
-    struct cpi_uncached *uncached;
+    struct cpi_uncached uncached;
     struct cpi_tagstack magazines; /* emptied ones, as many as the slots will fill */
     uintptr_t held;                /* how many those are */
     uint64_t *marks;               /* bit i: slot i was found in the depot */

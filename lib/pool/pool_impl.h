@@ -9,10 +9,10 @@
  *
  *   +----------+--------+-----------+------------+--------+------+------+---------------+------+
  *   | pool,    | caches | magazines | magazines  | words, | trap | lead | slot 0, 1 ... | trap |
- *   | places   |        | for slots | for caches | guards |      |      |               |      |
+ *   | parts    |        | for slots | for caches | guards |      |      |               |      |
  *   +----------+--------+-----------+------------+--------+------+------+---------------+------+
  *
- * The places are those of uncached operations.  A trap is a unit of addresses that is never
+ * The parts are those of features.  A trap is a unit of addresses that is never
  * committed.  There is none in a caller's memory.
  *
  * Parts start at multiples of `unit`: the page size, so that each can be

@@ -44,12 +44,13 @@ void *cpi_layer_fresh(cpool_t *handle, size_t *n)
     if (pool->gate != NULL)
         *n = 1;
     do {
-        struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
+        struct cpi_uncached uncached;
         uintptr_t index;
 
+        cpi_depot_enter(&pool->depot, &uncached);
         *n = cpi_cache_bump(&pool->slab, &pool->depot, *n, beyond, &index);
         slot = *n > 0 ? cpi_slab_slot(&pool->slab, index) : NULL;
-        cpi_place_leave(&pool->registry.places, uncached);
+        cpi_depot_leave(&pool->depot, &uncached);
     } while (slot != NULL && !cpi_pool_passes(pool, slot, call));
     return slot;
 }

@@ -91,7 +91,7 @@ size_t cpool_trim(cpool_t *handle)
         return 0;
     flush_own_cache(pool);
     if (cpi_drain_begin(&drain, pool)) {
-        cpi_steal_all(&pool->registry, drain.uncached);
+        cpi_steal_all(&pool->registry, &drain.uncached.counters);
         cpi_drain_go_on(&drain);
         cpi_drain_end(&drain, may_purge(pool) ? purge_portion : NULL, &purge);
         cpi_fetch_add(&pool->maintenance.trims, 1u, relaxed); /* [count] */

@@ -17,6 +17,14 @@
  *   begin   | drains fetch-and-add | acq_rel | drains | that the depot is being emptied
  *   end     | drains fetch-and-add | acq_rel | drains | that it is full again
  *   drains  | drains load        | acquire | begin end | whether to look again
+ *   enter   | flights CAS        | acquire | left    | the magazines that those gave back that have
+ *                                                      left
+ *   left    | flights fetch-and-add | release | look, enter, turn | all that the operation did
+ *   look    | flights load, CAS failure | acquire | left | likewise
+ *   turn    | flights CAS        | acquire | left    | likewise
+ *   ours    | flights load, CAS failure of enter, an operation's own counters | relaxed | - | -
+ *   fold    | flown fetch-and-add | relaxed | - | -
+ *   forked  | flights store in the child of a fork | relaxed | - | -
  *
  * The partial magazine needs no tag: nobody reads a magazine's link or content before the CAS that
  * makes it his, so it does not matter whether the same magazine left and came back in between.
@@ -25,11 +33,41 @@
  * finds no partial magazine asks next which parties are inside.  An account releases so
  * that a thread that looks everywhere twice, and reads the same counters both
  * times, knows that no exchange between has escaped it (pool_alloc.c).
+ *
+ * [enter] needs no release.  A thread that looks for slots sees the operation in flight because it
+ * acquires an exchange of the operation's, which comes later.  All changes of `flights` are
+ * read-modify-writes, so a look that acquires one of them acquires each [left] before it.
  */
 #include "store/depot.h"
 
 #include "base/bits.h"
 #include "host/os.h"
+
+/*
+ * The word `flights`, from its low end: how many operations of an even epoch are in flight, how
+ * many of an odd one, the epoch, and how many of all have exchanged anything.
+ *
+ *   | moves 32 | epoch 16 | odd 8 | even 8 |
+ *
+ * An operation counts itself in the epoch in which it enters.  The epoch turns only while none of
+ * the one before is in flight, so those in flight are of this epoch and of the one before.  After
+ * two turns all have left that were in flight before the first.  The carry of the epoch is a move
+ * too many, which costs a thread that looks another look.
+ */
+#define CPI_COUNT_MAX 255u
+#define CPI_ONE_OF(epoch) ((uint64_t)1 << ((epoch) % 2 * 8))
+#define CPI_EPOCH ((uint64_t)1 << 16)
+#define CPI_MOVE ((uint64_t)1 << 32)
+
+static inline uint16_t epoch_of(uint64_t flights)
+{
+    return (uint16_t)(flights >> 16);
+}
+
+static inline uint32_t count_of_epoch(uint64_t flights, unsigned epoch)
+{
+    return (uint32_t)(flights >> (epoch % 2 * 8)) & CPI_COUNT_MAX;
+}
 
 /* Looks for an empty magazine before it is believed that there is none. */
 #define CPI_EMPTY_TRIES 8u
@@ -41,14 +79,14 @@ size_t cpi_depot_stride(size_t limit)
 
 size_t cpi_depot_magazines(size_t capacity, size_t limit, size_t uncached)
 {
-    /* Full ones, the partial magazine, and two in the hands of each uncached thread. */
+    /* Full ones, the partial magazine, and two in the hands of each uncached operation. */
     return capacity / limit + 1 + 2 * uncached;
 }
 
 void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
                     const struct cpi_extent *for_caches, uint32_t limit, uint32_t uncached)
 {
-    CPI_ASSERT(limit > 0 && uncached > 0);
+    CPI_ASSERT(limit > 0 && uncached > 0 && uncached < CPI_COUNT_MAX);
     depot->links.links = for_slots->base;
     depot->links.stride = cpi_depot_stride(limit);
     depot->limit = limit;
@@ -63,6 +101,7 @@ void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
     atomic_init(&depot->made_for_caches, 0);
     atomic_init(&depot->dry, false);
     atomic_init(&depot->drains, 0);
+    atomic_init(&depot->flights, 0);
 }
 
 bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out)
@@ -213,6 +252,85 @@ void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint
 {
     if (CPI_UNLIKELY(!push_by_fill(depot, counters, node)))
         give_partial(depot, counters, node);
+}
+
+/* --- Operations without a cache --- */
+
+bool cpi_depot_try_enter(struct cpi_depot *depot, struct cpi_uncached *uncached)
+{
+    uint64_t now = cpi_load(&depot->flights, relaxed); /* [ours] */
+
+    cpi_depot_begin_counting(&uncached->counters);
+    do {
+        if (cpi_depot_in_flight(now) == depot->uncached)
+            return false;
+        uncached->epoch = epoch_of(now);
+    } while (!cpi_cas_weak(&depot->flights, &now, now + CPI_ONE_OF(uncached->epoch), /* [enter] */
+                           acquire, relaxed));                                       /* [ours] */
+    return true;
+}
+
+void cpi_depot_enter(struct cpi_depot *depot, struct cpi_uncached *uncached)
+{
+    unsigned times = 0;
+
+    while (!cpi_depot_try_enter(depot, uncached))
+        cpi_os_back_off(times++);
+}
+
+static void fold(_Atomic uint64_t *sum, const _Atomic uint64_t *counter)
+{
+    uint64_t more = cpi_load(counter, relaxed); /* [ours] */
+
+    if (CPI_UNLIKELY(more != 0))
+        cpi_fetch_add(sum, more, relaxed); /* [fold] */
+}
+
+void cpi_depot_leave(struct cpi_depot *depot, const struct cpi_uncached *uncached)
+{
+    const struct cpi_counters *counters = &uncached->counters;
+    uint64_t moves = cpi_depot_exchanged(counters) != 0 ? CPI_MOVE : 0;
+    uint16_t epoch = epoch_of(cpi_load(&depot->flights, relaxed)); /* [ours] */
+
+    if (CPI_UNLIKELY((uint16_t)(epoch - uncached->epoch) > 1)) /* in the child of its own fork */
+        return;
+    fold(&depot->flown.stocked_in, &counters->stocked_in);
+    fold(&depot->flown.stocked_out, &counters->stocked_out);
+    fold(&depot->flown.empty_in, &counters->empty_in);
+    fold(&depot->flown.empty_out, &counters->empty_out);
+    fold(&depot->flown.retries, &counters->retries);
+    cpi_fetch_add(&depot->flights, moves - CPI_ONE_OF(uncached->epoch), release); /* [left] */
+}
+
+uint64_t cpi_depot_flights(const struct cpi_depot *depot)
+{
+    return cpi_load(&depot->flights, acquire); /* [look] */
+}
+
+/* Where none was of the epoch itself, one turn is enough. */
+bool cpi_depot_have_left(struct cpi_depot *depot, uint64_t flights)
+{
+    uint64_t now = cpi_load(&depot->flights, acquire); /* [look] */
+    uint16_t first = epoch_of(flights);
+    int turns = count_of_epoch(flights, first) != 0 ? 2 : 1;
+
+    while (cpi_depot_in_flight(now) != 0 && (uint16_t)(epoch_of(now) - first) < turns) {
+        if (count_of_epoch(now, epoch_of(now) + 1u) != 0)
+            return false;
+        if (cpi_cas_weak(&depot->flights, &now, now + CPI_EPOCH, /* [turn] */
+                         acquire, acquire))                      /* [look] */
+            now += CPI_EPOCH;
+    }
+    return true;
+}
+
+CPI_COLD bool cpi_depot_forked(struct cpi_depot *depot)
+{
+    uint64_t now = cpi_load(&depot->flights, relaxed); /* [ours] */
+    uint64_t none = (now & ~(uint64_t)0xffff) + 2 * CPI_EPOCH;
+
+    cpi_store(&depot->flights, none, relaxed); /* [forked] */
+    return cpi_depot_in_flight(now) != 0;
 }
 
 void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counters)

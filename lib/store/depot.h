@@ -41,13 +41,26 @@
 #include "base/probes.h"
 #include "store/tagstack.h"
 
-/* Threads that may be inside the uncached operations of one pool at once.  A further one waits
- * until one of them has left.  In memory of our own, of a small pool, and of the caller's.  There
- * are no more in the caller's memory than caches, and always two: see place.h. */
+/* Operations without a cache that may be in flight in one pool at once.  A further one waits until
+ * one of them has left.  In memory of our own, of a small pool, and of the caller's, where there
+ * are no more than caches, and always two, as a drain is one of them. */
 #define CPI_UNCACHED_OWN 64u
 #define CPI_UNCACHED_SMALL 16u
 #define CPI_UNCACHED_CALLER 4u
 #define CPI_UNCACHED_MIN 2u
+
+/*
+ * The exchanges of one party with the depot: a cache for as long as the pool lives, or one
+ * operation without a cache.  Written by that party alone, read by all.
+ */
+struct cpi_counters {
+    _Atomic uint64_t stocked_in;  /* full magazines pushed */
+    _Atomic uint64_t stocked_out; /* and popped */
+    _Atomic uint64_t empty_in;    /* empty ones pushed */
+    _Atomic uint64_t empty_out;   /* and popped */
+    _Atomic uint64_t partials;    /* partial magazines left or taken */
+    _Atomic uint64_t retries;     /* compare-and-swaps that had to be repeated */
+};
 
 struct cpi_depot {
     struct cpi_links links;      /* constant: the magazines' addresses */
@@ -74,20 +87,10 @@ struct cpi_depot {
 
     _Alignas(CPI_LINE) _Atomic uint32_t partial; /* 0: none */
     char pad_partial[CPI_LINE_PAIR - sizeof(uint32_t)];
-};
 
-/*
- * The exchanges of one party with the depot: a cache for as long as the pool
- * lives, or the holders of one place for uncached operations, one after the
- * other.  Written by that party alone, read by all.
- */
-struct cpi_counters {
-    _Atomic uint64_t stocked_in;  /* full magazines pushed */
-    _Atomic uint64_t stocked_out; /* and popped */
-    _Atomic uint64_t empty_in;    /* empty ones pushed */
-    _Atomic uint64_t empty_out;   /* and popped */
-    _Atomic uint64_t partials;    /* partial magazines left or taken */
-    _Atomic uint64_t retries;     /* compare-and-swaps that had to be repeated */
+    _Alignas(CPI_LINE) _Atomic uint64_t flights; /* operations without a cache: depot.c */
+    struct cpi_counters flown;                   /* the exchanges of those that have left.  Any
+                                                    thread adds to them */
 };
 
 /* Bytes from one magazine of `limit` rounds to the next. */
@@ -124,6 +127,41 @@ uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *co
 
 /* Gives a magazine, however full.  It is the caller's until then. */
 void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node);
+
+/*
+ * Brackets an operation without a cache, which is in flight meanwhile.  try_enter returns false if
+ * there are too many, and enter waits.  Where the operation calls a function of the program's that
+ * forks, it is not in flight in the child.  Any thread.
+ */
+struct cpi_uncached {
+    struct cpi_counters counters; /* for its exchanges */
+    uint16_t epoch;
+};
+
+bool cpi_depot_try_enter(struct cpi_depot *depot, struct cpi_uncached *uncached);
+void cpi_depot_enter(struct cpi_depot *depot, struct cpi_uncached *uncached);
+void cpi_depot_leave(struct cpi_depot *depot, const struct cpi_uncached *uncached);
+
+/* Those in flight at a moment, for the functions that follow.  Any thread, wait-free. */
+uint64_t cpi_depot_flights(const struct cpi_depot *depot);
+
+/* How many that were, and how many have exchanged anything and left before, modulo 2^32. */
+static inline uint32_t cpi_depot_in_flight(uint64_t flights)
+{
+    return (uint32_t)(flights & 0xff) + (uint32_t)(flights >> 8 & 0xff);
+}
+
+static inline uint32_t cpi_depot_moves(uint64_t flights)
+{
+    return (uint32_t)(flights >> 32);
+}
+
+/* Whether all of them have left.  If that is asked again and again the answer is yes in the end,
+ * however many have come since.  Any thread, lock-free. */
+bool cpi_depot_have_left(struct cpi_depot *depot, uint64_t flights);
+
+/* In the child of a fork: none is in flight any more.  Returns whether any was. */
+bool cpi_depot_forked(struct cpi_depot *depot);
 
 /* One slot, without a cache.  alloc returns NULL if there is none, free returns
  * false where there is no empty magazine. */
@@ -168,6 +206,16 @@ size_t cpi_depot_count_stocked(const struct cpi_depot *depot);
 
 /* All exchanges of a party.  Any thread. */
 uint64_t cpi_depot_exchanged(const struct cpi_counters *counters);
+
+static inline void cpi_depot_begin_counting(struct cpi_counters *counters)
+{
+    atomic_init(&counters->stocked_in, 0);
+    atomic_init(&counters->stocked_out, 0);
+    atomic_init(&counters->empty_in, 0);
+    atomic_init(&counters->empty_out, 0);
+    atomic_init(&counters->partials, 0);
+    atomic_init(&counters->retries, 0);
+}
 
 /* Each counter has one writer, so adding needs no locked instruction. */
 static inline uint64_t cpi_depot_account(_Atomic uint64_t *counter, uint64_t more)

@@ -3,7 +3,7 @@
  * wait_way.c - the life of waitable pools, and alloc and free in them.
  *
  * In waitable pools a thread is not done when another one can have the slot: it looks whether to
- * call a waiter.  Until then a mark, or the uncached operation's place, keeps cpool_destroy
+ * call a waiter.  Until then a mark, or that an operation is in flight, keeps cpool_destroy
  * waiting, because the other thread may have all slots and destroy the pool.
  *
  * ORDERING TABLE
@@ -30,12 +30,14 @@ static inline void call_waiter(struct cpi_pool *pool, struct cpi_cache *cache)
 
 static bool give_uncached(struct cpi_pool *pool, void *slot)
 {
-    struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
-    bool done = cpi_pool_hand_over(pool, slot, NULL) ||
-                cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
+    struct cpi_uncached uncached;
+    bool done;
 
+    cpi_depot_enter(&pool->depot, &uncached);
+    done = cpi_pool_hand_over(pool, slot, NULL) ||
+           cpi_depot_free_slot(&pool->depot, &uncached.counters, slot);
     call_waiter(pool, NULL);
-    cpi_place_leave(&pool->registry.places, uncached);
+    cpi_depot_leave(&pool->depot, &uncached);
     return done;
 }
 

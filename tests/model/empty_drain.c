@@ -14,17 +14,17 @@
 
 static void *drainer(void *number)
 {
-    struct cpi_uncached *uncached;
+    struct cpi_uncached uncached;
     uint32_t node;
 
     model_begin(number);
-    uncached = cpi_place_enter(&model_pool.registry.places);
+    assert(cpi_depot_try_enter(&model_depot, &uncached));
     cpi_depot_begin_drain(&model_depot);
-    node = cpi_depot_take_stocked(&model_depot, &uncached->counters);
+    node = cpi_depot_take_stocked(&model_depot, &uncached.counters);
     if (node != 0)
-        cpi_depot_give(&model_depot, &uncached->counters, node);
+        cpi_depot_give(&model_depot, &uncached.counters, node);
     cpi_depot_end_drain(&model_depot);
-    cpi_place_leave(&model_pool.registry.places, uncached);
+    cpi_depot_leave(&model_depot, &uncached);
     return NULL;
 }
 

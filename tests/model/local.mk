@@ -13,7 +13,7 @@ GENMC = genmc
 # which are too long for GenMC.
 model_names = \
 	cache_edge cache_exchange cache_offer cache_steal \
-	depot_empty depot_exchange depot_partial depot_slots \
+	depot_empty depot_exchange depot_flights depot_partial depot_slots \
 	empty_drain empty_flush empty_fresh empty_loaded empty_spare \
 	empty_refill empty_partial empty_steal \
 	extent_commit recall_barrier recall_barrier_reopen recall_inline \
@@ -28,7 +28,7 @@ EXTRA_DIST += \
 	tests/model/stack.h tests/model/store.h tests/model/stealers.h \
 	tests/model/cache_edge.c tests/model/cache_exchange.c tests/model/cache_offer.c \
 	tests/model/cache_steal.c \
-	tests/model/depot_empty.c tests/model/depot_exchange.c \
+	tests/model/depot_empty.c tests/model/depot_exchange.c tests/model/depot_flights.c \
 	tests/model/depot_partial.c tests/model/depot_slots.c \
 	tests/model/empty_drain.c tests/model/empty_flush.c tests/model/empty_spare.c \
 	tests/model/empty_fresh.c tests/model/empty_loaded.c \

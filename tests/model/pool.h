@@ -2,7 +2,7 @@
 /*
  * pool.h - a pool in which slots move while a thread looks for one.
  *
- * The library's pool_alloc.c, registry_list.c, mark.c, place.c, steal.c and await.c,
+ * The library's pool_alloc.c, registry_list.c, mark.c, steal.c and await.c,
  * compiled here with the files of caches.h: a thread that looks runs the shipped
  * cpi_pool_look_again().  Nobody grows, watches, waits or traps here.
  *
@@ -45,7 +45,6 @@ static struct cpi_pool model_pool;
 #define CPI_LOOKS 1u
 #include "cache/await.c"
 #include "cache/mark.c"
-#include "cache/place.c"
 #include "cache/registry_list.c"
 #include "cache/steal.c"
 #include "pool/pool_alloc.c"
@@ -58,8 +57,6 @@ static struct cpi_pool model_pool;
 #ifndef MODEL_VISITORS
 #define MODEL_VISITORS 1u
 #endif
-
-static struct cpi_uncached model_visitors[MODEL_VISITORS];
 
 /* The marks are the weaker ones, those that go with a barrier, unless MODEL_SYMMETRIC is
  * defined.  It is called in exact
@@ -120,8 +117,6 @@ static inline void model_open_pool(bool exact, size_t fresh)
     model_pool.way = &cpi_plain_way;
     model_pool.registry.slab = &model_slab;
     model_pool.registry.depot = &model_depot;
-    model_pool.registry.places.at = model_visitors;
-    model_pool.registry.places.count = MODEL_VISITORS;
     model_pool.registry.quota_max = MODEL_SPARES;
     model_pool.registry.exact = exact;
     model_pool.registry.caches.base = (char *)model_cache(1);

@@ -30,7 +30,7 @@ static void *owner(void *number)
 static void *stealer(void *number)
 {
     model_begin(number);
-    if (!cpi_steal_loaded(&model_registry, model_own_visitor()))
+    if (!cpi_steal_loaded(&model_registry, model_own_counters()))
         return NULL;
     robbed = cpi_depot_alloc_slot(&model_depot, model_own_counters());
     if (robbed != NULL)

@@ -28,7 +28,7 @@ static void *owner(void *number)
 static void *stealer(void *number)
 {
     model_begin(number);
-    cpi_steal_loaded(&model_registry, model_own_visitor());
+    cpi_steal_loaded(&model_registry, model_own_counters());
     return NULL;
 }
 

@@ -21,16 +21,9 @@
 #include "cache/steal.c"
 
 static struct cpi_registry model_registry;
-static struct cpi_uncached model_visitors[MODEL_THREADS_MAX];
 
 /* The identity of a thread. */
 _Thread_local uintptr_t cpool_thread_word_abi3;
-
-/* The calling thread's place. */
-static inline struct cpi_uncached *model_own_visitor(void)
-{
-    return &model_visitors[model_self];
-}
 
 #ifdef MODEL_BARRIER
 bool cpi_os_barrier_ready(void)

@@ -62,7 +62,7 @@ static void *waiter(void *number)
     vain = cpi_queue_announce(&model_queue, &model_waiter);
     pthread_mutex_unlock(&model_lock);
     model_barrier();
-    (void)cpi_steal_loaded(&model_registry, model_own_visitor());
+    (void)cpi_steal_loaded(&model_registry, model_own_counters());
     found = cpi_depot_alloc_slot(&model_depot, model_own_counters());
     pthread_mutex_lock(&model_lock);
     sleeps = found == NULL && model_waiter.epoch == vain;

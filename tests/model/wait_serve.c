@@ -127,7 +127,7 @@ static void *look(void)
 {
     void *slot;
 
-    (void)cpi_steal_loaded(&model_registry, model_own_visitor());
+    (void)cpi_steal_loaded(&model_registry, model_own_counters());
     slot = cpi_depot_alloc_slot(&model_depot, model_own_counters());
     if (slot != NULL)
         model_use_slot(slot);

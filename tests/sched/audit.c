@@ -111,7 +111,6 @@ size_t audit_hands(const cpool_t *pool)
         hands += atomic_load_explicit(&cache->busy, memory_order_relaxed) % 2;
         hands += cache->hidden.frees % 2 + (cache->hidden.home != NULL);
     }
-    for (i = 0; i < inside(pool)->depot.uncached; i++)
-        hands += atomic_load_explicit(&registry->places.at[i].holder, memory_order_relaxed) != 0;
-    return hands;
+    return hands + cpi_depot_in_flight(
+                       atomic_load_explicit(&inside(pool)->depot.flights, memory_order_relaxed));
 }

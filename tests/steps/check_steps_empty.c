@@ -262,16 +262,16 @@ static void take_last(void *argument)
 START_TEST(theft_of_an_empty_magazine_counts_for_nothing)
 {
     cpool_t *pool = steps_pool(CPOOL_EXACT, 1, 0, 1);
-    struct cpi_uncached *place;
+    struct cpi_uncached thief;
     struct own own;
 
     REQUIRE_EQUAL(cpool_cache_create(&own.cache, pool), 0);
     cpool_cache_free(own.cache, cpool_cache_alloc(own.cache));
-    place = cpi_place_enter(&inside(pool)->registry.places);
+    cpi_depot_enter(&inside(pool)->depot, &thief);
     steps_plan("cpi_mark_lock", 1, take_last, &own);
-    REQUIRE(!cpi_steal_loaded(&inside(pool)->registry, place));
+    REQUIRE(!cpi_steal_loaded(&inside(pool)->registry, &thief.counters));
     REQUIRE(steps_drop());
-    cpi_place_leave(&inside(pool)->registry.places, place);
+    cpi_depot_leave(&inside(pool)->depot, &thief);
     REQUIRE_EQUAL(support_stats(pool).recalls, 0);
     cpool_cache_free(own.cache, own.slot);
     support_destroy_empty(pool);
@@ -350,6 +350,42 @@ START_TEST(alloc_in_callers_memory_soon_finds_the_pool_empty)
 }
 END_TEST
 
+/* Operations without a cache, of which one is in flight at any moment: each begins before the
+ * one before it has left, whenever an alloc looks for those that are. */
+struct relay {
+    struct cpi_depot *depot;
+    struct cpi_uncached uncached[2];
+    size_t left;
+};
+
+static void pass_on(void *argument)
+{
+    struct relay *relay = argument;
+
+    cpi_depot_enter(relay->depot, &relay->uncached[(relay->left - 1) % 2]);
+    cpi_depot_leave(relay->depot, &relay->uncached[relay->left-- % 2]);
+    REQUIRE(relay->left > 0); /* the alloc does not come to an end */
+    steps_plan("cpi_depot_have_left", 1, pass_on, relay);
+}
+
+START_TEST(alloc_beside_operations_without_a_cache_soon_finds_the_pool_empty)
+{
+    cpool_t *pool = steps_pool(CPOOL_EXACT, 1, 0, 1);
+    struct relay relay = { .depot = &inside(pool)->depot, .left = CROWD_LOOKS };
+    void *slot = cpool_alloc(pool);
+
+    cpi_depot_enter(relay.depot, &relay.uncached[relay.left % 2]);
+    steps_plan("cpi_depot_have_left", 1, pass_on, &relay);
+    REQUIRE(cpool_alloc(pool) == NULL);
+    steps_drop();
+    REQUIRE(relay.left < CROWD_LOOKS);
+    REQUIRE_EQUAL(support_stats(pool).stalls, 0);
+    cpi_depot_leave(relay.depot, &relay.uncached[relay.left % 2]);
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -361,6 +397,7 @@ int main(void)
         ONCE(theft_of_an_empty_magazine_counts_for_nothing),
         ONCE(alloc_beside_threads_that_never_pause_soon_finds_the_pool_empty),
         ONCE(alloc_in_callers_memory_soon_finds_the_pool_empty),
+        ONCE(alloc_beside_operations_without_a_cache_soon_finds_the_pool_empty),
     };
 
     return SUPPORT_RUN("steps_empty", tests);

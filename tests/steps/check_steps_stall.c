@@ -280,20 +280,20 @@ START_TEST(alloc_finds_nothing_only_after_a_wait_for_a_flush)
 END_TEST
 
 /*
- * ---- More operations without a cache than there are places ---------------
+ * ---- More operations without a cache than may be in flight ---------------
  */
 
-enum { PLACES = 4 };
+enum { MOST = 4 };
 
-/* In memory of the caller's there are four places.  As many threads are stopped in
- * them, in a free.  The fifth's free waits, and is not reported. */
-START_TEST(free_beyond_the_places_waits_for_one)
+/* In memory of the caller's these are four.  As many threads are stopped in a free.  The fifth's
+ * free waits, and is not reported. */
+START_TEST(free_beyond_those_in_flight_waits_for_one)
 {
     static _Alignas(64) char memory[1 << 20];
     cpool_config_t config = support_config(64, CAPACITY);
-    struct slot_user users[PLACES + 1];
-    struct steps_stop stops[PLACES];
-    struct worker *workers[PLACES + 1];
+    struct slot_user users[MOST + 1];
+    struct steps_stop stops[MOST];
+    struct worker *workers[MOST + 1];
     void *slots[CAPACITY];
     cpool_t *pool;
 
@@ -304,25 +304,25 @@ START_TEST(free_beyond_the_places_waits_for_one)
     config.stall_limit = 1;
     pool = support_create(&config);
     REQUIRE_EQUAL(take_rest(pool, slots, 0), CAPACITY);
-    for (int i = 0; i <= PLACES; i++) {
+    for (int i = 0; i <= MOST; i++) {
         users[i].pool = pool;
         users[i].slot = slots[CAPACITY - 1 - i];
         users[i].uncached = true;
         atomic_init(&users[i].done, false);
         workers[i] = worker_start();
     }
-    for (int i = 0; i < PLACES; i++)
-        REQUIRE(steps_run(&stops[i], workers[i], "cpi_place_vacate", 1, give, &users[i]));
-    worker_begin(workers[PLACES], give, &users[PLACES]);
+    for (int i = 0; i < MOST; i++)
+        REQUIRE(steps_run(&stops[i], workers[i], "cpi_depot_leave", 1, give, &users[i]));
+    worker_begin(workers[MOST], give, &users[MOST]);
     nap(20); /* one that did not wait would now be done, or reported */
-    REQUIRE(!atomic_load_explicit(&users[PLACES].done, memory_order_acquire));
+    REQUIRE(!atomic_load_explicit(&users[MOST].done, memory_order_acquire));
     steps_go_on(&stops[0]);
-    worker_await(workers[PLACES]);
-    for (int i = 1; i < PLACES; i++)
+    worker_await(workers[MOST]);
+    for (int i = 1; i < MOST; i++)
         steps_go_on(&stops[i]);
-    for (int i = 0; i <= PLACES; i++)
+    for (int i = 0; i <= MOST; i++)
         worker_stop(workers[i]);
-    REQUIRE_EQUAL(take_rest(pool, slots, CAPACITY - 1 - PLACES), CAPACITY);
+    REQUIRE_EQUAL(take_rest(pool, slots, CAPACITY - 1 - MOST), CAPACITY);
     cpool_free_bulk(pool, slots, CAPACITY);
     support_destroy_empty(pool);
 }
@@ -336,7 +336,7 @@ int main(void)
         ONCE(alloc_gives_up_when_the_stall_limit_ends),
         ONCE(alloc_gives_up_on_a_free_without_a_cache),
         TIMES(alloc_finds_nothing_only_after_a_wait_for_a_flush, 2),
-        ONCE(free_beyond_the_places_waits_for_one),
+        ONCE(free_beyond_those_in_flight_waits_for_one),
     };
 
     return SUPPORT_RUN("steps_stall", tests);

@@ -168,17 +168,18 @@ static void take_empty_spares(void *argument)
 {
     struct cpi_pool *pool = inside(argument);
     struct cpi_cache *cache = cpi_registry_known_cache(&pool->registry);
-    struct cpi_uncached *thief = cpi_place_try_enter(&pool->registry.places);
+    struct cpi_uncached thief;
 
+    cpi_depot_enter(&pool->depot, &thief);
     for (uint32_t i = 0; i < cache->quota_max; i++) {
         uint32_t node = atomic_load_explicit(&cache->spare[i], memory_order_relaxed);
 
         if (node == 0 || cpi_magazine_count(cpi_depot_magazine(&pool->depot, node)) != 0)
             continue;
         atomic_store_explicit(&cache->spare[i], 0, memory_order_relaxed);
-        cpi_depot_give(&pool->depot, &thief->counters, node);
+        cpi_depot_give(&pool->depot, &thief.counters, node);
     }
-    cpi_place_leave(&pool->registry.places, thief);
+    cpi_depot_leave(&pool->depot, &thief);
 }
 
 /* The owner's nth exchange of a spare finds that it has gone.  Returns false if there is none. */

@@ -195,10 +195,8 @@ bool script_is_inside(const cpool_t *pool)
     for (size_t i = 0; i < cpi_registry_made(registry); i++)
         if (cpi_mark_is_seen(cpi_registry_cache(registry, i)))
             return true;
-    for (size_t i = 0; i < inside(pool)->depot.uncached; i++)
-        if (atomic_load_explicit(&registry->places.at[i].holder, memory_order_relaxed) != 0)
-            return true;
-    return false;
+    return cpi_depot_in_flight(
+               atomic_load_explicit(&registry->depot->flights, memory_order_relaxed)) != 0;
 }
 
 /* No thread has a hand in any cache any more. */

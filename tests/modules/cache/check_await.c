@@ -25,28 +25,24 @@ static void make_pool(void)
 }
 
 /* Another thread's operation may have two magazines in its hands, whether it has a
- * cache or an uncached operation's place. */
+ * cache or none. */
 START_TEST(hands_of_others_are_out_of_reach)
 {
     const size_t hands = 2 * (size_t)ROUNDS;
     struct cpi_cache *cache;
-    struct cpi_uncached *uncached;
-    uintptr_t token;
+    struct cpi_uncached uncached;
     size_t before;
 
     make_pool();
     cache = cpi_registry_own_cache(&inside(pool)->registry);
-    uncached = cpi_place_enter(&inside(pool)->registry.places);
-    token = cpi_load(&uncached->holder, relaxed);
     before = cpi_await_out_of_reach(&inside(pool)->registry);
-    cpi_store(&uncached->holder, token + 1, relaxed); /* as if it were another's */
+    cpi_depot_enter(&inside(pool)->depot, &uncached);
     REQUIRE_EQUAL(cpi_await_out_of_reach(&inside(pool)->registry), before + hands);
-    cpi_store(&uncached->holder, token, relaxed);
+    cpi_depot_leave(&inside(pool)->depot, &uncached);
     REQUIRE_EQUAL(cpi_await_out_of_reach(&inside(pool)->registry), before);
     REQUIRE(cpi_mark_try_enter(cache));
     REQUIRE_EQUAL(cpi_await_out_of_reach(&inside(pool)->registry), before + hands);
     cpi_mark_leave(cache);
-    cpi_place_leave(&inside(pool)->registry.places, uncached);
     support_destroy_empty(pool);
 }
 END_TEST
@@ -138,31 +134,6 @@ START_TEST(activity_tells_of_fresh_slots_and_visitors)
 }
 END_TEST
 
-/* As a signal handler does inside an operation of its own thread: that one ends after
- * the handler only, and is not waited for. */
-START_TEST(alloc_inside_an_operation_of_the_thread_does_not_wait)
-{
-    void *slots[CAPACITY + 1];
-    struct cpi_cache *cache;
-    size_t n;
-
-    make_pool();
-    for (n = 0; n < CAPACITY; n++)
-        slots[n] = cpool_alloc(pool);
-    while (n > 0 && cpool_depot_alloc(pool) != NULL)
-        ; /* the slack */
-    cache = cpi_registry_own_cache(&inside(pool)->registry);
-    REQUIRE(cache != NULL && cpi_depot_is_dry(&inside(pool)->depot));
-    REQUIRE(cpi_mark_try_enter(cache));
-    REQUIRE(cpool_depot_alloc(pool) == NULL || support_stats(pool).slack > 0);
-    cpi_mark_leave(cache);
-    REQUIRE_EQUAL(support_stats(pool).stalls, 0);
-    for (n = 0; n < CAPACITY; n++)
-        cpool_free(pool, slots[n]);
-    cpool_destroy(pool);
-}
-END_TEST
-
 static _Atomic bool is_over;
 
 static void *destroy(void *unused)
@@ -196,7 +167,6 @@ int main(void)
         ONCE(hands_of_others_are_out_of_reach),
         ONCE(loaded_magazines_of_other_typed_entries_count_as_full),
         TIMES(activity_tells_of_fresh_slots_and_visitors, 2),
-        ONCE(alloc_inside_an_operation_of_the_thread_does_not_wait),
         ONCE(destroy_waits_for_an_owner_that_is_inside),
     };
 

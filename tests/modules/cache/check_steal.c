@@ -41,24 +41,24 @@ static void *fill_and_wait(void *unused)
 
 START_TEST(steal_gives_spares_of_a_waiting_thread_to_the_depot)
 {
-    struct cpi_uncached *uncached;
+    struct cpi_uncached uncached;
     pthread_t thread;
     size_t cached;
 
     make_pool();
-    uncached = cpi_place_enter(&inside(pool)->registry.places);
+    cpi_depot_enter(&inside(pool)->depot, &uncached);
     support_door_init(&door);
     thread = support_start(fill_and_wait, NULL);
     support_door_await(&door, 1);
     cached = support_stats(pool).in_caches;
     REQUIRE(cached > ROUNDS);
-    while (cpi_steal_spare(&inside(pool)->registry, uncached))
+    while (cpi_steal_spare(&inside(pool)->registry, &uncached.counters))
         ;
     /* The loaded magazine stays with the thread. */
     REQUIRE(inside_figures(pool).caches == 1);
     support_door_open(&door);
     support_join(thread);
-    cpi_place_leave(&inside(pool)->registry.places, uncached);
+    cpi_depot_leave(&inside(pool)->depot, &uncached);
     support_require_live(pool, 0);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
@@ -68,18 +68,18 @@ END_TEST
 /* Spares taken out of caches are counted, one by one. */
 START_TEST(steal_is_counted)
 {
-    struct cpi_uncached *uncached;
+    struct cpi_uncached uncached;
     void *slots[6 * ROUNDS];
     uint64_t recalls = 0;
 
     make_pool();
     REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 6 * ROUNDS), 6 * ROUNDS);
     cpool_free_bulk(pool, slots, 6 * ROUNDS);
-    uncached = cpi_place_enter(&inside(pool)->registry.places);
-    while (cpi_steal_spare(&inside(pool)->registry, uncached))
+    cpi_depot_enter(&inside(pool)->depot, &uncached);
+    while (cpi_steal_spare(&inside(pool)->registry, &uncached.counters))
         REQUIRE_EQUAL(inside_figures(pool).recalls, ++recalls);
     REQUIRE(recalls > 0);
-    cpi_place_leave(&inside(pool)->registry.places, uncached);
+    cpi_depot_leave(&inside(pool)->depot, &uncached);
     support_destroy_empty(pool);
 }
 END_TEST

@@ -43,7 +43,6 @@ static void require_parts(const struct cpi_layout *layout)
     struct parts parts = {.count = 0};
 
     add(&parts, 0, sizeof(struct cpi_pool));
-    add(&parts, layout->uncached_at, (uint64_t)layout->uncached * sizeof(struct cpi_uncached));
     for (size_t i = 0; i < CPI_FEATURES; i++)
         add(&parts, layout->parts_at[i], layout->parts[i]);
     add(&parts, layout->fixed, 0);

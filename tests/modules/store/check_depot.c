@@ -363,6 +363,114 @@ START_TEST(every_visitor_gets_two_magazines)
 }
 END_TEST
 
+/*
+ * ---- Operations without a cache ------------------------------------------
+ */
+
+static uint32_t in_flight(void)
+{
+    return cpi_depot_in_flight(cpi_depot_flights(depot));
+}
+
+START_TEST(those_in_flight_have_left_although_others_came)
+{
+    struct cpi_uncached first;
+    struct cpi_uncached second;
+    uint64_t flights;
+
+    make_depot();
+    REQUIRE(cpi_depot_have_left(depot, cpi_depot_flights(depot)));
+    cpi_depot_enter(depot, &first);
+    flights = cpi_depot_flights(depot);
+    REQUIRE(!cpi_depot_have_left(depot, flights));
+    cpi_depot_enter(depot, &second);
+    REQUIRE_EQUAL(in_flight(), 2);
+    REQUIRE(!cpi_depot_have_left(depot, flights));
+    cpi_depot_leave(depot, &first);
+    REQUIRE(cpi_depot_have_left(depot, flights));
+    flights = cpi_depot_flights(depot);
+    REQUIRE(!cpi_depot_have_left(depot, flights));
+    cpi_depot_leave(depot, &second);
+    REQUIRE(cpi_depot_have_left(depot, flights));
+    REQUIRE_EQUAL(in_flight(), 0);
+}
+END_TEST
+
+/* As often as epochs come round. */
+START_TEST(epochs_come_round)
+{
+    struct cpi_uncached uncached[2];
+
+    make_depot();
+    cpi_depot_enter(depot, &uncached[0]);
+    for (size_t i = 0; i < 3u << 16; i++) {
+        uint64_t flights = cpi_depot_flights(depot);
+
+        REQUIRE(!cpi_depot_have_left(depot, flights));
+        cpi_depot_enter(depot, &uncached[(i + 1) % 2]);
+        cpi_depot_leave(depot, &uncached[i % 2]);
+        REQUIRE(cpi_depot_have_left(depot, flights));
+        REQUIRE_EQUAL(in_flight(), 1);
+    }
+    cpi_depot_leave(depot, &uncached[0]);
+    REQUIRE_EQUAL(in_flight(), 0);
+}
+END_TEST
+
+START_TEST(operation_that_exchanges_is_a_move)
+{
+    struct cpi_uncached uncached;
+
+    make_depot();
+    cpi_depot_enter(depot, &uncached);
+    REQUIRE(cpi_depot_alloc_slot(depot, &uncached.counters) == NULL);
+    cpi_depot_leave(depot, &uncached);
+    REQUIRE_EQUAL(cpi_depot_moves(cpi_depot_flights(depot)), 0);
+    cpi_depot_enter(depot, &uncached);
+    cpi_depot_give(depot, &uncached.counters, filled(0, LIMIT));
+    cpi_depot_leave(depot, &uncached);
+    REQUIRE_EQUAL(cpi_depot_moves(cpi_depot_flights(depot)), 1);
+    REQUIRE_EQUAL(cpi_load(&depot->flown.stocked_in, relaxed), 1);
+}
+END_TEST
+
+START_TEST(no_more_are_in_flight_than_have_magazines)
+{
+    struct cpi_uncached uncached[UNCACHED];
+    struct cpi_uncached further;
+
+    make_depot();
+    for (int i = 0; i < UNCACHED; i++)
+        cpi_depot_enter(depot, &uncached[i]);
+    REQUIRE(!cpi_depot_try_enter(depot, &further));
+    cpi_depot_leave(depot, &uncached[0]);
+    REQUIRE(cpi_depot_try_enter(depot, &further));
+    REQUIRE_EQUAL(in_flight(), UNCACHED);
+}
+END_TEST
+
+/* Those of the forking thread, of two epochs, leave nothing. */
+START_TEST(forked_leaves_none_in_flight)
+{
+    struct cpi_uncached uncached[2];
+
+    make_depot();
+    REQUIRE(!cpi_depot_forked(depot));
+    cpi_depot_enter(depot, &uncached[0]);
+    REQUIRE(!cpi_depot_have_left(depot, cpi_depot_flights(depot)));
+    cpi_depot_enter(depot, &uncached[1]);
+    cpi_depot_give(depot, &uncached[1].counters, filled(0, LIMIT));
+    REQUIRE(cpi_depot_forked(depot));
+    REQUIRE_EQUAL(in_flight(), 0);
+    for (int i = 0; i < 2; i++)
+        cpi_depot_leave(depot, &uncached[i]);
+    REQUIRE_EQUAL(in_flight(), 0);
+    REQUIRE_EQUAL(cpi_load(&depot->flown.stocked_in, relaxed), 0);
+    cpi_depot_enter(depot, &uncached[0]);
+    REQUIRE_EQUAL(in_flight(), 1);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -378,6 +486,11 @@ int main(void)
         ONCE(magazine_move_keeps_every_round),
         TIMES(exchange_by_several_threads_keeps_every_slot, 3),
         ONCE(every_visitor_gets_two_magazines),
+        ONCE(those_in_flight_have_left_although_others_came),
+        ONCE(epochs_come_round),
+        ONCE(operation_that_exchanges_is_a_move),
+        ONCE(no_more_are_in_flight_than_have_magazines),
+        ONCE(forked_leaves_none_in_flight),
     };
 
     return SUPPORT_RUN("depot", tests);
