@@ -36,7 +36,8 @@
  *     int <name>_close(void);
  *
  * The pool is created on first use, by any thread.  If that fails, a get returns NULL
- * and obtain and wait the code, and the next call tries again.  The pool is populated when other
+ * and obtain and wait the code, and the next call tries again.  The first failure of a get is
+ * reported.  The pool is populated when other
  * threads can already use it.  Objects that cannot be created then are created on demand.
  *
  * <name>_open creates the pool now.  NULL means the settings of the definition.  In a
@@ -176,7 +177,7 @@
     CPOOL_TYPED_SETTINGS_END_                                                          \
                                                                                        \
     struct cpool_objects_typed name##_objects_ = { NULL, &name##_object_config_,       \
-                                                   &name##_object_type_, #name };      \
+                                                   &name##_object_type_, #name, 0 };   \
                                                                                        \
     CPOOL_TYPED_LAST_(name##_objects_unload_,                                          \
                       name##_objects_.settings == &name##_object_config_,              \
@@ -194,6 +195,7 @@ struct cpool_objects_typed {
     const cpool_object_config_t *settings; /* for its creation on first use */
     const cpool_object_type_t *type;       /* unless the settings have one */
     const char *name;                      /* likewise */
+    uintptr_t told; /* atomic: 1 if it has been reported why there is none */
 };
 
 /* True if the pool exists. */

@@ -307,7 +307,7 @@
     CPOOL_TYPED_SETTINGS_END_                                                          \
                                                                                        \
     static const struct cpool_typed_functions name##_functions_ = {                    \
-        #name "_alloc", #name "_free", #name "_open", flags                            \
+        #name "_alloc", #name "_free", flags                                           \
     };                                                                                 \
                                                                                        \
     linkage struct cpool_typed name##_typed_ = { 0, NULL, &name##_settings_, #name, sizeof(type),\
@@ -328,7 +328,6 @@
 struct cpool_typed_functions {
     const char *alloc;
     const char *free;
-    const char *open;
     uintptr_t flags; /* of the pool, beside those of its settings */
 };
 

@@ -8,6 +8,7 @@
  *   publish | typed pool's CAS, from none | release | find    | the pool
  *   find    | typed pool's load, CAS failure | acquire | publish | the pool
  *   close   | typed pool's CAS, to none   | acquire | publish | the pool
+ *   told    | told exchange, store        | relaxed | - | -
  */
 #include "object/object.h"
 
@@ -465,6 +466,7 @@ int cpool_typed_objects_open_abi3(struct cpool_objects_typed *typed,
         cpool_objects_destroy(pool);
         return given != NULL ? CPOOL_EOPEN : 0;
     }
+    cpi_word_store(&typed->told, 0, relaxed); /* [told] */
     cpool_object_populate(pool, populate, NULL);
     return 0;
 }
@@ -473,9 +475,16 @@ cpool_objects_t *cpool_typed_objects_pool_abi3(struct cpool_objects_typed *typed
 {
     cpool_objects_t *pool = pool_of(typed);
 
+    int code;
+
     if (CPI_LIKELY(pool != NULL))
         return pool;
-    return cpool_typed_objects_open_abi3(typed, NULL) == 0 ? pool_of(typed) : NULL;
+    code = cpool_typed_objects_open_abi3(typed, NULL);
+    if (code == 0)
+        return pool_of(typed);
+    if (cpi_word_exchange(&typed->told, 1, relaxed) == 0) /* [told] */
+        cpi_pool_report_unmade(typed->name, code);
+    return NULL;
 }
 
 int cpool_typed_objects_close_abi3(struct cpool_objects_typed *typed, bool unloading)

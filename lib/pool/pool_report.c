@@ -114,6 +114,17 @@ void cpi_pool_report_handle(const char *function, const cpool_t *handle)
                    (const void *)handle);
 }
 
+CPI_COLD void cpi_pool_report_unmade(const char *name, int code)
+{
+    char function[CPI_REPORT_MAX / 4];
+    cpool_error_t error = {.code = code, .function = function, .name = name};
+
+    snprintf(function, sizeof function, "%s_open", name);
+    cpi_report(&error,
+               "%s: on its first use the typed pool '%s' cannot be made, so it gives NULL: %s",
+               function, name, cpool_strerror(code));
+}
+
 void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
                           uintptr_t index)
 {

@@ -25,6 +25,9 @@ void cpi_pool_report_details(int code, const char *function, const struct cpi_po
                              uintptr_t index, struct cpi_text *details);
 CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle);
 
+/* Reports that a typed pool of this name cannot be made on first use, and why. */
+CPI_COLD void cpi_pool_report_unmade(const char *name, int code);
+
 /* Keeps the name of a pool whose handles are closed, for such a report.  With the lock held. */
 void cpi_pool_note_end(const struct cpi_pool *pool);
 

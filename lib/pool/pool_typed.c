@@ -13,6 +13,7 @@
 #include "pool/pool_config.h"
 #include "pool/pool_create.h"
 #include "pool/pool_options.h"
+#include "pool/pool_report.h"
 
 #include "pool/layer.h"
 
@@ -138,13 +139,11 @@ static bool is_first_failure(struct cpool_typed *typed)
 CPI_COLD static cpool_t *open_on_first_use(struct cpool_typed *typed)
 {
     int code = open_pool(typed, NULL);
-    cpool_error_t error = {.code = code, .function = typed->functions->open, .name = typed->name};
 
     if (code == 0)
         return cpi_typed_opened(typed);
     if (is_first_failure(typed))
-        cpi_report(&error, "%s: on its first use the typed pool '%s' cannot be made, so its allocs "
-                   "return NULL: %s", error.function, error.name, cpool_strerror(code));
+        cpi_pool_report_unmade(typed->name, code);
     return NULL;
 }
 

@@ -110,6 +110,30 @@ START_TEST(typed_pool_opened_has_the_given_settings)
 }
 END_TEST
 
+/* Cannot be made. */
+CPOOL_OBJECTS_DECLARE(wrong, struct widget);
+CPOOL_OBJECTS_DEFINE(wrong, struct widget, CPOOL_OBJECT_HOOKS(.arg = NULL), .flags = 0x80000000u);
+
+START_TEST(typed_pool_that_cannot_be_made_says_why_once)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+
+    config.capacity = 1;
+    support_capture_reports();
+    REQUIRE_EQUAL(wrong_open(NULL), CPOOL_EFLAGS);
+    REQUIRE_NO_REPORT();
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(wrong_get() == NULL);
+        REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EFLAGS).name, "wrong") == 0);
+        REQUIRE(wrong_get() == NULL && wrong_objects() == NULL);
+        REQUIRE_NO_REPORT();
+        REQUIRE_EQUAL(wrong_open(&config), 0);
+        REQUIRE_EQUAL(wrong_close(), 0);
+    }
+    support_release_reports();
+}
+END_TEST
+
 static bool visit_one(const cpool_object_info_t *info, void *arg)
 {
     REQUIRE(info->object == arg);
@@ -246,6 +270,7 @@ int main(void)
     const struct support_test tests[] = {
         ONCE(typed_pool_comes_to_be_on_first_use),
         ONCE(typed_pool_opened_has_the_given_settings),
+        ONCE(typed_pool_that_cannot_be_made_says_why_once),
         ONCE(typed_pool_waits_visits_and_retains),
         ONCE(typed_pool_used_first_by_several_threads_is_one),
         ONCE(object_released_goes_back_to_its_pool),

@@ -67,7 +67,7 @@ fi
 # --- The number of the layouts ---
 
 # The members of the structures that inline code knows, and the number that stands for them.
-layouts='abi3 2602378492'
+layouts='abi3 1377823753'
 number=$(sed -n 's/^cpool_.*_\(abi[0-9]*\)$/\1/p' "$work/map" | sort -u)
 for frozen in fast.h:cpool_t fast.h:cpool_cache_t typed.h:cpool_typed_functions typed.h:cpool_typed \
     object_typed.h:cpool_objects_typed retire.h:cpool_reader; do
