@@ -21,7 +21,7 @@ libcpool_sources = \
 	lib/pool/pool_forms.c lib/pool/pool_grow.c lib/pool/pool_handles.c \
 	lib/pool/pool_impl.h lib/pool/pool_info.c lib/pool/pool_info.h \
 	lib/pool/pool_layer.c lib/pool/pool_memory.c \
-	lib/pool/pool_options.c lib/pool/pool_options.h lib/pool/pool_print.c \
+	lib/pool/pool_print.c \
 	lib/pool/pool_report.c lib/pool/pool_report.h lib/pool/pool_reserve.c \
 	lib/pool/pool_shown.c lib/pool/pool_slow.c \
 	lib/pool/pool_typed.c lib/pool/pool_usage.c lib/pool/pools.c lib/pool/way.h \
@@ -30,7 +30,7 @@ libcpool_sources = \
 	lib/track/pool_track.c lib/track/slotmap.c lib/track/slotmap.h lib/track/track_gate.c lib/track/track.h \
 	lib/track/track_way.c \
 	lib/check/check_gate.c lib/check/checks.h lib/check/guard.c lib/check/guard.h \
-	lib/check/pool_check.c lib/check/pool_debug.c \
+	lib/check/pool_check.c \
 	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/pool_verify.c \
 	lib/check/record.h lib/check/site.c lib/check/site.h \
 	lib/retire/bags.c lib/retire/domain.c lib/retire/look.c lib/retire/retire.c lib/retire/retire_feature.c \

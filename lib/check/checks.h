@@ -23,7 +23,4 @@ size_t cpi_pool_verify_all(const struct cpi_pool *pool, const char *function);
 int cpi_pool_verify_next(const struct cpi_pool *pool, uintptr_t *index, uintptr_t end,
                          const char *function);
 
-/* pool_debug.c.  Writes the list of live slots to standard error, and allocates nothing. */
-void cpi_pool_write_live(const struct cpi_pool *pool);
-
 #endif /* CPI_CHECKS_H */

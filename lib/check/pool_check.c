@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_check.c - the life of a checked pool.
+ * pool_check.c - the life of a checked pool, and leaks at the end of the process.
  */
 #include "check/checks.h"
 
 #include "base/error.h"
 #include "check/pool_tell.h"
 #include "check/site.h"
+#include "host/options.h"
 #include "pool/feature.h"
 #include "pool/pool_alloc.h"
+#include "pool/pool_info.h"
 #include "track/track.h"
 
 CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *config)
@@ -38,13 +40,24 @@ CPI_COLD static size_t look(struct cpi_pool *pool, const char *function)
     return pool->checked ? cpi_pool_verify_all(pool, function) : 0;
 }
 
+static void write_line(void *unused, const char *line, size_t length)
+{
+    (void)unused;
+    cpi_write_error(line, length);
+}
+
+static void write_live(const struct cpi_pool *pool)
+{
+    cpi_site_list(&pool->slab, cpi_track_map(pool), write_line, NULL);
+}
+
 CPI_COLD static void leaked(struct cpi_pool *pool, size_t live)
 {
     if (!pool->checked)
         return;
     cpi_tell("pool '%s' destroyed with %zu live slot%s", pool->name, live,
              CPI_PLURAL(live));
-    cpi_pool_write_live(pool);
+    write_live(pool);
 }
 
 CPI_COLD static size_t list(const struct cpi_pool *pool, cpi_line_sink *sink, void *context)
@@ -86,3 +99,26 @@ const struct cpi_feature cpi_check_feature = {
     .tell = tell,
     .tell_how = cpi_tell_how,
 };
+
+/* --- Leaks at the end of the process --- */
+
+static void write_leaks(struct cpi_pool *pool)
+{
+    size_t live = cpi_pool_count_live(pool);
+
+    if (live == 0)
+        return;
+    cpi_tell("pool '%s' has %zu live slot%s at the end of the process", pool->name,
+             live, CPI_PLURAL(live));
+    if (pool->checked)
+        write_live(pool);
+}
+
+/* After the program's own destructors, and before the library's last one. */
+__attribute__((__destructor__(102))) static void library_unloaded(void)
+{
+    if (cpi_options()->leaks == 0 || !cpi_lock_at_end())
+        return;
+    cpi_registry_each(write_leaks);
+    cpi_unlock();
+}

@@ -7,7 +7,6 @@
 #include "pool/pool_alloc.h"
 #include "pool/pool_config.h"
 #include "pool/pool_create.h"
-#include "pool/pool_options.h"
 #include "pool/pool_report.h"
 
 #include <string.h>
@@ -243,6 +242,16 @@ CPI_COLD static int tell_of_copies(void)
     return CPOOL_ECOPIES;
 }
 
+/* A pool gets none of the checks that the environment asks for, because of this code. */
+CPI_COLD static void tell_unchecked(const cpool_config_t *config, int code)
+{
+    char name[CPI_NAME_SIZE];
+
+    cpi_text_copy(name, sizeof name, config->name);
+    cpi_tell("CPOOL_OPTIONS: pool '%s' stays as its program made it, because with them %s",
+             name, cpool_strerror(code));
+}
+
 CPI_COLD int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
 {
     cpool_config_t with_options = *config;
@@ -258,7 +267,7 @@ CPI_COLD int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config
         return 0;
     code = build_as_asked(pool, config);
     if (code == 0)
-        cpi_pool_tell_unchecked(config, wanted);
+        tell_unchecked(config, wanted);
     return code;
 }
 

@@ -6,13 +6,13 @@
  */
 #include "pool/feature.h"
 #include "pool/pool_config.h"
-#include "pool/pool_options.h"
 
 #include "pool/layer.h"
 
 #include <string.h>
 
 #include "base/bits.h"
+#include "host/options.h"
 #include "host/os.h"
 #include "base/structs.h"
 
@@ -387,4 +387,17 @@ int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given)
     if (code == 0 && (config->flags & CPOOL_FILL) != 0)
         config->flags |= CPOOL_CHECKED;
     return code;
+}
+
+bool cpi_pool_add_options(cpool_config_t *config)
+{
+    const struct cpi_options *options = cpi_options();
+    const cpool_config_t given = *config;
+
+    config->flags |= options->flags;
+    config->memory_flags |= options->memory_flags;
+    /* Free slots of a pool that is not to be poisoned are read on purpose, as by object pools. */
+    if ((given.memory_flags & CPOOL_MEMORY_NO_POISON) != 0 && (given.flags & CPOOL_FILL) == 0)
+        config->flags &= ~CPOOL_FILL;
+    return config->flags != given.flags || config->memory_flags != given.memory_flags;
 }

@@ -48,6 +48,9 @@ struct cpi_layout {
 /* Copies the program's configuration, with the flags that its flags imply.  Returns 0 or a code. */
 int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given);
 
+/* Adds the requests of CPOOL_OPTIONS.  Returns true if that is more than there was. */
+bool cpi_pool_add_options(cpool_config_t *config);
+
 /*
  * Checks a configuration and computes the layout.  `page` is the page size, or 0 for memory of the
  * caller's.  Returns 0 or the code that cpool_create is to return.

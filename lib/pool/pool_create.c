@@ -7,7 +7,6 @@
 #include "pool/pool_alloc.h"
 #include "pool/pool_config.h"
 #include "pool/pool_create.h"
-#include "pool/pool_options.h"
 #include "pool/pool_report.h"
 
 #include "base/tools.h"

@@ -10,7 +10,6 @@
 #include "pool/pool_alloc.h"
 #include "pool/pool_config.h"
 #include "pool/pool_info.h"
-#include "pool/pool_options.h"
 #include "pool/pool_report.h"
 
 #include "pool/layer.h"

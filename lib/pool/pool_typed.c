@@ -12,7 +12,6 @@
 #include "pool/feature.h"
 #include "pool/pool_config.h"
 #include "pool/pool_create.h"
-#include "pool/pool_options.h"
 #include "pool/pool_report.h"
 
 #include "pool/layer.h"
