@@ -163,9 +163,9 @@ class Pool:
         count = int(entry["count"])
         loaded = read_words(int(entry["rounds"]), count) if count else ()
         spares = []
-        if int(cache["ring_size"]) > 0:
+        if int(cache["quota"]) > 0:
             first = int(cache["spare"].address)
-            memory = gdb.selected_inferior().read_memory(first, 4 * int(cache["ring_size"]))
+            memory = gdb.selected_inferior().read_memory(first, 4 * int(cache["quota"]))
             for (node,) in struct.iter_unpack("=I", memory.tobytes()):
                 if node != 0:
                     spares.extend(self.magazine(node)[1])
@@ -264,20 +264,19 @@ def is_inside(cache):
     return int(cache["busy"]) % 2 == 1 or int(hidden["frees"]) % 2 == 1 or int(hidden["home"]) != 0
 
 
-def threads_by_token():
-    """The address of the library's word in each thread, with gdb's number of the thread."""
-    tokens = {}
+def threads_by_word():
+    """The library's word of each thread, with gdb's number of the thread."""
+    words = {}
     selected = gdb.selected_thread()
     for thread in gdb.selected_inferior().threads():
         try:
             thread.switch()
-            word = gdb.parse_and_eval("&cpool_thread_word_abi3")
-            tokens[int(word)] = thread.num
+            words[int(gdb.parse_and_eval("cpool_thread_word_abi3"))] = thread.num
         except gdb.error:
             pass
     if selected is not None:
         selected.switch()
-    return tokens
+    return words
 
 
 def place_of(address):
@@ -438,16 +437,17 @@ class CachesCommand(gdb.Command):
         super().__init__("cpool caches", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
 
     def invoke(self, argument, from_tty):
-        threads = threads_by_token()
+        threads = threads_by_word()
         for pool in [the_pool(argument)] if argument else all_pools():
             for i, cache in pool.caches():
                 loaded, spares = pool.cached(cache)
+                word = (int(cache["entry"]) - pool.handle) % (1 << 8 * cache["entry"].type.sizeof)
                 if int(cache["owner"]) == 0:
                     owner = "no thread"
-                elif int(cache["user"]) in threads:
-                    owner = "thread %d" % threads[int(cache["user"])]
+                elif word in threads:
+                    owner = "thread %d" % threads[word]
                 else:
-                    owner = "a thread with the word at 0x%x" % int(cache["user"])
+                    owner = "a thread with the word 0x%x" % word
                 inside = ", inside an operation" if is_inside(cache) else ""
                 say("pool '%s', cache %d: of %s, %d loaded, %d in spares%s" % (
                     pool.name, i, owner, len(loaded), len(spares), inside))

@@ -161,7 +161,7 @@ shows() {
 questions() {
     shows '^0x[0-9a-f]+ +jobs +6 +[0-9]+ +1000 +48 +0 *$'
     shows '^0x[0-9a-f]+ +verified +1 +[0-9]+ +1000 +48 +0  checked$'
-    shows '^0x[0-9a-f]+ +awaited\\x1b +1 +[0-9]+ +1 +48 +2  .*waitable$'
+    shows '^0x[0-9a-f]+ +awaited\? +1 +[0-9]+ +1 +48 +2  .*waitable$'
     shows '^0x[0-9a-f]+ +tracked +2 +[0-9]+ +10 +48 +0  tracked$'
     shows '^0x[0-9a-f]+ +documents +3 +[0-9]+ +[0-9]+ +- +0  sized, reserved$'
     [ "$(grep -c ' documents ' "$work/output")" -eq 1 ] || shows 'one line for all classes'
