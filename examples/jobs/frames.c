@@ -8,8 +8,8 @@
  *             ...         ...              its continuation makes the next frame.
  *
  * Each frame begins with a reading of the pool's counters.  After warming up, no frame may
- * have made the pool grow, call the operating system, register a cache or hand out a slot
- * for the first time.  Exchanges with the depot are counted and allowed.
+ * have made the pool grow, call the operating system or register a cache.  Exchanges with the
+ * depot are counted and allowed.
  *
  * Warming up is three things.  The pool is grown and reserved to all the nodes that a
  * frame and the workers' caches can hold.  Each worker gets its cache when it begins.
@@ -223,13 +223,12 @@ static unsigned show_spikes(const struct session *session)
         uint64_t growths = after->growths - before->growths;
         uint64_t system_calls = after->system_calls - before->system_calls;
         uint64_t caches = after->registrations - before->registrations;
-        size_t fresh_slots = after->circulating - before->circulating;
 
-        if (growths + system_calls + caches + fresh_slots == 0)
+        if (growths + system_calls + caches == 0)
             continue;
         spikes++;
         printf("frame %u: %" PRIu64 " growths, %" PRIu64 " system calls, %" PRIu64
-               " new caches, %zu fresh slots\n", i, growths, system_calls, caches, fresh_slots);
+               " new caches\n", i, growths, system_calls, caches);
     }
     return spikes;
 }

@@ -62,9 +62,8 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
  * below `live` of the same reading.
  *
  * Two readings show what the pool did between them.  In a steady state growths,
- * system_calls, registrations and circulating stay the same, although slots are exchanged:
- * all memory is there, and the allocs and frees of a thread use its cache and the depot
- * alone.
+ * system_calls and registrations stay the same, although slots are exchanged: all memory is
+ * there.  So does circulating, unless slots are reserved that were never handed out.
  *
  * system_calls counts requests to the operating system by any thread on behalf of the pool:
  * committing memory (mprotect), making it resident (madvise), examining it and giving it back
