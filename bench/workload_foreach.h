@@ -7,15 +7,13 @@
  * slots that are live, chosen at random.  A run of one chunk, which only shows that it
  * works, has 10,000 slots.
  *
- *   foreach    cpool_foreach on a tracked pool
- *   iterator   cpool_iter_next on the same pool
+ *   iterator   cpool_iter_next on a tracked pool
  *   flags      an array of structures with a flag in each
  *   list       the live structures of an array, linked in the order of their addresses
  *   shuffled   the same in random order, as after much use
  *
  * Every visit reads and writes one word of the slot, and all slots and structures have 64
- * bytes.  The array and the lists do it in their loops, the iterator behind a call, and
- * cpool_foreach in a function that it calls.  Each way is walked once before the walk
+ * bytes.  The array and the lists do it in their loops, the iterator behind a call.  Each way is walked once before the walk
  * that counts, so that it finds in the caches what fits there.
  */
 
@@ -32,7 +30,6 @@ struct foreach_body {
 };
 
 enum foreach_way {
-    FOREACH_FOREACH,
     FOREACH_ITERATOR,
     FOREACH_FLAGS,
     FOREACH_LIST,
@@ -124,14 +121,6 @@ static void foreach_setup(struct bench_worker *self)
     self->state = all;
 }
 
-static bool foreach_visit(void *slot, cpool_handle_t handle, void *arg)
-{
-    (void)handle;
-    (void)arg;
-    foreach_touch(slot);
-    return true;
-}
-
 static size_t foreach_iterate(const struct foreach *all)
 {
     cpool_iter_t iter = CPOOL_ITER_INIT(all->pool, 0, SIZE_MAX);
@@ -169,8 +158,6 @@ static size_t foreach_list(struct foreach_body *body)
 static size_t foreach_walk(const struct foreach *all, enum foreach_way way)
 {
     switch (way) {
-    case FOREACH_FOREACH:
-        return cpool_foreach(all->pool, 0, SIZE_MAX, foreach_visit, NULL);
     case FOREACH_ITERATOR:
         return foreach_iterate(all);
     case FOREACH_FLAGS:
@@ -192,7 +179,7 @@ static void foreach_begin(struct bench_worker *self)
 static uint64_t foreach_chunk(struct bench_worker *self)
 {
     struct foreach *all = (struct foreach *)self->state;
-    uint64_t before = all->spent[FOREACH_FOREACH], start;
+    uint64_t before = all->spent[FOREACH_ITERATOR], start;
     unsigned way;
 
     for (way = 0; way < FOREACH_WAYS; way++) {
@@ -203,14 +190,13 @@ static uint64_t foreach_chunk(struct bench_worker *self)
         all->spent[way] += bench_now() - start;
     }
     all->walks++;
-    self->timed += all->spent[FOREACH_FOREACH] - before;
+    self->timed += all->spent[FOREACH_ITERATOR] - before;
     return all->live;
 }
 
 static void foreach_report(const struct bench_worker *self)
 {
-    static const char *const names[FOREACH_WAYS][2] = { { "foreach_ns", "foreach_us" },
-                                                        { "iterator_ns", "iterator_us" },
+    static const char *const names[FOREACH_WAYS][2] = { { "iterator_ns", "iterator_us" },
                                                         { "flags_ns", "flags_us" },
                                                         { "list_ns", "list_us" },
                                                         { "shuffled_ns", "shuffled_us" } };

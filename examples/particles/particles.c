@@ -67,19 +67,21 @@ static bool make_pools(struct world *world)
     return error == 0;
 }
 
-static bool put_out(void *slot, cpool_handle_t handle, void *arg)
+/* Releases what is still live, and returns how many that were. */
+static size_t put_out(cpool_t *pool)
 {
-    (void)handle;
-    (void)arg;
-    cpool_release(slot);
-    return true;
+    cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, SIZE_MAX);
+    size_t count = 0;
+
+    for (void *slot; (slot = cpool_iter_next(&iter)) != NULL; count++)
+        cpool_release(slot);
+    return count;
 }
 
 /* Returns true if every slot has come back. */
 static bool end_pools(struct world *world)
 {
-    size_t left = cpool_foreach(rockets_pool(), 0, SIZE_MAX, put_out, NULL) +
-                  cpool_foreach(sparks_pool(), 0, SIZE_MAX, put_out, NULL);
+    size_t left = put_out(rockets_pool()) + put_out(sparks_pool());
     uint64_t born = world_sum(&world->born);
     uint64_t gone = world_sum(&world->gone);
     size_t jobs = allocator_live(&world->jobs);

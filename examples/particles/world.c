@@ -291,12 +291,8 @@ static void draw_body(struct worker *worker, struct job *job)
 /* ---- Frames ------------------------------------------------------------------------- */
 
 /* Notes the pixels of a particle: not by the functions that draw, which are held to it. */
-static bool see(void *slot, cpool_handle_t handle, void *arg)
+static void see(struct world *world, const struct body *body)
 {
-    const struct body *body = slot;
-    struct world *world = arg;
-
-    (void)handle;
     for (int y = (int)body->y - 1; y <= (int)body->y + 1; y++)
         for (int x = (int)body->x - 1; x <= (int)body->x + 1; x++)
             if (y >= 0 && y < PICTURE_HEIGHT && x >= 0 && x < PICTURE_WIDTH &&
@@ -304,29 +300,41 @@ static bool see(void *slot, cpool_handle_t handle, void *arg)
                 world->covered[y][x] = true;
                 world->lit++;
             }
-    return true;
+}
+
+/* Counts the particles of a pool, and sees them where `sees`. */
+static size_t count_particles(struct world *world, cpool_t *pool, bool sees)
+{
+    cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, SIZE_MAX);
+    const struct body *body;
+    size_t count = 0;
+
+    for (; (body = cpool_iter_next(&iter)) != NULL; count++)
+        if (sees)
+            see(world, body);
+    return count;
 }
 
 /* Holds the frame's dots against the live slots, and looks at these if it is drawn. */
 static void judge_frame(struct world *world, const struct event *dots)
 {
-    size_t flying = cpool_foreach(rockets_pool(), 0, SIZE_MAX, NULL, NULL);
-    size_t glowing = cpool_foreach(sparks_pool(), 0, SIZE_MAX, NULL, NULL);
+    bool sees = world->frame % world->every == 0;
+    size_t flying, glowing;
     size_t count = 0;
 
+    if (sees)
+        memset(world->covered, 0, sizeof world->covered);
+    world->lit = 0;
+    flying = count_particles(world, rockets_pool(), sees);
+    glowing = count_particles(world, sparks_pool(), sees);
     for (const struct event *dot = dots; dot != NULL; dot = dot->next)
         count++;
     add(&world->drawn, count);
     if (count != flying + glowing)
         fail(world, "other dots than particles");
-    if (world->frame % world->every != 0)
-        return;
-    memset(world->covered, 0, sizeof world->covered);
-    world->lit = 0;
-    cpool_foreach(rockets_pool(), 0, SIZE_MAX, see, world);
-    cpool_foreach(sparks_pool(), 0, SIZE_MAX, see, world);
-    printf("frame %u: %zu rockets, %zu sparks, %zu pixels lit\n", world->frame, flying, glowing,
-           world->lit);
+    if (sees)
+        printf("frame %u: %zu rockets, %zu sparks, %zu pixels lit\n", world->frame, flying,
+               glowing, world->lit);
 }
 
 static void frame_body(struct worker *worker, struct job *job)

@@ -11,12 +11,9 @@
  *     ...
  *     body = cpool_resolve(bodies, handle);                    NULL once it was freed
  *
- *     static bool move(void *slot, cpool_handle_t handle, void *arg)
- *     {
- *         ...
- *         return true;                                         go on
- *     }
- *     cpool_foreach(bodies, 0, SIZE_MAX, move, &world);        every live slot
+ *     cpool_iter_t iter = CPOOL_ITER_INIT(bodies, 0, SIZE_MAX);
+ *     while ((body = cpool_iter_next(&iter)) != NULL)          every live slot
+ *         move(body);
  *
  * A tracked pool keeps a word of 64 bits for each slot: a bit for a live slot, and a
  * generation, which each free advances.  The words are an array apart from
@@ -131,40 +128,8 @@ CPOOL_API void *cpool_resolve(const cpool_t *pool, cpool_handle_t handle);
  * ---- Visiting live slots (cpool_track.3) -------------------------------------
  */
 
-/* A visitor of cpool_foreach.  Returns false to end the visit. */
-typedef bool (*cpool_visitor_t)(void *slot, cpool_handle_t handle, void *arg);
-
 /*
- * cpool_foreach - calls a function for each live slot of a range of indices, in ascending
- * order, or counts them.
- *
- * first     index of the first slot of the range
- * end       one more than the index of the last one, SIZE_MAX for all
- * visitor   may allocate, and free the slot that it is called with.  NULL: the slots are only
- *           counted
- *
- * Other threads may alloc and free meanwhile.  A slot that is live throughout the visit is
- * visited exactly once.  A slot that is taken or freed meanwhile is visited once or not
- * at all.  "Throughout" is as the caller knows it: from an alloc that happened before the
- * call, by synchronisation, to a free that happens after it.  The visitor may use a slot
- * as a thread may that has resolved its handle.
- *
- * Returns the number of slots visited or counted, 0 after CPOOL_ETRACKED was reported for
- * another kind of pool.
- * Any thread, wait-free and async-signal-safe but for the visitor.  It reads 8 bytes for
- * each slot of the range that was ever handed out.
- */
-CPOOL_API size_t cpool_foreach(const cpool_t *pool, size_t first, size_t end,
-                               cpool_visitor_t visitor, void *arg);
-
-/*
- * An iterator over the live slots of a range of indices.
- *
- *     cpool_iter_t iter = CPOOL_ITER_INIT(bodies, first, end);
- *     struct body *body;
- *
- *     while ((body = cpool_iter_next(&iter)) != NULL)
- *         move(body);
+ * An iterator over the live slots of a range of indices, in ascending order.
  *
  * Jobs that divide the range from 0 to cpool_index_limit, or to `circulating` in cpool_stats,
  * visit every slot between them.  One thread at a time uses an iterator.  It holds nothing
@@ -189,12 +154,16 @@ typedef struct cpool_iter {
  * iter   from CPOOL_ITER_INIT with a pool, the index of the first slot of a range, and one
  *        more than the index of the last one, SIZE_MAX for all
  *
- * The guarantee for the slots of the range is that of cpool_foreach, from the first call
- * on.
+ * Other threads may alloc and free meanwhile, and the caller may free the slot that it got.  A
+ * slot that is live throughout the visit is visited exactly once.  A slot that is taken or freed
+ * meanwhile is visited once or not at all.  "Throughout" is as the caller knows it: from an alloc
+ * that happened before the first call, by synchronisation, to a free that happens after the last
+ * one.  The caller may use a slot as a thread may that has resolved its handle.
  *
  * Returns the slot, or NULL if there are no more, and after CPOOL_ESTRUCT, CPOOL_EPOOL or
  * CPOOL_ETRACKED was reported: the size or the pool is wrong.
- * One thread at a time, wait-free.
+ * One thread at a time, wait-free and async-signal-safe.  The calls read 8 bytes for each slot of
+ * the range that was ever handed out.
  */
 CPOOL_API void *cpool_iter_next(cpool_iter_t *iter) CPOOL_NONNULL_(1);
 

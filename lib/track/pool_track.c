@@ -59,7 +59,7 @@ void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
 
 /* --- Visits --- */
 
-/* Whether a line has a live slot, and how many. */
+/* Whether a line has a live slot. */
 static uint64_t line_live(const _Atomic uint64_t *words)
 {
     uint64_t live = 0;
@@ -68,17 +68,6 @@ static uint64_t line_live(const _Atomic uint64_t *words)
     for (i = 0; i < CPI_SLOTMAP_LINE; i++)
         live |= cpi_load(&words[i], relaxed); /* [peek] */
     return live & CPI_SLOTMAP_LIVE;
-}
-
-static size_t line_count(const _Atomic uint64_t *words)
-{
-    size_t count = 0;
-    unsigned i;
-
-    for (i = 0; i < CPI_SLOTMAP_LINE; i++)
-        count += (cpi_load(&words[i], relaxed) & CPI_SLOTMAP_STATE) == /* [peek] */
-                 CPI_SLOTMAP_LIVE;
-    return count;
 }
 
 static bool is_whole_line(uintptr_t index, uintptr_t end)
@@ -108,50 +97,12 @@ static uint64_t next_live(const struct cpi_slotmap *map, uintptr_t *index, uintp
     return word;
 }
 
-/* The number of live slots there. */
-static size_t count_live(const struct cpi_slotmap *map, uintptr_t first, uintptr_t end)
-{
-    size_t count = 0;
-    uintptr_t i = first;
-
-    while (i < end) {
-        if (is_whole_line(i, end)) {
-            count += line_count(&map->words[i]);
-            i += CPI_SLOTMAP_LINE;
-        } else {
-            count += cpi_slotmap_live(map, i++) != 0;
-        }
-    }
-    return count;
-}
-
 /* Slots that were live before have a word below this. */
 static size_t bounded(const struct cpi_pool *pool, size_t end)
 {
     size_t fresh = cpi_slab_fresh(&pool->slab);
 
     return end < fresh ? end : fresh;
-}
-
-size_t cpool_foreach(const cpool_t *handle, size_t first, size_t end, cpool_visitor_t visitor,
-                     void *arg)
-{
-    const struct cpi_pool *pool = tracked(handle, "cpool_foreach");
-    uintptr_t index = first;
-    size_t visited = 0;
-    uint64_t word;
-
-    if (pool == NULL)
-        return 0;
-    end = bounded(pool, end);
-    if (visitor == NULL)
-        return count_live(cpi_track_map(pool), first, end);
-    while ((word = next_live(cpi_track_map(pool), &index, end)) != 0) {
-        visited++;
-        if (!visitor(cpi_slab_slot(&pool->slab, index++), word, arg))
-            break;
-    }
-    return visited;
 }
 
 void *cpool_iter_next(cpool_iter_t *iter)

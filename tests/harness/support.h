@@ -162,6 +162,9 @@ size_t support_destroy(cpool_t *pool);
 
 cpool_stats_t support_stats(const cpool_t *pool);
 
+/* The live slots of a tracked pool, by an iterator. */
+size_t support_count_live(const cpool_t *pool);
+
 /* Requires that the counts of slots add up, and that `live` are live. */
 void support_require_live(const cpool_t *pool, size_t live);
 

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <cpool/track.h>
+
 /*
  * ---- Pools ---------------------------------------------------------------
  */
@@ -58,6 +60,16 @@ cpool_stats_t support_stats(const cpool_t *pool)
 
     REQUIRE_EQUAL(cpool_stats(pool, &stats), 0);
     return stats;
+}
+
+size_t support_count_live(const cpool_t *pool)
+{
+    cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, SIZE_MAX);
+    size_t count = 0;
+
+    while (cpool_iter_next(&iter) != NULL)
+        count++;
+    return count;
 }
 
 void support_require_live(const cpool_t *pool, size_t live)

@@ -225,11 +225,11 @@ START_TEST(reset_makes_all_handles_stale)
         handles[i] = cpool_handle(pool, slots[i]);
     cpool_free(pool, slots[7]);
     REQUIRE_EQUAL(cpool_reset(pool), CAPACITY - 1);
-    REQUIRE_EQUAL(cpool_foreach(pool, 0, SIZE_MAX, NULL, NULL), 0);
+    REQUIRE_EQUAL(support_count_live(pool), 0);
     REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
     for (int i = 0; i < CAPACITY; i++)
         REQUIRE(cpool_resolve(pool, handles[i]) == NULL);
-    REQUIRE_EQUAL(cpool_foreach(pool, 0, SIZE_MAX, NULL, NULL), CAPACITY);
+    REQUIRE_EQUAL(support_count_live(pool), CAPACITY);
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY);
 }
 END_TEST
@@ -237,31 +237,6 @@ END_TEST
 /*
  * ---- Visits ----------------------------------------------------------------
  */
-
-/* Which slots a visit has met, by index. */
-struct visit {
-    cpool_t *pool;
-    unsigned met[CAPACITY];
-    size_t last; /* index, plus one */
-    size_t most; /* visits, then it ends */
-    size_t times;
-    bool frees;
-};
-
-static bool meet(void *slot, cpool_handle_t handle, void *arg)
-{
-    struct visit *visit = arg;
-    size_t index = cpool_index(visit->pool, slot);
-
-    REQUIRE(index < CAPACITY);
-    REQUIRE(index + 1 > visit->last);
-    REQUIRE(cpool_resolve(visit->pool, handle) == slot);
-    visit->last = index + 1;
-    visit->met[index]++;
-    if (visit->frees)
-        cpool_free(visit->pool, slot);
-    return ++visit->times < visit->most;
-}
 
 /* All slots taken, and all but every n-th freed. */
 static size_t leave_live(cpool_t *pool, size_t n, bool live[CAPACITY])
@@ -283,38 +258,6 @@ static const size_t every[] = { 0, 1, 2, 3, 7, 8, 9, 16, 64, 499, 500 };
 
 #define EVERY (sizeof(every) / sizeof(every[0]))
 
-START_TEST(foreach_visits_each_live_slot_once)
-{
-    cpool_t *pool = make_tracked(kinds[(size_t)_i / EVERY]);
-    struct visit visit = { .pool = pool, .most = SIZE_MAX };
-    bool live[CAPACITY];
-    size_t count = leave_live(pool, every[(size_t)_i % EVERY], live);
-
-    REQUIRE_EQUAL(cpool_foreach(pool, 0, 101, meet, &visit) +
-                      cpool_foreach(pool, 101, SIZE_MAX, meet, &visit), count);
-    for (size_t i = 0; i < CAPACITY; i++)
-        REQUIRE_EQUAL(visit.met[i], live[i]);
-    REQUIRE_EQUAL(cpool_foreach(pool, 0, SIZE_MAX, NULL, NULL), count);
-    REQUIRE_EQUAL(support_destroy(pool), count);
-}
-END_TEST
-
-START_TEST(foreach_may_free_and_may_end)
-{
-    cpool_t *pool = make_tracked(kinds[_i]);
-    struct visit visit = { .pool = pool, .most = CHOSEN, .frees = true };
-    struct visit rest = { .pool = pool, .most = SIZE_MAX, .frees = true };
-    bool live[CAPACITY];
-    size_t count = leave_live(pool, 5, live);
-
-    REQUIRE_EQUAL(cpool_foreach(pool, 0, SIZE_MAX, meet, &visit), CHOSEN);
-    REQUIRE_EQUAL(cpool_foreach(pool, 0, SIZE_MAX, meet, &rest), count - CHOSEN);
-    REQUIRE_EQUAL(cpool_foreach(pool, 0, SIZE_MAX, meet, &rest), 0);
-    REQUIRE_NO_REPORT();
-    support_destroy_empty(pool);
-}
-END_TEST
-
 START_TEST(iterators_of_parts_visit_each_live_slot_once)
 {
     cpool_t *pool = make_tracked(kinds[(size_t)_i / EVERY]);
@@ -327,6 +270,7 @@ START_TEST(iterators_of_parts_visit_each_live_slot_once)
 
         for (size_t first = 0; first < CAPACITY; first += part) {
             cpool_iter_t iter = CPOOL_ITER_INIT(pool, first, first + part);
+            size_t last = first;
             void *slot;
 
             while ((slot = cpool_iter_next(&iter)) != NULL) {
@@ -334,16 +278,34 @@ START_TEST(iterators_of_parts_visit_each_live_slot_once)
 
                 REQUIRE(index >= first && index < first + part);
                 REQUIRE(cpool_resolve(pool, iter.handle) == slot);
+                REQUIRE(index >= last);
+                last = index + 1;
                 met[index]++;
+                sum++;
             }
             REQUIRE(cpool_iter_next(&iter) == NULL);
-            sum += cpool_foreach(pool, first, first + part, NULL, NULL);
         }
         for (size_t i = 0; i < CAPACITY; i++)
             REQUIRE_EQUAL(met[i], live[i]);
         REQUIRE_EQUAL(sum, count);
     }
     REQUIRE_EQUAL(support_destroy(pool), count);
+}
+END_TEST
+
+START_TEST(slot_of_an_iterator_may_be_freed)
+{
+    cpool_t *pool = make_tracked(kinds[_i]);
+    cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, SIZE_MAX);
+    bool live[CAPACITY];
+    size_t count = leave_live(pool, 5, live);
+    void *slot;
+
+    for (; (slot = cpool_iter_next(&iter)) != NULL; count--)
+        cpool_free(pool, slot);
+    REQUIRE_EQUAL(count, 0);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
 }
 END_TEST
 
@@ -357,7 +319,6 @@ START_TEST(ranges_beyond_the_end_are_empty)
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
         cpool_iter_t iter = CPOOL_ITER_INIT(pool, ranges[i][0], ranges[i][1]);
 
-        REQUIRE_EQUAL(cpool_foreach(pool, ranges[i][0], ranges[i][1], NULL, NULL), 0);
         REQUIRE(cpool_iter_next(&iter) == NULL);
     }
     cpool_free(pool, slot);
@@ -369,13 +330,6 @@ END_TEST
  * ---- Other pools, and misuse ------------------------------------------------
  */
 
-static bool never(void *slot, cpool_handle_t handle, void *arg)
-{
-    (void)slot, (void)handle, (void)arg;
-    REQUIRE(false);
-    return false;
-}
-
 START_TEST(untracked_pool_reported)
 {
     cpool_t *pool = make_tracked(_i == 0 ? 0 : CPOOL_EXACT);
@@ -386,10 +340,6 @@ START_TEST(untracked_pool_reported)
     REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_handle") == 0);
     REQUIRE(cpool_resolve(pool, 3) == NULL);
     REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_resolve") == 0);
-    REQUIRE_EQUAL(cpool_foreach(pool, 0, SIZE_MAX, never, NULL), 0);
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_foreach") == 0);
-    REQUIRE_EQUAL(cpool_foreach(pool, 0, 1, NULL, NULL), 0);
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_foreach") == 0);
     REQUIRE(cpool_iter_next(&iter) == NULL);
     REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_iter_next") == 0);
     REQUIRE_NO_REPORT();
@@ -437,8 +387,7 @@ int main(void)
         TIMES(resolve_any_number_finds_no_other_slot, KINDS),
         TIMES(handles_survive_trim_and_shrink, KINDS),
         TIMES(reset_makes_all_handles_stale, KINDS),
-        TIMES(foreach_visits_each_live_slot_once, KINDS * EVERY),
-        TIMES(foreach_may_free_and_may_end, KINDS),
+        TIMES(slot_of_an_iterator_may_be_freed, KINDS),
         TIMES(iterators_of_parts_visit_each_live_slot_once, KINDS * EVERY),
         TIMES(ranges_beyond_the_end_are_empty, KINDS),
         TIMES(untracked_pool_reported, 2),

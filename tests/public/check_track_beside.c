@@ -115,7 +115,7 @@ START_TEST(callers_memory_of_any_content_serves)
     REQUIRE_EQUAL(cpool_index_limit(pool), CAPACITY);
     slot = cpool_alloc(pool);
     REQUIRE(cpool_resolve(pool, cpool_handle(pool, slot)) == slot);
-    REQUIRE_EQUAL(cpool_foreach(pool, 0, SIZE_MAX, NULL, NULL), 1);
+    REQUIRE_EQUAL(support_count_live(pool), 1);
     cpool_free(pool, slot);
     cpool_free(pool, slot);
     (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
@@ -144,7 +144,7 @@ START_TEST(typed_pool_is_tracked)
         thing = things_alloc();
         handle = cpool_handle(things_pool(), thing);
         REQUIRE(cpool_resolve(things_pool(), handle) == thing);
-        REQUIRE_EQUAL(cpool_foreach(things_pool(), 0, SIZE_MAX, NULL, NULL), 1);
+        REQUIRE_EQUAL(support_count_live(things_pool()), 1);
         things_free(thing);
         REQUIRE(cpool_resolve(things_pool(), handle) == NULL);
         things_free(thing);
@@ -196,14 +196,19 @@ struct meeting {
     unsigned *met;
 };
 
-static bool meet(void *slot, cpool_handle_t handle, void *arg)
+/* Returns how many slots it met. */
+static size_t visit_all(struct meeting *meeting)
 {
-    struct meeting *meeting = arg;
-    void *resolved = cpool_resolve(meeting->pool, handle);
+    cpool_iter_t iter = CPOOL_ITER_INIT(meeting->pool, 0, SIZE_MAX);
+    size_t count = 0;
 
-    REQUIRE(resolved == slot || resolved == NULL);
-    meeting->met[cpool_index(meeting->pool, slot)]++;
-    return true;
+    for (void *slot; (slot = cpool_iter_next(&iter)) != NULL; count++) {
+        void *resolved = cpool_resolve(meeting->pool, iter.handle);
+
+        REQUIRE(resolved == slot || resolved == NULL);
+        meeting->met[cpool_index(meeting->pool, slot)]++;
+    }
+    return count;
 }
 
 static void require_kept_met_once(const struct meeting *meeting)
@@ -246,17 +251,15 @@ START_TEST(visits_beside_threads_meet_what_lives_throughout_once)
         size_t live;
 
         memset(meeting.met, 0, limit * sizeof(*meeting.met));
-        live = cpool_foreach(crowd.pool, 0, SIZE_MAX, meet, &meeting);
+        live = visit_all(&meeting);
         REQUIRE(live >= KEPT && live <= KEPT + THREADS * CHURNED);
         require_kept_met_once(&meeting);
-        live = cpool_foreach(crowd.pool, 0, SIZE_MAX, NULL, NULL);
-        REQUIRE(live >= KEPT && live <= KEPT + THREADS * CHURNED);
     }
     atomic_store(&crowd.stop, true);
     for (int i = 0; i < THREADS; i++)
         support_join(threads[i]);
     REQUIRE_NO_REPORT();
-    REQUIRE_EQUAL(cpool_foreach(crowd.pool, 0, SIZE_MAX, NULL, NULL), KEPT);
+    REQUIRE_EQUAL(support_count_live(crowd.pool), KEPT);
     REQUIRE_EQUAL(support_destroy(crowd.pool), KEPT);
     free(meeting.kept);
     free(meeting.met);
@@ -292,7 +295,7 @@ static void audit_child(cpool_t *pool, void *const *slots, const cpool_handle_t 
 {
     for (int i = 0; i < KEPT; i++)
         REQUIRE(cpool_resolve(pool, handles[i]) == slots[i]);
-    REQUIRE(cpool_foreach(pool, 0, SIZE_MAX, NULL, NULL) <= KEPT + THREADS * CHURNED);
+    REQUIRE(support_count_live(pool) <= KEPT + THREADS * CHURNED);
     for (int i = 0; i < KEPT; i++)
         cpool_free(pool, slots[i]);
     for (int i = 0; i < KEPT; i++)

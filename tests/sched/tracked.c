@@ -168,11 +168,6 @@ static void resolve_common(void)
         explorer_fail("a live slot's handle does not resolve");
 }
 
-struct visit {
-    unsigned thread;
-    unsigned times[CAPACITY_MAX];
-};
-
 static bool is_any_inside(unsigned but)
 {
     unsigned t;
@@ -183,32 +178,27 @@ static bool is_any_inside(unsigned but)
     return false;
 }
 
-static bool visit(void *slot, cpool_handle_t handle, void *arg)
-{
-    struct visit *visitor = arg;
-    size_t index = cpool_index(the.pool, slot);
-
-    (void)handle;
-    visitor->times[index]++;
-    if (the.holder[index] == NOBODY && !is_any_inside(visitor->thread))
-        explorer_fail("a free slot is visited");
-    return true;
-}
-
 static void visit_all(unsigned thread)
 {
-    struct visit visitor = {thread, {0}};
+    cpool_iter_t iter = CPOOL_ITER_INIT(the.pool, 0, SIZE_MAX);
+    unsigned times[CAPACITY_MAX] = {0};
     unsigned start = the.now;
     unsigned before[CAPACITY_MAX];
+    void *slot;
     size_t i;
 
     for (i = 0; i < CAPACITY_MAX; i++)
         before[i] = the.holder[i] != NOBODY ? the.since[i] : 0;
-    cpool_foreach(the.pool, 0, SIZE_MAX, visit, &visitor);
+    while ((slot = cpool_iter_next(&iter)) != NULL) {
+        i = cpool_index(the.pool, slot);
+        times[i]++;
+        if (the.holder[i] == NOBODY && !is_any_inside(thread))
+            explorer_fail("a free slot is visited");
+    }
     for (i = 0; i < the.scenario->capacity; i++) {
         bool throughout = before[i] != 0 && the.holder[i] != NOBODY && the.since[i] <= start;
 
-        if (visitor.times[i] > 1 || (throughout && visitor.times[i] == 0))
+        if (times[i] > 1 || (throughout && times[i] == 0))
             explorer_fail("a slot that lives throughout is not visited once");
     }
 }

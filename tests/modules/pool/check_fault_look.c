@@ -50,17 +50,6 @@ static int verify(struct fault_scene *scene)
     return cpool_verify(scene->pool, scene->slots[0]);
 }
 
-static bool see(void *slot, cpool_handle_t handle, void *nothing)
-{
-    (void)nothing;
-    return slot != NULL && handle != CPOOL_HANDLE_NONE;
-}
-
-static int foreach(struct fault_scene *scene)
-{
-    return (int)cpool_foreach(scene->pool, 0, SIZE_MAX, see, NULL);
-}
-
 static int iterate(struct fault_scene *scene)
 {
     cpool_iter_t iter = CPOOL_ITER_INIT(scene->pool, 0, FAULT_CAPACITY);
@@ -69,11 +58,6 @@ static int iterate(struct fault_scene *scene)
     while (cpool_iter_next(&iter) != NULL)
         count++;
     return count;
-}
-
-static int count_live(struct fault_scene *scene)
-{
-    return (int)cpool_foreach(scene->pool, 0, FAULT_CAPACITY, NULL, NULL);
 }
 
 static bool see_pool(const cpool_view_t *view, void *pool)
@@ -114,9 +98,7 @@ static int print_live(struct fault_scene *scene)
 static const struct fault_case looks[] = {
     { "cpool_audit", CPOOL_CHECKED, make_to_look, audit, end_look, 0, NO_ROWS },
     { "cpool_verify", CPOOL_CHECKED, make_to_look, verify, end_look, 0, NO_ROWS },
-    { "cpool_foreach", CPOOL_TRACKED, make_to_look, foreach, end_look, BULK, NO_ROWS },
     { "cpool_iter_next", CPOOL_TRACKED, make_to_look, iterate, end_look, BULK, NO_ROWS },
-    { "cpool_foreach, to count", CPOOL_TRACKED, make_to_look, count_live, end_look, BULK, NO_ROWS },
     { "cpool_each", 0, make_to_look, each, end_look, 1, NO_ROWS },
     { "cpool_find", 0, make_to_look, find, end_look, NONE, NO_ROWS },
     { "cpool_print, and json", 0, make_to_look, print, end_look, 0, NO_ROWS },
