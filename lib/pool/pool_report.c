@@ -119,6 +119,8 @@ CPI_COLD void cpi_pool_report_unmade(const char *name, int code)
     char function[CPI_REPORT_MAX / 4];
     cpool_error_t error = {.code = code, .function = function, .name = name};
 
+    if (code == CPOOL_ECOPIES)
+        return; /* the program could not help it, and cpi_pool_build has told */
     snprintf(function, sizeof function, "%s_open", name);
     cpi_report(&error,
                "%s: on its first use the typed pool '%s' cannot be made, so it gives NULL: %s",
