@@ -11,8 +11,10 @@ EXTRA_DIST += doc/ADOPTING.md doc/CONCURRENCY.md doc/DESIGN.md doc/JSON.md \
 # function, which refers to its topic.  They are shipped, too.
 man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h include/cpool/alloc.h \
 	include/cpool/cache.h include/cpool/memory.h include/cpool/wait.h include/cpool/info.h \
+	include/cpool/frame.h \
 	include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
 	include/cpool/events.h include/cpool/object.h include/cpool/object_typed.h \
+	include/cpool/object_frame.h \
 	include/cpool/priority.h include/cpool/lanes.h include/cpool/retire.h include/cpool/debug.h
 man_date = 2026-11-22
 
@@ -20,7 +22,9 @@ dist_man3_MANS = \
 	doc/man/CPOOL_OBJECTS_DECLARE.3 doc/man/CPOOL_OBJECTS_DEFINE.3 doc/man/cpool_object_release.3 doc/man/cpool_object_retain.3 doc/man/cpool_object_typed.3 \
 	doc/man/cpool_object.3 \
 	doc/man/cpool_object_each.3 doc/man/cpool_object_get.3 doc/man/cpool_object_grow.3 \
-	doc/man/cpool_object_is_active.3 \
+	doc/man/cpool_object_is_active.3 doc/man/cpool_object_frame.3 \
+	doc/man/cpool_object_frame_adopt.3 doc/man/cpool_object_frame_begin.3 \
+	doc/man/cpool_object_frame_end.3 doc/man/cpool_object_frame_get.3 doc/man/cpool_object_frame_reset.3 \
 	doc/man/cpool_object_obtain.3 doc/man/cpool_object_populate.3 doc/man/cpool_object_put.3 \
 	doc/man/cpool_object_shrink.3 doc/man/cpool_object_size.3 doc/man/cpool_object_stats.3 \
 	doc/man/cpool_object_wait.3 doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 \
@@ -30,7 +34,7 @@ dist_man3_MANS = \
 	doc/man/cpool_typed.3 doc/man/cpool_version.3 doc/man/CPOOL_DECLARE.3 \
 	doc/man/CPOOL_DECLARE_EXACT.3 doc/man/CPOOL_DECLARE_WAITABLE.3 doc/man/CPOOL_DEFINE.3 \
 	doc/man/CPOOL_DEFINE_EXACT.3 doc/man/CPOOL_DEFINE_WAITABLE.3 \
-	doc/man/CPOOL_DECLARE_HANDLES.3 \
+	doc/man/CPOOL_DECLARE_HANDLES.3 doc/man/CPOOL_DECLARE_FRAMES.3 doc/man/CPOOL_OBJECTS_DECLARE_FRAMES.3 \
 	doc/man/CPOOL_DECLARE_NOTICES.3 doc/man/CPOOL_MEMORY_BYTES.3 \
 	doc/man/CPOOL_DEFINE_INLINE.3 doc/man/cpool_wait.3 \
 	doc/man/cpool_of.3 doc/man/cpool_pools.3 \
@@ -39,6 +43,8 @@ dist_man3_MANS = \
 	doc/man/cpool_cache_create.3 doc/man/cpool_cache_destroy.3 doc/man/cpool_cache_free.3 \
 	doc/man/cpool_calloc.3 doc/man/cpool_depot_alloc.3 doc/man/cpool_depot_free.3 \
 	doc/man/cpool_destroy.3 doc/man/cpool_flush.3 doc/man/cpool_free.3 \
+	doc/man/cpool_frame.3 doc/man/cpool_frame_adopt.3 doc/man/cpool_frame_alloc.3 \
+	doc/man/cpool_frame_begin.3 doc/man/cpool_frame_end.3 doc/man/cpool_frame_reset.3 \
 	doc/man/cpool_free_bulk.3 doc/man/cpool_grow.3 doc/man/cpool_index.3 \
 	doc/man/cpool_index_limit.3 \
 	doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \

@@ -16,6 +16,8 @@ cpoolinclude_HEADERS = \
 	include/cpool/error.hpp \
 	include/cpool/events.h \
 	include/cpool/fast.h \
+	include/cpool/frame.h \
+	include/cpool/frame.hpp \
 	include/cpool/info.h \
 	include/cpool/inplace.hpp \
 	include/cpool/lanes.h \
@@ -23,6 +25,7 @@ cpoolinclude_HEADERS = \
 	include/cpool/memory.h \
 	include/cpool/object.h \
 	include/cpool/object.hpp \
+	include/cpool/object_frame.h \
 	include/cpool/object_typed.h \
 	include/cpool/owner.hpp \
 	include/cpool/pool.hpp \

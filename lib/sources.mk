@@ -33,11 +33,12 @@ libcpool_sources = \
 	lib/check/pool_check.c \
 	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/pool_verify.c \
 	lib/check/record.h lib/check/site.c lib/check/site.h \
+	lib/frame/frame.c lib/frame/frame.h \
 	lib/retire/bags.c lib/retire/domain.c lib/retire/look.c lib/retire/retire.c lib/retire/retire_feature.c \
 	lib/retire/retire_gate.c lib/retire/retire_impl.h lib/retire/retire_inline.c \
 	lib/features/list.c \
 	lib/object/object.c lib/object/object.h lib/object/object_create.c \
-	lib/object/object_fake.c lib/object/object_life.c lib/object/object_lives.c lib/object/object_resize.c lib/object/object_retain.c \
+	lib/object/object_fake.c lib/object/object_frame.c lib/object/object_life.c lib/object/object_lives.c lib/object/object_resize.c lib/object/object_retain.c \
 	lib/object/object_room.c lib/object/object_slot.c lib/object/object_trim.c \
 	lib/object/object_vacancy.c \
 	lib/priority/object_heap.c lib/priority/object_heap.h lib/priority/object_priority.c \

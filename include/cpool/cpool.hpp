@@ -9,6 +9,7 @@
  *     <cpool/inplace.hpp>    the same with their memory inside them
  *     <cpool/owner.hpp>      owners of their objects, std::unique_ptr
  *     <cpool/live.hpp>       handles of live objects, and loops over them
+ *     <cpool/frame.hpp>      objects that all go back together
  *     <cpool/sized.hpp>      blocks of many sizes, and the allocator for containers
  *     <cpool/pooled.hpp>     operators new and delete of one class
  *     <cpool/resource.hpp>   memory resources of C++17
@@ -29,6 +30,7 @@
  *     auto two = all_jobs::make(7);                    as large as a plain pointer
  *
  *     for (job &each : jobs.live()) ...                tracked pools
+ *     cpool::frame<job> frame(jobs);                   its objects end with it
  *
  *     std::list<int, cpool::allocator<int>> numbers;   nodes from pools by their size
  *     class task : public cpool::pooled<> { ... };     new and delete of one class
@@ -51,6 +53,7 @@
 #define CPOOL_HPP
 
 #include <cpool/error.hpp>
+#include <cpool/frame.hpp>
 #include <cpool/inplace.hpp>
 #include <cpool/live.hpp>
 #include <cpool/object.hpp>

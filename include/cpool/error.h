@@ -68,12 +68,15 @@ enum {
     CPOOL_EREADER = -116,     /* a reader is inside a section (cpool/retire.h) */
     CPOOL_ESTALLED = -117,    /* a section holds slots back for stall_limit (likewise) */
     CPOOL_ERETIRED = -118,    /* the slot is retired already (tracked and checked pools) */
+    CPOOL_EFRAME = -119,      /* not an open frame, or one of another pool */
+    CPOOL_EFRAMED = -120,     /* the slot goes back with its frame (checked pools) */
 
     CPOOL_ENOMEM = -201,  /* the operating system refused memory */
     CPOOL_ESYSTEM = -202, /* the operating system refused another resource */
     CPOOL_EPOOLS = -203,  /* as many pools exist as the library can have at once */
     CPOOL_EDRY = -204,    /* fewer slots are free than were requested */
-    CPOOL_EHELD = -205    /* readers hold back as many slots as they may (cpool/retire.h) */
+    CPOOL_EHELD = -205,   /* readers hold back as many slots as they may (cpool/retire.h) */
+    CPOOL_EFRAMES = -206  /* as many frames of the pool are open as can be at once */
 };
 
 /*

@@ -23,7 +23,7 @@
 #define CPOOL_OBJECT_HPP
 
 #include <cpool/error.hpp>
-#include <cpool/object.h>
+#include <cpool/object_frame.h>
 
 #include <exception>
 #include <memory>
@@ -301,6 +301,79 @@ public:
         (void)cpool_object_stats(handle_, &stats);
         return stats;
     }
+
+    /*
+     * A frame of the pool, which ends with this object, before the pool does.  It has one owner
+     * at a time (cpool/object_frame.h).
+     */
+    class frame {
+    public:
+        /* Not open where cpool_object_frame_begin fails. */
+        explicit frame(const object_pool &pool) noexcept : handle_(nullptr)
+        {
+            (void)cpool_object_frame_begin(&handle_, pool.native_handle());
+        }
+        frame(frame &&other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+        frame &operator=(frame &&other) noexcept
+        {
+            frame taken(std::move(other)); /* ends this one's own, with the scope */
+
+            std::swap(handle_, taken.handle_);
+            return *this;
+        }
+        frame(const frame &) = delete;
+        frame &operator=(const frame &) = delete;
+        ~frame() { end(); }
+
+        bool is_open() const noexcept { return handle_ != nullptr; }
+        cpool_object_frame_t *native_handle() const noexcept { return handle_; }
+
+        /* An object that goes back with the frame, or nullptr where there is none, or the frame is
+         * not open. */
+        T *get()
+        {
+            T *object;
+
+            if (handle_ == nullptr)
+                return nullptr;
+            detail::drop_pending();
+            object = static_cast<T *>(cpool_object_frame_get(handle_));
+            if (detail::is_pending())
+                detail::rethrow_pending(); /* the object stays with the frame */
+            return object;
+        }
+
+        /* As cpool_object_frame_adopt.  After a code the object is still the pointer's. */
+        int adopt(pointer &object) noexcept
+        {
+            int code = handle_ != nullptr ? cpool_object_frame_adopt(handle_, object.get())
+                                          : static_cast<int>(CPOOL_EFRAME);
+
+            if (code == 0)
+                (void)object.release();
+            return code;
+        }
+
+        /* Ends the frame, or gives the objects back and leaves it open. */
+        void end() noexcept
+        {
+            give(cpool_object_frame_end);
+            handle_ = nullptr;
+        }
+        void reset() noexcept { give(cpool_object_frame_reset); }
+
+    private:
+        template <class Function> void give(Function function) noexcept
+        {
+            bool before = detail::is_pending();
+
+            function(handle_);
+            if (!before && detail::is_pending())
+                std::terminate();
+        }
+
+        cpool_object_frame_t *handle_;
+    };
 
 private:
     /* The code of a maker that threw. */

@@ -93,8 +93,9 @@
  *
  * If the pool cannot be created, an alloc returns NULL, and the next one tries again.  The first
  * failure is reported with its code.  Wrong settings that are constants are errors of the
- * compiler: in C++ always, and in C with optimisation.  <cpool/track.h> and <cpool/events.h> add
- * functions by CPOOL_DECLARE_HANDLES and CPOOL_DECLARE_NOTICES.
+ * compiler: in C++ always, and in C with optimisation.  <cpool/track.h>, <cpool/frame.h> and
+ * <cpool/events.h> add functions by CPOOL_DECLARE_HANDLES, CPOOL_DECLARE_FRAMES and
+ * CPOOL_DECLARE_NOTICES.
  *
  * <name>_open creates the pool now.  NULL means the settings of the definition.  In
  * a configuration, slot_size and slot_align may be 0, which means the type's, and

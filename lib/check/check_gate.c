@@ -61,6 +61,7 @@ static bool taken(struct cpi_pool *pool, void *slot, struct cpi_call call)
         cpi_pool_report_slot(CPOOL_EDOUBLEFREE, call.function, pool, index);
         return false;
     }
+    cpi_record_leave_frame(&pool->slab, index); /* in which a reset has found it */
     cpi_tools_taken(pool->tools, pool, slot, pool->slab.slot_size);
     return true;
 }
@@ -97,6 +98,10 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
     bool is_live = cpi_slotmap_state(cpi_track_map(pool), index) == CPI_SLOTMAP_LIVE_ONE;
 
+    if (CPI_UNLIKELY(is_live && cpi_record_is_framed(&pool->slab, index))) {
+        cpi_pool_report_slot(CPOOL_EFRAMED, call.function, pool, index);
+        return false;
+    }
     if ((is_live && !is_intact(pool, index, call.function)) ||
         !cpi_track_end_life(pool, index, call.function))
         return false;
@@ -106,7 +111,14 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
     return true;
 }
 
-const struct cpi_gate cpi_check_gate = {taken, given, cpi_track_retired};
+static int retired(struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step)
+{
+    if (step != CPI_RETIRING_BACK && cpi_record_is_framed(&pool->slab, index))
+        return CPOOL_EFRAMED;
+    return cpi_track_retired(pool, index, step);
+}
+
+const struct cpi_gate cpi_check_gate = {taken, given, retired};
 
 /* --- Looking for damage --- */
 

@@ -10,6 +10,9 @@
  *
  * guard.c writes the state, and site.c the rest.
  * Nothing here is used by pools that are not checked.
+ *
+ * ORDERING TABLE
+ *   framed | framed load, store, CAS | relaxed | - | - (it changes hands with its slot)
  */
 #ifndef CPI_RECORD_H
 #define CPI_RECORD_H
@@ -18,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
 #include "store/slab.h"
 
 /* The states of a slot and of the gap after it. */
@@ -37,8 +41,8 @@ struct cpi_recorded {
 };
 
 struct cpi_record {
-    _Atomic uint32_t state; /* enum cpi_record_state */
-    uint32_t pad;
+    _Atomic uint32_t state;  /* enum cpi_record_state */
+    _Atomic uint32_t framed; /* 1 while the slot is in a frame, whose owner writes it */
     struct cpi_recorded calls[2]; /* the last alloc, and the last free */
 };
 
@@ -47,6 +51,25 @@ static inline struct cpi_record *cpi_record_of(const struct cpi_slab *slab, uint
     const struct cpi_side *side = &slab->sides[CPI_SIDE_RECORDS];
 
     return (struct cpi_record *)(void *)(side->extent.base + index * side->size);
+}
+
+/* A live slot joins a frame.  Returns false if it is in one: of several threads one gets true. */
+static inline bool cpi_record_enter_frame(const struct cpi_slab *slab, uintptr_t index)
+{
+    uint32_t none = 0;
+
+    return cpi_cas_strong(&cpi_record_of(slab, index)->framed, &none, 1u, /* [framed] */
+                          relaxed, relaxed);                              /* [framed] */
+}
+
+static inline void cpi_record_leave_frame(const struct cpi_slab *slab, uintptr_t index)
+{
+    cpi_store(&cpi_record_of(slab, index)->framed, 0, relaxed); /* [framed] */
+}
+
+static inline bool cpi_record_is_framed(const struct cpi_slab *slab, uintptr_t index)
+{
+    return cpi_load(&cpi_record_of(slab, index)->framed, relaxed) != 0; /* [framed] */
 }
 
 #endif /* CPI_RECORD_H */

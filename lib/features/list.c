@@ -7,6 +7,7 @@
 #include "pool/feature.h"
 
 #include "check/checks.h"
+#include "frame/frame.h"
 #include "retire/retire_impl.h"
 #include "track/track.h"
 #include "wait/pool_wait.h"
@@ -17,4 +18,5 @@ const struct cpi_feature *const cpi_features[CPI_FEATURES] = {
     [CPI_PART_CHECK] = &cpi_check_feature,
     [CPI_PART_WAIT] = &cpi_wait_feature,
     [CPI_PART_RETIRE] = &cpi_retire_feature,
+    [CPI_PART_FRAME] = &cpi_frame_feature,
 };

@@ -298,6 +298,9 @@ static inline bool cpi_object_end_deactivates(const cpool_objects_t *pool)
     return (pool->flags & CPOOL_OBJECT_NO_DEACTIVATE) == 0;
 }
 
+/* Ends the objects that are in frames, when the pool ends.  Returns how many those are. */
+size_t cpi_object_frames_end(const cpool_objects_t *pool);
+
 /* Reports the mistake in giving back an address that is not an active object.  Returns its code. */
 int cpi_object_refuse(const cpool_objects_t *pool, const void *object, const char *function);
 

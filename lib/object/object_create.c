@@ -345,7 +345,7 @@ static size_t count_lost(const cpool_objects_t *pool, size_t inactive)
 static struct remains end_objects(cpool_objects_t *pool)
 {
     uintptr_t reached = cpi_object_reached(pool);
-    struct remains remains = {0, 0};
+    struct remains remains = {cpi_object_frames_end(pool), 0};
     size_t inactive = 0;
     uintptr_t index;
 

@@ -14,7 +14,7 @@ GENMC = genmc
 model_names = \
 	cache_edge cache_exchange cache_offer cache_steal \
 	depot_empty depot_exchange depot_flights depot_partial depot_slots \
-	empty_drain empty_flush empty_fresh empty_loaded empty_spare \
+	empty_drain empty_flush empty_frame empty_fresh empty_loaded empty_spare \
 	empty_refill empty_partial empty_steal \
 	extent_commit recall_barrier recall_barrier_reopen recall_inline \
 	recall_loaded recall_reopen recall_short \
@@ -30,7 +30,8 @@ EXTRA_DIST += \
 	tests/model/cache_steal.c \
 	tests/model/depot_empty.c tests/model/depot_exchange.c tests/model/depot_flights.c \
 	tests/model/depot_partial.c tests/model/depot_slots.c \
-	tests/model/empty_drain.c tests/model/empty_flush.c tests/model/empty_spare.c \
+	tests/model/empty_drain.c tests/model/empty_flush.c tests/model/empty_frame.c \
+	tests/model/empty_spare.c \
 	tests/model/empty_fresh.c tests/model/empty_loaded.c \
 	tests/model/empty_refill.c tests/model/empty_partial.c \
 	tests/model/empty_steal.c tests/model/empty_swap.c \

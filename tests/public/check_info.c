@@ -245,8 +245,8 @@ static const struct {
 } ranges[] = {
     { CPOOL_OK, CPOOL_OK },
     { CPOOL_ESTRUCT, CPOOL_ESTATE },
-    { CPOOL_ENULL, CPOOL_ERETIRED },
-    { CPOOL_ENOMEM, CPOOL_EHELD },
+    { CPOOL_ENULL, CPOOL_EFRAMED },
+    { CPOOL_ENOMEM, CPOOL_EFRAMES },
 };
 
 #define RANGES (sizeof(ranges) / sizeof(ranges[0]))
@@ -281,8 +281,8 @@ END_TEST
 
 START_TEST(strerror_of_unknown_code_is_text)
 {
-    static const int codes[] = { 1, 1000, CPOOL_ESTATE - 1, -100, CPOOL_ERETIRED - 1, -200,
-                                 CPOOL_EHELD - 1, UNKNOWN_CODE, INT32_MAX, INT32_MIN };
+    static const int codes[] = { 1, 1000, CPOOL_ESTATE - 1, -100, CPOOL_EFRAMED - 1, -200,
+                                 CPOOL_EFRAMES - 1, UNKNOWN_CODE, INT32_MAX, INT32_MIN };
 
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         REQUIRE(cpool_strerror(codes[i]) != NULL);

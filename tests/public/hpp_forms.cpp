@@ -247,11 +247,13 @@ namespace rooms {
 
 CPOOL_DECLARE(chairs, thing);
 CPOOL_DECLARE_HANDLES(chairs, thing);
+CPOOL_DECLARE_FRAMES(chairs, thing);
 CPOOL_DECLARE_NOTICES(chairs, thing);
 CPOOL_DECLARE(lamps, thing);
 CPOOL_DEFINE(chairs, thing, .capacity = 2);
 CPOOL_DEFINE(lamps, thing, .capacity = 2);
 CPOOL_OBJECTS_DECLARE(doors, thing);
+CPOOL_OBJECTS_DECLARE_FRAMES(doors, thing);
 CPOOL_OBJECTS_DECLARE(windows, thing);
 CPOOL_OBJECTS_DEFINE(doors, thing, CPOOL_OBJECT_HOOKS(), .capacity = 2);
 CPOOL_OBJECTS_DEFINE(windows, thing, CPOOL_OBJECT_HOOKS(), .capacity = 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * hpp_objects.cpp - <cpool/cpool.hpp>: pools of objects that stay constructed, handles
- * of tracked pools, and frames of coroutines.  A part of check_hpp.
+ * of tracked pools, frames, and frames of coroutines.  A part of check_hpp.
  */
 #include <cpool/cpool.hpp>
 
@@ -445,6 +445,105 @@ void tracked_pools_end_their_objects()
  * ---- Coroutines --------------------------------------------------------------------
  */
 
+/*
+ * ---- Frames ------------------------------------------------------------------------
+ */
+
+template <class Reset> void require_frames()
+{
+    using objects = cpool::object_pool<buffer, Reset>;
+    objects pool(3);
+
+    for (int i = 0; i < 2; i++) {
+        typename objects::frame frame(pool), other(pool);
+        auto one = pool.get();
+
+        REQUIRE(frame.is_open() && frame.native_handle() != nullptr);
+        REQUIRE(frame.get() != nullptr && frame.adopt(one) == 0 && !one);
+        REQUIRE(other.get() != nullptr && other.get() == nullptr && !pool.get());
+        other = std::move(frame); // which gives back the third one
+        REQUIRE(!frame.is_open() && frame.get() == nullptr && frame.adopt(one) == CPOOL_EFRAME);
+        frame.reset();
+        frame.end();
+        REQUIRE(pool.get()); // one of those that `other` had
+        REQUIRE(pool.stats().active == 2);
+        other.reset();
+        REQUIRE(other.is_open() && pool.stats().active == 0);
+        REQUIRE(other.get() != nullptr && other.get() != nullptr && pool.stats().active == 2);
+        typename objects::frame last(std::move(other));
+        REQUIRE(!other.is_open() && last.is_open());
+    }
+    REQUIRE(pool.stats().active == 0);
+    pool.close();
+    REQUIRE(buffers_living == 0);
+}
+
+// Its constructor may throw.
+struct marked {
+    explicit marked(char name) : mark(name) { buffer::require_allowed(); }
+    char mark;
+};
+
+struct dot {
+    dot(int across, int down) noexcept : x(across), y(down) {}
+    int x, y;
+};
+
+std::size_t live_slots(cpool_t *pool)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    REQUIRE(cpool_stats(pool, &stats) == 0);
+    return stats.live;
+}
+
+void frames_give_their_objects_back()
+{
+    cpool::pool<dot> pool(1000);
+    dot *kept = pool.create(1, 2), *given = pool.create(3, 4);
+    cpool::frame<dot> first(pool), second;
+    cpool_frame_t *handle = first.native_handle();
+    int sum = 0;
+
+    for (int i = 0; i < 300; i++)
+        sum += first.create(i, 1)->y;
+    REQUIRE(sum == 300 && first.is_open() && first.adopt(given) == 0);
+    REQUIRE(second.create(1, 1) == nullptr && second.adopt(kept) == CPOOL_EFRAME);
+    second = std::move(first);
+    REQUIRE(second.native_handle() == handle && !first.is_open());
+    REQUIRE(live_slots(pool.native_handle()) == 302);
+    second.reset();
+    REQUIRE(live_slots(pool.native_handle()) == 1 && second.create(5, 6)->y == 6);
+    second = cpool::frame<dot>(pool.native_handle()); // which ends the first one
+    REQUIRE(live_slots(pool.native_handle()) == 1 && second.is_open());
+    second.end();
+    second.end();
+    pool.destroy(kept);
+    REQUIRE(!second.is_open() && pool.close() == 0);
+}
+
+#if THROWS
+void frames_keep_no_slot_of_a_constructor_that_throws()
+{
+    cpool::pool<marked> pool(4);
+    cpool::frame<marked> frame(pool);
+
+    for (int i = 0; i < 10; i++) {
+        refusals = 1;
+        try {
+            (void)frame.create('r');
+            REQUIRE(false);
+        } catch (int code) {
+            REQUIRE(code == 5);
+        }
+    }
+    for (int i = 0; i < 4; i++)
+        REQUIRE(frame.create('o')->mark == 'o');
+    frame.end();
+    REQUIRE(live_slots(pool.native_handle()) == 0);
+}
+#endif
+
 #if defined(HAS_COROUTINES)
 
 std::size_t shared_live()
@@ -521,6 +620,13 @@ void check_objects()
     object_pools_construct_by_their_maker();
     tracked_pools_know_their_objects();
     tracked_pools_end_their_objects();
+    require_frames<cpool::keep>();
+    require_frames<cpool::reset_member>();
+    require_frames<cpool::rebuild>();
+    frames_give_their_objects_back();
+#if THROWS
+    frames_keep_no_slot_of_a_constructor_that_throws();
+#endif
 #if defined(HAS_COROUTINES)
     coroutines_have_their_frames_in_blocks();
 #endif

@@ -21,6 +21,9 @@ tests_public = \
 	tests/public/check_faces \
 	tests/public/check_fibers \
 	tests/public/check_fork \
+	tests/public/check_frame \
+	tests/public/check_frame_mistakes \
+	tests/public/check_frame_noinline \
 	tests/public/check_grow \
 	tests/public/check_guard \
 	tests/public/check_handles \
@@ -35,6 +38,7 @@ tests_public = \
 	tests/public/check_null \
 	tests/public/check_object \
 	tests/public/check_object_end \
+	tests/public/check_object_frame \
 	tests/public/check_object_near \
 	tests/public/check_object_retain \
 	tests/public/check_object_room \
@@ -155,6 +159,14 @@ tests_public_check_dlopen_LDADD = tests/harness/libharness.a $(CHECK_LIBS) $(DL_
 
 # As code is compiled that moves from thread to thread.
 tests_public_check_fibers_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+
+tests_public_check_frame_SOURCES = tests/public/check_frame.c tests/public/frames.h
+
+tests_public_check_frame_mistakes_SOURCES = tests/public/check_frame_mistakes.c \
+	tests/public/frames.h
+
+tests_public_check_frame_noinline_SOURCES = tests/public/check_frame.c tests/public/frames.h
+tests_public_check_frame_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 
 tests_public_check_leaks_noinline_SOURCES = tests/public/check_leaks.c
 tests_public_check_leaks_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE

@@ -28,10 +28,13 @@ END
 
 cat > "$work/more.c" << 'END'
 #include <cpool/events.h>
+#include <cpool/object_frame.h>
 #include <cpool/track.h>
 struct job { int number; };
 CPOOL_DECLARE_HANDLES(bodies, struct job);
+CPOOL_DECLARE_FRAMES(sparks, struct job);
 CPOOL_DECLARE_NOTICES(buffers, struct job);
+CPOOL_OBJECTS_DECLARE_FRAMES(effects, struct job);
 END
 
 # lists MACRO POOL HEADER - the functions that the macro makes are those in its body and those in
@@ -53,7 +56,9 @@ lists() {
 lists CPOOL_DECLARE jobs cpool/typed.h
 lists CPOOL_OBJECTS_DECLARE makers cpool/object_typed.h
 lists CPOOL_DECLARE_HANDLES bodies cpool/track.h
+lists CPOOL_DECLARE_FRAMES sparks cpool/frame.h
 lists CPOOL_DECLARE_NOTICES buffers cpool/events.h
+lists CPOOL_OBJECTS_DECLARE_FRAMES effects cpool/object_frame.h
 
 # --- What clangd shows ---
 

@@ -94,7 +94,7 @@ link() {
 }
 # shape TEXT [OPTION]
 shape() {
-    printf '%s\n' '#include <cpool.h>' '#include <cpool/object.h>' '#include <cpool/retire.h>' \
+    printf '%s\n' '#include <cpool/frame.h>' '#include <cpool/object.h>' '#include <cpool/retire.h>' \
         'struct job { long number; };' 'int main(void) { return 0; }' "$1" > "$work/shape.c"
     for options in '' ${2:-}; do
         link "$top/include" "$options" || { echo "does not link: $1"; cat "$work/output"; status=1; }
@@ -114,6 +114,7 @@ if [ -e "$library" ]; then
     shape 'void *use(cpool_cache_t *own); void *use(cpool_cache_t *own) { return cpool_cache_alloc(own); }'
     shape 'void use(cpool_cache_t *own, void *slot);
         void use(cpool_cache_t *own, void *slot) { cpool_cache_free(own, slot); }'
+    shape 'void *use(cpool_frame_t *frame); void *use(cpool_frame_t *frame) { return cpool_frame_alloc(frame); }'
     shape 'void use(cpool_reader_t *reader); void use(cpool_reader_t *reader) { cpool_read_begin(reader); }'
 fi
 

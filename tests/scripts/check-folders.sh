@@ -6,7 +6,7 @@
 #
 # A file includes headers of its own folder and of those that stand before it, by
 # "folder/name.h", and public headers.  The last four folders use pools by the public
-# interface: of the others they include base/, host/ and pool/layer.h alone,
+# interface: of the others they include base/, host/, pool/layer.h and frame/frame.h alone,
 # and priority/ includes object/.
 #
 # srcdir: top of the source tree.
@@ -28,7 +28,7 @@ may_include() {
     case $1:$2 in
     object:object | priority:priority | priority:object | lanes:lanes | sized:sized) return 0 ;;
     object:* | priority:* | lanes:* | sized:*)
-        case $3 in base/* | host/* | pool/layer.h) return 0 ;; *) return 1 ;; esac ;;
+        case $3 in base/* | host/* | pool/layer.h | frame/frame.h) return 0 ;; *) return 1 ;; esac ;;
     esac
     for folder in $folders; do
         [ "$folder" != "$2" ] || return 0

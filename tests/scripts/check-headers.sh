@@ -54,7 +54,8 @@ int use(void)
 typed='
 #include <cpool.h>
 #include <cpool/events.h>
-#include <cpool/object.h>
+#include <cpool/frame.h>
+#include <cpool/object_frame.h>
 #include <cpool/object_typed.h>
 #include <cpool/retire.h>
 #include <cpool/sized.h>
@@ -62,6 +63,7 @@ typed='
 struct job { int number; double number_too; };
 CPOOL_DECLARE(jobs, struct job);
 CPOOL_DECLARE_HANDLES(jobs, struct job);
+CPOOL_DECLARE_FRAMES(jobs, struct job);
 CPOOL_DECLARE_NOTICES(jobs, struct job);
 CPOOL_DEFINE(jobs, struct job, .capacity = 10);
 CPOOL_DECLARE_EXACT(tasks, struct job);
@@ -75,6 +77,7 @@ CPOOL_DEFINE_EXACT_INLINE(exact, struct job, .capacity = 10);
 CPOOL_DEFINE_WAITABLE_INLINE(waitable, struct job, .capacity = 10);
 #endif
 CPOOL_OBJECTS_DECLARE(makers, struct job);
+CPOOL_OBJECTS_DECLARE_FRAMES(makers, struct job);
 CPOOL_OBJECTS_DEFINE(makers, struct job, CPOOL_OBJECT_HOOKS(.create = NULL), .max_capacity = 9, .growth = 1);
 int work(void);
 int work(void)
@@ -96,6 +99,8 @@ unsigned char *form(cpool_reader_t *reader, cpool_handle_t *handle)
 {
     static unsigned char room[CPOOL_MEMORY_BYTES(sizeof(struct job), 10, 2)];
     cpool_iter_t iter = CPOOL_ITER_INIT(jobs_pool(), 0, CPOOL_CAPACITY_MAX);
+    cpool_object_frame_t *objects;
+    cpool_frame_t *frame;
     struct job *job;
 
     cpool_read_begin(reader);
@@ -104,6 +109,10 @@ unsigned char *form(cpool_reader_t *reader, cpool_handle_t *handle)
         job = jobs_iter_next(&iter);
     *handle = jobs_handle(job);
     cpool_read_end(reader);
+    if (jobs_frame_begin(&frame) != 0 || jobs_frame_adopt(frame, jobs_frame_alloc(frame)) != 0 ||
+        makers_frame_begin(&objects) != 0 ||
+        makers_frame_adopt(objects, makers_frame_get(objects)) != 0)
+        return NULL;
     jobs_free(jobs_alloc_or_notify());
     tasks_free(tasks_alloc());
     calls_free(calls_alloc_or_notify());
@@ -148,7 +157,7 @@ compile() {
         -fsyntax-only "$file"
 }
 
-public='cpool.h cpool/debug.h cpool/events.h cpool/lanes.h cpool/object.h
+public='cpool.h cpool/debug.h cpool/events.h cpool/frame.h cpool/lanes.h cpool/object.h cpool/object_frame.h
 cpool/sized.h cpool/pools.h cpool/priority.h cpool/retire.h cpool/track.h cpool/version.h'
 
 # headers COMPILER LANGUAGE STANDARD OPTION... - those in the file $work/source, with each option.
@@ -250,7 +259,7 @@ cxx_whole() {
     done
 }
 
-cxx_parts='error pool inplace owner live sized pooled resource object retire'
+cxx_parts='error pool inplace owner live frame sized pooled resource object retire'
 
 # part_use PART - a user's actions with this part alone, which instantiate its templates.
 part_use() {
@@ -264,6 +273,7 @@ part_use() {
     owner) echo 'cpool::pool<job> jobs(9); cpool::pointer<cpool::pool<job>> one = jobs.make();' ;;
     live) echo 'for (job &each : cpool::live_range<job>(nullptr, 0, 9)) each.number = 1;
         (void)std::hash<cpool::handle<job>>()(cpool::handle<job>());' ;;
+    frame) echo 'cpool::frame<job> frame(static_cast<cpool_t *>(nullptr)); (void)frame.create();' ;;
     sized) echo 'cpool::allocator<job> jobs; jobs.deallocate(jobs.allocate(1), 1);' ;;
     pooled) echo 'struct task : cpool::pooled<> { int number = 0; }; delete new task;' ;;
     object) echo 'cpool::object_pool<job> jobs(9); (void)jobs.get();' ;;

@@ -13,6 +13,7 @@ tests_steps = \
 	tests/steps/check_steps_empty \
 	tests/steps/check_steps_end \
 	tests/steps/check_steps_fork \
+	tests/steps/check_steps_frame \
 	tests/steps/check_steps_memory \
 	tests/steps/check_steps_notice \
 	tests/steps/check_steps_object \

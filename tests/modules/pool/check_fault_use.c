@@ -6,6 +6,7 @@
 #include "fault_pool.h"
 
 #include <cpool/debug.h>
+#include <cpool/frame.h>
 #include "pool/layer.h"
 #include <cpool/pools.h>
 
@@ -179,7 +180,7 @@ static const struct fault_case returns[] = {
 };
 
 /*
- * ---- Caches --------------------------------------------------------------
+ * ---- Caches and frames ---------------------------------------------------
  */
 
 static int cache_of_thread(struct fault_scene *scene)
@@ -243,7 +244,71 @@ static void end_cache(struct fault_scene *scene)
     fault_end(scene);
 }
 
+static int frame_begin(struct fault_scene *scene)
+{
+    cpool_frame_t *frame;
+    int code = cpool_frame_begin(&frame, scene->pool);
+
+    REQUIRE((code == 0) == (frame != NULL));
+    cpool_frame_end(frame);
+    return code;
+}
+
+static void make_frame(struct fault_scene *scene)
+{
+    cpool_frame_t *frame;
+
+    fault_make(scene);
+    REQUIRE_EQUAL(cpool_frame_begin(&frame, scene->pool), 0);
+    scene->object = frame;
+}
+
+static int frame_alloc(struct fault_scene *scene)
+{
+    return cpool_frame_alloc(scene->object) != NULL ? SOME : NONE;
+}
+
+static void end_frame(struct fault_scene *scene)
+{
+    cpool_frame_end(scene->object);
+    fault_end(scene);
+}
+
+static void make_frame_and_slot(struct fault_scene *scene)
+{
+    make_frame(scene);
+    scene->memory = cpool_depot_alloc(scene->pool);
+    REQUIRE(scene->memory != NULL);
+}
+
+static int frame_adopt(struct fault_scene *scene)
+{
+    return cpool_frame_adopt(scene->object, scene->memory);
+}
+
+static void make_full_frame(struct fault_scene *scene)
+{
+    make_frame(scene);
+    for (int i = 0; i < BULK; i++)
+        REQUIRE_EQUAL(cpool_frame_adopt(scene->object, cpool_depot_alloc(scene->pool)), 0);
+}
+
+static int frame_reset(struct fault_scene *scene)
+{
+    cpool_frame_reset(scene->object);
+    return (int)support_stats(scene->pool).live;
+}
+
 static const struct fault_case caches[] = {
+    { "cpool_frame_begin", 0, fault_make, frame_begin, fault_end, 0,
+      ROWS({ MMAP, 1, 2, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_frame_alloc", 0, make_frame, frame_alloc, end_frame, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 4, SOME, NONE }) },
+    { "cpool_frame_adopt", 0, make_frame_and_slot, frame_adopt, end_frame, 0, NO_ROWS },
+    { "cpool_frame_reset", 0, make_full_frame, frame_reset, end_frame, 0, NO_ROWS },
     { "cpool_cache", 0, fault_make, cache_of_thread, fault_end, SOME,
       ROWS({ MMAP, 1, 1, NONE, NONE },
            { MPROTECT, 1, 1, NONE, NONE },
@@ -275,7 +340,7 @@ START_TEST(refused_return_loses_nothing)
 }
 END_TEST
 
-START_TEST(refused_cache_has_its_result)
+START_TEST(refused_cache_or_frame_has_its_result)
 {
     fault_run(&caches[_i]);
 }
@@ -286,7 +351,7 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(refused_taking_has_its_result, TAKINGS),
         TIMES(refused_return_loses_nothing, RETURNS),
-        TIMES(refused_cache_has_its_result, CACHES),
+        TIMES(refused_cache_or_frame_has_its_result, CACHES),
     };
 
     return SUPPORT_RUN("fault_use", tests);

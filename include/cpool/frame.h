@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/frame.h - everything obtained in a frame goes back at once.
+ *
+ * OVERVIEW
+ *
+ *     cpool_frame_t *frame;
+ *
+ *     if (cpool_frame_begin(&frame, particles) != CPOOL_OK)
+ *         ...
+ *     struct particle *p = cpool_frame_alloc(frame);     as often as you like
+ *     ...
+ *     cpool_frame_adopt(frame, q);                       q came from cpool_alloc
+ *     ...
+ *     cpool_frame_end(frame);                            all these slots are free again
+ *
+ * A loop opens one frame, and ends each of its rounds with cpool_frame_reset(frame).
+ *
+ * The slots of a frame are not freed one by one.  An alloc takes a slot from the calling thread's
+ * cache, as cpool_alloc does, and records its address in the frame.  The record consists of
+ * magazines, and the end gives each full magazine to the depot with one compare-and-swap.  So an
+ * end costs about as much as freeing one slot of each magazine.
+ *
+ * NOTES
+ *
+ * Slots of a frame are live: they count as such in the figures and against the capacity.  A frame
+ * holds no free slot.  Other threads can get every slot that is not live, as if there was no frame.
+ *
+ * Threads: a frame has one owner at a time, which is the only thread that calls functions on it.
+ * The frame may go from thread to thread between two calls if the program synchronises them.
+ * Nothing happens to a frame when its owner ends: another thread goes on with it.  Threads that
+ * work at once have a frame each.
+ *
+ * Freeing: a slot stays with its frame until the end or a reset, and must not be given to
+ * cpool_free.  Pools with CPOOL_CHECKED refuse that, and report CPOOL_EFRAMED.  Pools with
+ * CPOOL_TRACKED report a double free at the end of the frame.  In other pools it is a double free
+ * that nobody notices.  Slots that may outlive their frame come from cpool_alloc, and
+ * cpool_frame_adopt moves them into a frame once their end is known.
+ *
+ * Pools: every kind of pool has frames.  In a pool without the inline path each alloc is a call.
+ * In a pool with CPOOL_TRACKED or CPOOL_CHECKED, and while a thread waits for a slot, the end frees
+ * the slots one by one, as cpool_free does.
+ *
+ * Mistakes: a function on a frame that has ended reports CPOOL_EFRAME and does nothing.  A frame's
+ * place is used again by a later begin on the same pool, from where on the two cannot be told
+ * apart.  In pools with CPOOL_TRACKED or CPOOL_CHECKED that is CPOOL_FRAMES_MAX begins later.
+ *
+ * The pool's reset and destruction: cpool_reset and cpool_destroy end all frames of the pool.
+ *
+ * Fork: the child has the frames of all threads, and can go on with them or end them.  If the owner
+ * of a frame was inside a function on it at that moment, up to one magazine of its slots stays live
+ * in the child and is no frame's.
+ *
+ * Error handlers: a handler that is called by an end or a reset, and leaves it by longjmp, keeps
+ * the slot of the report from being freed.  The frame is still open, with the slots that are left.
+ *
+ * Memory: the first frame of a pool takes a page, and address space for CPOOL_FRAMES_MAX magazines,
+ * which is resident as it is used and is given back by cpool_reset and cpool_destroy.  It is not
+ * part of caller-provided memory.
+ */
+#ifndef CPOOL_FRAME_H
+#define CPOOL_FRAME_H
+
+#include <cpool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * ---- Frames (cpool_frame.3) ------------------------------------------------
+ */
+
+/* A frame, whose members are the library's. */
+typedef struct cpool_frame cpool_frame_t;
+
+/* Frames of one pool that may be open at once. */
+#define CPOOL_FRAMES_MAX 32u
+
+/*
+ * cpool_frame_begin - opens a frame on a pool.
+ *
+ * Returns 0 and sets *frame, or sets it to NULL and returns CPOOL_EFRAMES if CPOOL_FRAMES_MAX are
+ * open, CPOOL_ENOMEM if the operating system refuses memory for the first one, CPOOL_ENULL if an
+ * argument is NULL, or CPOOL_EPOOL, which is reported.
+ * Any thread, lock-free, but for the first frame of a pool, which may block and makes system calls.
+ * (Regions: M. Tofte and J.-P. Talpin, "Region-Based Memory Management", Information and
+ * Computation 132, 1997.)
+ */
+CPOOL_API int cpool_frame_begin(cpool_frame_t **frame, cpool_t *pool);
+
+/*
+ * cpool_frame_alloc - takes a slot that goes back with the frame.
+ *
+ * Returns the slot, or NULL if there is none, as cpool_alloc.  Also returns NULL after
+ * CPOOL_EFRAME was reported: the frame has ended.
+ * The frame's owner, progress as cpool_alloc.
+ */
+CPOOL_API CPOOL_INLINE_ void *cpool_frame_alloc(cpool_frame_t *frame) CPOOL_MUST_USE_
+    CPOOL_NONNULL_(1);
+
+/*
+ * cpool_frame_adopt - moves a live slot into the frame.
+ *
+ * slot   obtained by any thread with any function of the frame's pool, in no frame, and not freed
+ *        since.  NULL is a no-op
+ *
+ * From then on the slot is as if obtained by cpool_frame_alloc.
+ *
+ * Returns 0, or a reported code, after which the slot is still the caller's.
+ * CPOOL_EFRAME: the frame has ended.  CPOOL_EFOREIGN, CPOOL_EMISALIGNED or CPOOL_EUNUSED: the
+ * address is wrong, as in cpool_free.  CPOOL_EDOUBLEFREE: the slot is free (tracked and checked
+ * pools), or slots were freed more often than they were obtained.  CPOOL_ERETIRED: it is retired
+ * (likewise).  CPOOL_EFRAMED: it is in a frame already (checked pools).
+ * The frame's owner, progress as cpool_free.
+ */
+CPOOL_API int cpool_frame_adopt(cpool_frame_t *frame, void *slot);
+
+/*
+ * cpool_frame_end - gives every slot of the frame back, and closes it.
+ *
+ * frame   NULL is a no-op
+ *
+ * Nobody may use the slots afterwards.  CPOOL_EFRAME is reported if the frame has ended before, and
+ * CPOOL_EGUARD as by cpool_free, but the slot still goes back.
+ * The frame's owner, progress as cpool_free.
+ */
+CPOOL_API void cpool_frame_end(cpool_frame_t *frame);
+
+/*
+ * cpool_frame_reset - gives every slot of the frame back, and leaves it open.
+ *
+ * As cpool_frame_end.  In a pool with the inline path the slots of a frame that has filled no
+ * magazine go into the thread's cache, at a few dozen instructions.
+ * The frame's owner, progress as cpool_free.
+ * (apr_pool_clear of the Apache Portable Runtime, Arena::Reset of Protocol Buffers.)
+ */
+CPOOL_API void cpool_frame_reset(cpool_frame_t *frame);
+
+/* The out-of-line half, entered when the record is full, the thread's cache is empty, or the pool
+ * has no inline path.  Refuses a frame of another pool than this one. */
+CPOOL_API void *cpool_frame_alloc_abi3(cpool_frame_t *frame, const cpool_t *pool);
+
+/* Frozen, as what <cpool/fast.h> describes.  Its owner's alone. */
+struct cpool_frame {
+    cpool_t *pool; /* whose slots it has, or NULL once it has ended */
+    void **next;   /* where the next slot is recorded */
+    void **end;    /* the inline path records before it.  NULL: it does not record */
+    void **first;  /* the record: as many slots as a magazine has */
+    void *state;   /* the library's: the pool's frames */
+    uintptr_t full; /* the library's: magazines with what was recorded before, or 0 */
+    void *owner;   /* of a frame of objects, or NULL */
+    uintptr_t reserved;
+};
+
+#if CPOOL_IS_INLINE_
+
+/* A slot is recorded before the record counts it, for the child of a fork. */
+#define CPOOL_FRAME_NOTE_(frame, at, slot)                                             \
+    do {                                                                               \
+        *(at) = (slot);                                                                \
+        __atomic_store_n(&(frame)->next, (at) + 1, __ATOMIC_RELEASE);                  \
+    } while (0)
+
+CPOOL_API CPOOL_INLINE_ void *cpool_frame_alloc(cpool_frame_t *frame)
+{
+    void **next = frame->next;
+    cpool_cache_t *cache;
+    void *slot;
+
+    if (CPOOL_UNLIKELY_(next >= frame->end))
+        return cpool_frame_alloc_abi3(frame, frame->pool);
+    CPOOL_OWN_ENTRY_(cache, frame->pool);
+    CPOOL_POP_(cache, slot, return cpool_frame_alloc_abi3(frame, frame->pool));
+    if (slot == NULL) /* which saves the caller of an inlined call its own test */
+        __builtin_unreachable();
+    CPOOL_FRAME_NOTE_(frame, next, slot);
+    return slot;
+}
+
+/* Whether the inline path may record one more slot of this pool in the frame. */
+#define CPOOL_FRAME_HAS_ROOM_(frame, of)                                               \
+    (CPOOL_LIKELY_((frame)->next < (frame)->end) && CPOOL_LIKELY_((frame)->pool == (of)))
+
+#else
+#define CPOOL_FRAME_HAS_ROOM_(frame, of) 0
+#define CPOOL_FRAME_NOTE_(frame, at, slot) ((void)(frame), (void)(at))
+#endif /* CPOOL_IS_INLINE_ */
+
+/*
+ * CPOOL_DECLARE_FRAMES - defines the functions of a typed pool (CPOOL_DECLARE) for frames, which
+ * are inline.
+ *
+ * At file scope, after the declaration of the pool.  cpool_frame_end and cpool_frame_reset take
+ * such a frame:
+ *
+ *     int <name>_frame_begin(cpool_frame_t **frame);    as cpool_frame_begin
+ *     type *<name>_frame_alloc(cpool_frame_t *frame);   as cpool_frame_alloc
+ *     int <name>_frame_adopt(cpool_frame_t *frame, type *slot);   as cpool_frame_adopt
+ *
+ * <name>_frame_alloc is as fast as <name>_alloc and a record of the slot.  On a frame of another
+ * pool it reports CPOOL_EFRAME and returns NULL.
+ */
+#define CPOOL_DECLARE_FRAMES(name, type)                                               \
+    /* int <name>_frame_begin(cpool_frame_t **frame)     opens a frame: 0 or a code    \
+     * type *<name>_frame_alloc(cpool_frame_t *frame)    takes a slot that goes back with it \
+     * int <name>_frame_adopt(cpool_frame_t *frame, type *slot)   moves one: 0 or a code */    \
+    CPOOL_TYPED_INLINE_ int name##_frame_begin(cpool_frame_t **cpool_frame_)           \
+    {                                                                                  \
+        int cpool_code_ = cpool_typed_open_abi3(&name##_typed_, NULL);                 \
+                                                                                       \
+        if (cpool_code_ == 0)                                                          \
+            return cpool_frame_begin(cpool_frame_, name##_pool());                     \
+        *cpool_frame_ = NULL;                                                          \
+        return cpool_code_;                                                            \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ type *name##_frame_alloc(cpool_frame_t *cpool_frame_)          \
+    {                                                                                  \
+        type *cpool_slot_;                                                             \
+                                                                                       \
+        if (!CPOOL_FRAME_HAS_ROOM_(cpool_frame_, name##_typed_.pool))                  \
+            return CPOOL_CAST_(type *, cpool_frame_alloc_abi3(cpool_frame_,            \
+                                                              name##_typed_.pool));    \
+        cpool_slot_ = name##_alloc();                                                  \
+        if (cpool_slot_ != NULL)                                                       \
+            CPOOL_FRAME_NOTE_(cpool_frame_, cpool_frame_->next, cpool_slot_);          \
+        return cpool_slot_;                                                            \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ int name##_frame_adopt(cpool_frame_t *cpool_frame_, type *cpool_slot_) \
+    {                                                                                  \
+        return cpool_frame_adopt(cpool_frame_, cpool_slot_);                           \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_END_
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CPOOL_FRAME_H */

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * frame.c - slots that go back together.
+ *
+ *   a frame                                     magazines of the depot
+ *   first           next             end
+ *   [ s s s s s s s |  -  -  -  -  -  ]   full -> [ s s s s ... s ] -> [ s s s s ... s ]
+ *
+ * The record of a frame has room for a magazine of slots.  When it is full its slots move into an
+ * empty magazine of the depot, on top of the others that the frame has.
+ *
+ * Invariants
+ *   Every slot on record is live, and on record once.  So the magazines of frames are full of live
+ *   slots, and those and the depot's full ones together are no more than the magazines for all
+ *   slots handed out.  There is an empty one for the next that is full (depot.h).
+ *   The record itself lies in memory of the frames' own, because it is no such magazine.
+ *   `full` and `next` change before the slots move, for the child of a fork: it finds none twice.
+ *
+ * ORDERING TABLE
+ *   claim  | open CAS that sets a bit     | acquire | close  | the frame, which is closed
+ *   close  | open fetch-and that clears it | release | claim  | that the owner is done with it
+ *   peek   | open load, CAS failure; begun fetch-and-add | relaxed | - | -
+ *   made   | frames store                 | release | see    | the frames, all closed
+ *   see    | frames load                  | acquire | made   | the frames
+ *   alone  | frames and open load and store, while nobody uses the pool | relaxed | - | -
+ *   record | next and full store          | release | the child of a fork | the slots below, or
+ *                                                      that they have left
+ *   own    | entry count load             | relaxed | - | -
+ *   link   | link store of a magazine     | relaxed | - | -
+ *   show   | entry count store            | release | registry.c's forked | the rounds below it
+ *   mark   | calls store 1                | relaxed | - | -
+ *   rest   | calls store 0                | release | await.c's inside | the owner's last access
+ *
+ * A frame has one owner at a time, so its members need no order but for the child of a fork.  A
+ * slot that goes back is published by the exchange with the depot or by the owner's mark, as one
+ * that is freed.  [mark] is published by the end of the mark of the cache.
+ */
+#include "frame/frame.h"
+
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/tools.h"
+#include "check/checks.h"
+#include "check/record.h"
+#include "host/os.h"
+#include "pool/feature.h"
+#include "pool/pool_alloc.h"
+#include "pool/pool_report.h"
+
+/* Reports of one damaged slot: of the bytes before it, and of those after it. */
+#define CPI_FRAME_REPAIRS 2u
+
+/* --- The frames of a pool --- */
+
+/* In a page that is never unmapped: a frame that has ended is recognised. */
+struct cpi_frames {
+    _Atomic uint32_t open;   /* a bit for each frame that is */
+    _Atomic uint32_t begun;  /* in pools with a gate */
+    void **records;          /* constant, of all frames, one after the other */
+    size_t size;             /* constant: bytes of the records */
+    struct cpi_frames *next; /* of those that no pool has.  Guarded by the lock */
+    _Alignas(CPI_LINE) struct cpool_frame frame[CPOOL_FRAMES_MAX];
+};
+
+struct cpi_frame_part {
+    struct cpi_frames *_Atomic frames; /* NULL until there is one.  Set with the lock held */
+};
+
+static struct cpi_frames *unused; /* guarded by the lock */
+
+static struct cpi_frame_part *part_of(const struct cpi_pool *pool)
+{
+    return pool->part[CPI_PART_FRAME];
+}
+
+/* With the lock held. */
+static struct cpi_frames *make_frames(struct cpi_pool *pool)
+{
+    size_t size = CPOOL_FRAMES_MAX * pool->depot.limit * sizeof(void *);
+    void **records = cpi_os_map(size);
+    struct cpi_frames *frames = unused;
+
+    cpi_pool_note_calls(pool, 1);
+    if (records == NULL)
+        return NULL;
+    if (frames == NULL)
+        frames = cpi_os_map(sizeof *frames);
+    else
+        unused = frames->next;
+    if (frames == NULL) {
+        cpi_os_release(records, size);
+        return NULL;
+    }
+    frames->records = records;
+    frames->size = size;
+    cpi_store(&part_of(pool)->frames, frames, release); /* [made] */
+    return frames;
+}
+
+static struct cpi_frames *frames_of(struct cpi_pool *pool)
+{
+    struct cpi_frames *frames = cpi_load(&part_of(pool)->frames, acquire); /* [see] */
+
+    if (CPI_LIKELY(frames != NULL))
+        return frames;
+    cpi_lock();
+    frames = cpi_load(&part_of(pool)->frames, acquire); /* [see] */
+    if (frames == NULL)
+        frames = make_frames(pool);
+    cpi_unlock();
+    return frames;
+}
+
+/* The pool of an open frame, or NULL after it was reported that it is none. */
+static struct cpi_pool *pool_of(const cpool_frame_t *frame, const char *function)
+{
+    cpool_error_t error = {
+        .code = CPOOL_EFRAME, .function = function, .name = "", .address = frame};
+
+    if (CPI_LIKELY(frame->pool != NULL))
+        return frame->pool->state;
+    cpi_report(&error, "%s: %s (frame %p)", function, cpool_strerror(CPOOL_EFRAME),
+               (const void *)frame);
+    return NULL;
+}
+
+/* --- Beginning and closing --- */
+
+/* The number of a closed frame that is the caller's now, or CPOOL_FRAMES_MAX.  In pools with a gate
+ * one frame comes after the other, so that the use of one that has ended is noticed for long. */
+static unsigned claim_frame(struct cpi_frames *frames, bool in_turn)
+{
+    uint32_t first = in_turn ? cpi_fetch_add(&frames->begun, 1u, relaxed) : 0; /* [peek] */
+    uint32_t open = cpi_load(&frames->open, relaxed);                          /* [peek] */
+    uint32_t later;
+    unsigned i;
+
+    do {
+        if (open == UINT32_MAX)
+            return CPOOL_FRAMES_MAX;
+        later = ~open & UINT32_MAX << first % CPOOL_FRAMES_MAX;
+        i = (unsigned)__builtin_ctz(later != 0 ? later : ~open);
+    } while (!cpi_cas_weak(&frames->open, &open, open | (uint32_t)1 << i, /* [claim] */
+                           acquire, relaxed));                            /* [peek] */
+    return i;
+}
+
+static void close_frame(cpool_frame_t *frame)
+{
+    struct cpi_frames *frames = frame->state;
+
+    frame->pool = NULL;
+    frame->end = NULL;
+    cpi_fetch_and(&frames->open, ~((uint32_t)1 << (frame - frames->frame)), release); /* [close] */
+}
+
+int cpool_frame_begin(cpool_frame_t **frame, cpool_t *handle)
+{
+    struct cpi_pool *pool;
+    struct cpi_frames *frames;
+    cpool_frame_t *begun;
+    bool gated;
+    unsigned i;
+
+    if (frame == NULL)
+        return CPOOL_ENULL;
+    *frame = NULL;
+    cpi_tools_wrote(frame, sizeof(cpool_frame_t *));
+    if (handle == NULL)
+        return CPOOL_ENULL;
+    pool = cpi_pool_of(handle, "cpool_frame_begin");
+    if (pool == NULL)
+        return CPOOL_EPOOL;
+    frames = frames_of(pool);
+    if (frames == NULL)
+        return CPOOL_ENOMEM;
+    gated = pool->gate != NULL;
+    i = claim_frame(frames, gated);
+    if (i == CPOOL_FRAMES_MAX)
+        return CPOOL_EFRAMES;
+    begun = &frames->frame[i];
+    begun->first = frames->records + (size_t)i * pool->depot.limit;
+    begun->next = begun->first;
+    begun->end = gated ? NULL : begun->first + pool->depot.limit;
+    begun->state = frames;
+    begun->owner = NULL;
+    begun->full = 0;
+    begun->pool = handle;
+    *frame = begun;
+    return 0;
+}
+
+/* --- The record --- */
+
+/* A thread that exchanges magazines is inside its cache, or in flight at the depot. */
+struct cpi_exchanger {
+    struct cpi_cache *cache; /* NULL: none */
+    struct cpi_uncached uncached;
+    struct cpi_counters *counters;
+};
+
+static void enter_exchange(struct cpi_pool *pool, struct cpi_exchanger *by)
+{
+    by->cache = cpi_registry_own_cache(&pool->registry);
+    if (CPI_LIKELY(by->cache != NULL) && CPI_LIKELY(cpi_mark_try_enter(by->cache))) {
+        by->counters = &by->cache->counters;
+        return;
+    }
+    by->cache = NULL;
+    cpi_depot_enter(&pool->depot, &by->uncached);
+    by->counters = &by->uncached.counters;
+}
+
+static void leave_exchange(struct cpi_pool *pool, const struct cpi_exchanger *by)
+{
+    if (by->cache != NULL)
+        cpi_mark_leave(by->cache);
+    else
+        cpi_depot_leave(&pool->depot, &by->uncached);
+}
+
+/* The same after slots were given back.  Others may have them all by now, and one of these threads
+ * may destroy the pool, which waits until this one has called a waiter. */
+static void leave_and_call(struct cpi_pool *pool, const struct cpi_exchanger *by)
+{
+    if (pool->way->came == NULL) {
+        leave_exchange(pool, by);
+    } else if (by->cache != NULL) {
+        cpi_store(&by->cache->calls, 1u, relaxed); /* [mark] */
+        cpi_mark_leave(by->cache);
+        pool->way->came(pool, by->cache);
+        cpi_store(&by->cache->calls, 0u, release); /* [rest] */
+    } else {
+        pool->way->came(pool, NULL);
+        cpi_depot_leave(&pool->depot, &by->uncached);
+    }
+}
+
+static void set_next(cpool_frame_t *frame, void **next)
+{
+    cpi_word_store((uintptr_t *)(void *)&frame->next, (uintptr_t)next, release); /* [record] */
+}
+
+static void set_full(cpool_frame_t *frame, uint32_t node)
+{
+    cpi_word_store(&frame->full, node, release); /* [record] */
+}
+
+static bool is_empty(const cpool_frame_t *frame)
+{
+    return frame->next == frame->first && frame->full == 0;
+}
+
+/* Moves a full record into an empty magazine.  Returns false if there is none: more slots were
+ * freed than handed out. */
+CPI_COLD static bool stash_record(struct cpi_pool *pool, cpool_frame_t *frame)
+{
+    struct cpi_depot *depot = &pool->depot;
+    struct cpi_magazine *magazine;
+    struct cpi_exchanger by;
+    uint32_t node;
+
+    enter_exchange(pool, &by);
+    node = cpi_depot_take_empty(depot, by.counters);
+    leave_exchange(pool, &by);
+    if (node == 0)
+        return false;
+    magazine = cpi_depot_magazine(depot, node);
+    set_next(frame, frame->first);
+    memcpy(magazine->rounds, frame->first, depot->limit * sizeof(void *));
+    cpi_magazine_set_count(magazine, depot->limit);
+    cpi_store(cpi_link(&depot->links, node), (uint32_t)frame->full, relaxed); /* [link] */
+    set_full(frame, node);
+    return true;
+}
+
+/* The reverse, where there is a full magazine. */
+CPI_COLD static void unstash_record(struct cpi_pool *pool, cpool_frame_t *frame)
+{
+    struct cpi_depot *depot = &pool->depot;
+    uint32_t node = (uint32_t)frame->full;
+    struct cpi_magazine *magazine = cpi_depot_magazine(depot, node);
+    struct cpi_exchanger by;
+
+    set_full(frame, cpi_tagstack_below(&depot->links, node));
+    memcpy(frame->first, magazine->rounds, depot->limit * sizeof(void *));
+    set_next(frame, frame->first + depot->limit);
+    cpi_magazine_set_count(magazine, 0);
+    enter_exchange(pool, &by);
+    cpi_depot_give(depot, by.counters, node);
+    leave_exchange(pool, &by);
+}
+
+static bool has_room(struct cpi_pool *pool, cpool_frame_t *frame)
+{
+    return CPI_LIKELY(frame->next < frame->first + pool->depot.limit) || stash_record(pool, frame);
+}
+
+static void record_slot(cpool_frame_t *frame, void *slot)
+{
+    *frame->next = slot;
+    set_next(frame, frame->next + 1);
+}
+
+void *cpi_frame_take_back(cpool_frame_t *frame)
+{
+    struct cpi_pool *pool = frame->pool->state;
+    void *slot;
+
+    if (is_empty(frame))
+        return NULL;
+    if (frame->next == frame->first)
+        unstash_record(pool, frame);
+    slot = frame->next[-1];
+    set_next(frame, frame->next - 1);
+    if (CPI_UNLIKELY(pool->checked))
+        cpi_record_leave_frame(&pool->slab, cpi_slab_index(&pool->slab, slot));
+    return slot;
+}
+
+/* --- Obtaining --- */
+
+void *cpool_frame_alloc_abi3(cpool_frame_t *frame, const cpool_t *of)
+{
+    const struct cpi_call call = CPI_CALL("cpool_frame_alloc");
+    struct cpi_pool *pool = pool_of(frame, call.function);
+    void *slot;
+
+    if (CPI_UNLIKELY(pool != NULL && frame->pool != of))
+        cpi_pool_report(CPOOL_EFRAME, call.function, pool);
+    if (CPI_UNLIKELY(pool == NULL || frame->pool != of) || !has_room(pool, frame))
+        return NULL;
+    slot = cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), call);
+    if (slot == NULL)
+        return NULL;
+    if (CPI_UNLIKELY(pool->checked))
+        (void)cpi_record_enter_frame(&pool->slab, cpi_slab_index(&pool->slab, slot));
+    record_slot(frame, slot);
+    return slot;
+}
+
+/* 0 if the slot is live and in no frame, as far as the pool knows, or a code. */
+static int judge_live(const struct cpi_pool *pool, uintptr_t index)
+{
+    static const int codes[] = {
+        [CPI_SLOTMAP_LIVE_ONE] = 0,
+        [CPI_SLOTMAP_FREE] = CPOOL_EDOUBLEFREE,
+        [CPI_SLOTMAP_RETIRED_ONE] = CPOOL_ERETIRED,
+        [CPI_SLOTMAP_NEVER_TAKEN] = CPOOL_EUNUSED,
+    };
+    int code = cpi_track_map(pool) != NULL
+                   ? codes[cpi_slotmap_state(cpi_track_map(pool), index)]
+                   : 0;
+
+    if (code == 0 && pool->checked && !cpi_record_enter_frame(&pool->slab, index))
+        code = CPOOL_EFRAMED;
+    return code;
+}
+
+int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
+{
+    static const char function[] = "cpool_frame_adopt";
+    struct cpi_pool *pool = pool_of(frame, function);
+    uintptr_t index;
+    int code;
+
+    if (pool == NULL)
+        return CPOOL_EFRAME;
+    if (slot == NULL)
+        return 0;
+    code = cpi_pool_judge(pool, slot, function, &index);
+    if (code != 0)
+        return code;
+    code = has_room(pool, frame) ? judge_live(pool, index) : CPOOL_EDOUBLEFREE;
+    if (code == 0)
+        record_slot(frame, slot);
+    else
+        cpi_pool_report_slot(code, function, pool, index);
+    return code;
+}
+
+/* --- Giving back --- */
+
+/* The slots of the record go into the loaded magazine that this entry shows.  Returns false if it
+ * has no room for all of them. */
+CPI_WITHIN static inline bool push_record(cpool_frame_t *frame, cpool_cache_t *entry)
+{
+    uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
+    size_t n = (size_t)(frame->next - frame->first);
+
+    if (CPI_UNLIKELY(count + n > entry->limit))
+        return false;
+    set_next(frame, frame->first);
+    memcpy(entry->rounds + count, frame->first, n * sizeof(void *));
+    cpi_word_store(&entry->count, count + n, release); /* [show] */
+    return true;
+}
+
+/* Where the frame has filled no magazine, and the inline path shows the loaded one: that path of a
+ * free, once for all slots. */
+static bool give_near(cpool_frame_t *frame)
+{
+    return CPI_LIKELY(frame->end != NULL) && CPI_LIKELY(frame->full == 0) &&
+           push_record(frame, cpi_thread_entry(frame->pool));
+}
+
+/* The slots of the record, one by one if need be.  Returns false where there is no empty
+ * magazine. */
+static bool give_record(struct cpi_pool *pool, const struct cpi_exchanger *by,
+                        cpool_frame_t *frame)
+{
+    void *const *slots = frame->first;
+    size_t n = (size_t)(frame->next - frame->first);
+    bool given = true;
+    size_t i;
+
+    if (by->cache != NULL && push_record(frame, cpi_cache_active(by->cache)))
+        return true;
+    set_next(frame, frame->first);
+    for (i = 0; i < n; i++)
+        given = (by->cache != NULL ? cpi_cache_free(by->cache, slots[i])
+                                   : cpi_depot_free_slot(&pool->depot, by->counters, slots[i])) &&
+                given;
+    return given;
+}
+
+/* Full magazines as a whole.  The pool is there until the exchanger has left. */
+static void give_magazines(struct cpi_pool *pool, cpool_frame_t *frame, bool ends,
+                           struct cpi_call call)
+{
+    struct cpi_exchanger by;
+    uint32_t node;
+    bool given;
+
+    enter_exchange(pool, &by);
+    while ((node = (uint32_t)frame->full) != 0) {
+        set_full(frame, cpi_tagstack_below(&pool->depot.links, node));
+        cpi_depot_give(&pool->depot, by.counters, node);
+    }
+    given = give_record(pool, &by, frame);
+    if (ends)
+        close_frame(frame);
+    leave_and_call(pool, &by);
+    if (CPI_UNLIKELY(!given))
+        cpi_pool_report(CPOOL_EDOUBLEFREE, call.function, pool);
+}
+
+/* As cpool_free, after damage has been reported and repaired. */
+static void give_one(struct cpi_pool *pool, void *slot, struct cpi_call call)
+{
+    uintptr_t index = cpi_slab_index(&pool->slab, slot);
+    unsigned repairs = pool->checked ? 0 : CPI_FRAME_REPAIRS;
+
+    for (; repairs < CPI_FRAME_REPAIRS; repairs++) {
+        uintptr_t at = index;
+
+        if (cpi_pool_verify_next(pool, &at, index + 1, call.function) != CPOOL_EGUARD)
+            break;
+    }
+    cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
+}
+
+/* The frame is closed before its last slot goes back, when the pool may be destroyed. */
+static void give_each(struct cpi_pool *pool, cpool_frame_t *frame, bool ends, struct cpi_call call)
+{
+    bool more;
+
+    do {
+        void *slot = cpi_frame_take_back(frame);
+
+        more = !is_empty(frame);
+        if (!more && ends)
+            close_frame(frame);
+        if (slot != NULL)
+            give_one(pool, slot, call);
+    } while (more);
+}
+
+CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi_call call)
+{
+    struct cpi_pool *pool = pool_of(frame, call.function);
+
+    if (pool == NULL)
+        return;
+    if (pool->gate != NULL || cpi_handle_is_asked(pool->handle))
+        give_each(pool, frame, ends, call);
+    else
+        give_magazines(pool, frame, ends, call);
+}
+
+void cpool_frame_end(cpool_frame_t *frame)
+{
+    if (frame == NULL)
+        return;
+    if (CPI_LIKELY(give_near(frame)))
+        close_frame(frame);
+    else
+        give_at_length(frame, true, CPI_CALL("cpool_frame_end"));
+}
+
+void cpool_frame_reset(cpool_frame_t *frame)
+{
+    if (CPI_LIKELY(frame != NULL) && CPI_UNLIKELY(!give_near(frame)))
+        give_at_length(frame, false, CPI_CALL("cpool_frame_reset"));
+}
+
+/* --- In the life of a pool --- */
+
+void cpi_frame_each(const cpool_t *handle, void (*visit)(cpool_frame_t *frame, void *arg),
+                    void *arg)
+{
+    struct cpi_frames *frames = cpi_load(&part_of(handle->state)->frames, relaxed); /* [alone] */
+    unsigned i;
+
+    for (i = 0; frames != NULL && i < CPOOL_FRAMES_MAX; i++)
+        if (frames->frame[i].pool != NULL)
+            visit(&frames->frame[i], arg);
+}
+
+CPI_COLD static void plan_frames(struct cpi_layout *layout, const cpool_config_t *config)
+{
+    (void)config;
+    layout->parts[CPI_PART_FRAME] = sizeof(struct cpi_frame_part);
+}
+
+/* With the lock held.  The caches have ended, and the depot is reset or goes. */
+CPI_COLD static void end_frames(struct cpi_pool *pool)
+{
+    struct cpi_frames *frames = cpi_load(&part_of(pool)->frames, relaxed); /* [alone] */
+    unsigned i;
+
+    if (frames == NULL)
+        return;
+    for (i = 0; i < CPOOL_FRAMES_MAX; i++)
+        if (frames->frame[i].pool != NULL)
+            close_frame(&frames->frame[i]);
+    cpi_store(&frames->open, 0, relaxed); /* [alone] */
+    cpi_os_release(frames->records, frames->size);
+    cpi_pool_note_calls(pool, 1);
+    frames->next = unused;
+    unused = frames;
+    cpi_store(&part_of(pool)->frames, NULL, relaxed); /* [alone] */
+}
+
+/* A pool that cannot come to be may end with the lock held, and has no frames. */
+CPI_COLD static void end_pool(struct cpi_pool *pool)
+{
+    if (part_of(pool) == NULL || cpi_load(&part_of(pool)->frames, relaxed) == NULL) /* [alone] */
+        return;
+    cpi_lock();
+    end_frames(pool);
+    cpi_unlock();
+}
+
+const struct cpi_feature cpi_frame_feature = {
+    .plan = plan_frames, .end = end_pool, .reset = end_frames};

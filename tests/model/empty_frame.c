@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * empty_frame.c - an owner ends a frame, which has one full magazine, and takes a slot through its
+ * cache, which has another.  Meanwhile a thread without a cache looks for a slot.
+ *
+ * Holds: the thread finds one, as a slot is free all the time, and it is another one than the
+ * owner's.
+ */
+#define MODEL_COINS 1
+#define MODEL_LIMIT 1
+#define MODEL_SLOTS 2
+#define MODEL_MAGAZINES 6
+#include "pool.h"
+
+#include "pool/pool_report.h"
+
+static cpool_t model_handle;
+static cpool_cache_t model_entry; /* the inline path shows nothing */
+
+#define cpi_thread_entry(handle) ((void)(handle), &model_entry)
+#define cpi_registry_own_cache(registry) cpi_registry_known_cache(registry)
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
+#endif
+
+#include "frame/frame.c"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+
+/* --- What no thread comes to --- */
+
+MODEL_ABSENT(void *, cpi_os_map_at, uintptr_t wish, size_t size)
+MODEL_ABSENT(void, cpi_os_release, void *address, size_t size)
+MODEL_ABSENT(void, cpi_lock, void)
+MODEL_ABSENT(void, cpi_unlock, void)
+MODEL_ABSENT(void, cpi_pool_note_calls, struct cpi_pool *pool, uint64_t calls)
+MODEL_ABSENT(void, cpi_report, cpool_error_t *error, const char *format, ...)
+MODEL_ABSENT(const char *, cpool_strerror, int code)
+MODEL_ABSENT(void, cpi_pool_report, int code, const char *function, const struct cpi_pool *pool)
+MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *handle)
+MODEL_ABSENT(void, cpi_tools_wrote, const void *address, size_t size)
+MODEL_ABSENT(enum cpi_slotmap_state, cpi_slotmap_state, const struct cpi_slotmap *map,
+             uintptr_t index)
+MODEL_ABSENT(int, cpi_pool_verify_next, const struct cpi_pool *pool, uintptr_t *index,
+             uintptr_t end, const char *function)
+
+static struct cpi_handles model_handles;
+_Atomic(struct cpi_handles *) cpi_handles_at = &model_handles;
+
+static struct cpi_frames model_frames;
+static void *model_record[MODEL_LIMIT];
+
+static void *ender(void *number)
+{
+    model_begin(number);
+    cpool_frame_end(&model_frames.frame[0]);
+    model_use_slot(cpi_pool_take(&model_pool, model_own_cache()));
+    model_barrier_end();
+    return NULL;
+}
+
+static void *finder(void *number)
+{
+    void *slot;
+
+    model_begin(number);
+    slot = take_any(&model_pool, NULL);
+    assert(slot != NULL);
+    model_use_slot(slot);
+    return NULL;
+}
+
+/* Slot 0 is on record. */
+static void open_frame(void)
+{
+    cpool_frame_t *frame = &model_frames.frame[0];
+
+    model_handle.state = &model_pool;
+    model_pool.handle = &model_handle;
+    frame->pool = &model_handle;
+    frame->state = &model_frames;
+    frame->first = frame->next = model_record;
+    frame->end = model_record + MODEL_LIMIT;
+    cpi_store(&model_frames.open, 1, relaxed);
+    record_slot(frame, &model_slots[0]);
+    assert(stash_record(&model_pool, frame));
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {ender, finder};
+
+    model_open_pool(true, 0);
+    model_self = 1;
+    open_frame();
+    model_self = 0;
+    assert(cpi_cache_free(model_cache(1), &model_slots[1]));
+    model_run(2, bodies);
+    return 0;
+}

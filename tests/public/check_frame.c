@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_frame.c - slots that go back with their frame.
+ *
+ * Includes the public API only.
+ */
+#include "frames.h"
+
+#include <sched.h>
+#include <string.h>
+
+struct thing {
+    char bytes[16];
+};
+
+CPOOL_DECLARE(plain, struct thing);
+CPOOL_DEFINE(plain, struct thing, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
+CPOOL_DECLARE_FRAMES(plain, struct thing);
+CPOOL_DECLARE_WAITABLE(waited, struct thing);
+CPOOL_DEFINE_WAITABLE(waited, struct thing, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
+CPOOL_DECLARE_FRAMES(waited, struct thing);
+
+/* --- One thread --- */
+
+START_TEST(slots_go_back)
+{
+    static const size_t counts[] = {0, 1, 3, ROUNDS - 1, ROUNDS, ROUNDS + 1, 0, 5 * ROUNDS + 3, 2,
+                                    CAPACITY};
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_frame_t *kept = begin(pool);
+    void *slots[CAPACITY];
+
+    for (size_t round = 0; round < 3; round++)
+        for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+            cpool_frame_t *frame = begin(pool);
+
+            take(pool, frame, slots, counts[i]);
+            support_require_live(pool, counts[i]);
+            cpool_frame_end(frame);
+            support_require_live(pool, 0);
+            take(pool, kept, slots, counts[i]);
+            support_require_live(pool, counts[i]);
+            cpool_frame_reset(kept);
+            support_require_live(pool, 0);
+        }
+    support_require_obtainable(pool, 0);
+    take(pool, kept, slots, ROUNDS + 1);
+    end_all(pool, kept);
+}
+END_TEST
+
+START_TEST(dry_pool_is_dry_in_a_frame_and_outside)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_frame_t *frame = begin(pool);
+    void *slots[CAPACITY];
+
+    for (size_t round = 0; round < 3; round++) {
+        take(pool, frame, slots, CAPACITY);
+        REQUIRE(cpool_frame_alloc(frame) == NULL);
+        REQUIRE(cpool_alloc(pool) == NULL);
+        cpool_frame_reset(frame);
+    }
+    end_all(pool, frame);
+}
+END_TEST
+
+struct rest {
+    cpool_t *pool;
+    size_t live;
+};
+
+static void *obtain_rest(void *argument)
+{
+    struct rest *rest = argument;
+
+    support_require_obtainable(rest->pool, rest->live);
+    return NULL;
+}
+
+/* A frame has no free slot, whatever it holds. */
+START_TEST(another_thread_gets_all_but_the_live_ones)
+{
+    static const size_t counts[] = {1, ROUNDS - 1, ROUNDS, 2 * ROUNDS + 3, CAPACITY - 1, CAPACITY};
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_frame_t *frame = begin(pool);
+    void *slots[CAPACITY];
+
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        struct rest rest = {pool, counts[i]};
+
+        take(pool, frame, slots, counts[i]);
+        if (modes[_i] == CALLERS) /* without slack for what is loaded here */
+            cpool_flush(pool);
+        support_in_thread(obtain_rest, &rest);
+        cpool_frame_reset(frame);
+        if (modes[_i] == CALLERS)
+            cpool_flush(pool);
+        rest.live = 0;
+        support_in_thread(obtain_rest, &rest);
+    }
+    end_all(pool, frame);
+}
+END_TEST
+
+START_TEST(slots_keep_their_bytes)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_frame_t *frame = begin(pool);
+    void *own[CAPACITY / 4];
+    void *slots[CAPACITY / 4];
+
+    for (size_t i = 0; i < CAPACITY / 4; i++) {
+        own[i] = cpool_alloc(pool);
+        slots[i] = cpool_frame_alloc(frame);
+        if (i % 3 == 0) {
+            cpool_free(pool, own[i]);
+            own[i] = cpool_alloc(pool);
+        }
+        memset(own[i], 'o', 16);
+        memset(slots[i], 's', 16);
+    }
+    for (size_t i = 0; i < CAPACITY / 4; i++)
+        REQUIRE(memcmp(slots[i], "ssssssssssssssss", 16) == 0);
+    cpool_frame_reset(frame);
+    support_require_live(pool, CAPACITY / 4);
+    support_require_obtainable(pool, CAPACITY / 4);
+    for (size_t i = 0; i < CAPACITY / 4; i++) {
+        REQUIRE(memcmp(own[i], "oooooooooooooooo", 16) == 0);
+        cpool_free(pool, own[i]);
+    }
+    end_all(pool, frame);
+}
+END_TEST
+
+START_TEST(frames_overlap)
+{
+    enum { FRAMES = 50, IN_FRAME = 70 };
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_frame_t *last = begin(pool);
+    void *slots[2][IN_FRAME];
+
+    take(pool, last, slots[0], IN_FRAME);
+    for (size_t frames = 1; frames < FRAMES; frames++) {
+        cpool_frame_t *frame = begin(pool);
+
+        take(pool, frame, slots[frames % 2], IN_FRAME);
+        for (size_t i = 0; i < IN_FRAME; i++)
+            for (size_t k = 0; k < IN_FRAME; k++)
+                REQUIRE(slots[0][i] != slots[1][k]);
+        cpool_frame_end(last);
+        support_require_live(pool, IN_FRAME);
+        last = frame;
+    }
+    end_all(pool, last);
+}
+END_TEST
+
+START_TEST(no_more_frames_than_the_limit)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_frame_t *frames[CPOOL_FRAMES_MAX];
+    cpool_frame_t *more;
+    void *slots[CAPACITY];
+
+    for (size_t round = 0; round < 2; round++) {
+        for (size_t i = 0; i < CPOOL_FRAMES_MAX; i++) {
+            frames[i] = begin(pool);
+            take(pool, frames[i], slots, ROUNDS - 1 + i % 3);
+        }
+        REQUIRE_EQUAL(cpool_frame_begin(&more, pool), CPOOL_EFRAMES);
+        REQUIRE(more == NULL);
+        for (size_t i = 0; i < CPOOL_FRAMES_MAX; i++)
+            cpool_frame_end(frames[i]);
+        support_require_live(pool, 0);
+    }
+    end_all(pool, begin(pool));
+}
+END_TEST
+
+/* Each frame has slots of less than a magazine, and none is free: no magazine is lacking. */
+START_TEST(all_frames_share_a_pool_that_is_dry)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_frame_t *frames[CPOOL_FRAMES_MAX];
+    void *slot;
+    size_t n = 0;
+
+    for (size_t i = 0; i < CPOOL_FRAMES_MAX; i++)
+        frames[i] = begin(pool);
+    while ((slot = cpool_frame_alloc(frames[n % CPOOL_FRAMES_MAX])) != NULL)
+        n++;
+    REQUIRE_EQUAL(n, CAPACITY);
+    for (size_t i = 0; i < CPOOL_FRAMES_MAX; i++)
+        cpool_frame_end(frames[i]);
+    end_all(pool, begin(pool));
+}
+END_TEST
+
+/* --- Adopting --- */
+
+START_TEST(adopted_slots_go_back)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_frame_t *frame = begin(pool);
+    void *slots[5 * ROUNDS];
+
+    for (size_t round = 0; round < 3; round++) {
+        REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 5 * ROUNDS), 5 * ROUNDS);
+        for (size_t i = 0; i < 5 * ROUNDS; i++)
+            REQUIRE_EQUAL(cpool_frame_adopt(frame, slots[i]), 0);
+        REQUIRE_EQUAL(cpool_frame_adopt(frame, NULL), 0);
+        REQUIRE(cpool_frame_alloc(frame) != NULL);
+        support_require_live(pool, 5 * ROUNDS + 1);
+        cpool_frame_reset(frame);
+        support_require_live(pool, 0);
+    }
+    end_all(pool, frame);
+}
+END_TEST
+
+/* As cpool_free does, and the slot is as before. */
+START_TEST(what_cannot_be_freed_is_not_adopted)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_frame_t *frame = begin(pool);
+    char *slot = cpool_alloc(pool);
+    void *free_one = cpool_alloc(pool);
+    void *other[2];
+
+    cpool_free(pool, free_one);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_frame_adopt(frame, other), CPOOL_EFOREIGN);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    REQUIRE_EQUAL(cpool_frame_adopt(frame, slot + 1), CPOOL_EMISALIGNED);
+    REQUIRE_REPORT(CPOOL_EMISALIGNED);
+    REQUIRE_EQUAL(cpool_frame_adopt(frame, cpool_at(pool, CAPACITY - 1)), CPOOL_EUNUSED);
+    REQUIRE_REPORT(CPOOL_EUNUSED);
+    if ((modes[_i] & (CPOOL_CHECKED | CPOOL_TRACKED)) != 0) {
+        REQUIRE_EQUAL(cpool_frame_adopt(frame, free_one), CPOOL_EDOUBLEFREE);
+        REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    }
+    cpool_frame_reset(frame);
+    cpool_free(pool, slot);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    end_all(pool, frame);
+}
+END_TEST
+
+/* --- Several threads --- */
+
+struct job {
+    cpool_t *pool;
+    cpool_frame_t *frame;
+    size_t wanted;
+    bool ends;
+};
+
+static void *go_on(void *argument)
+{
+    struct job *job = argument;
+
+    if (job->frame == NULL)
+        job->frame = begin(job->pool);
+    for (size_t i = 0; i < job->wanted; i++)
+        REQUIRE(cpool_frame_alloc(job->frame) != NULL);
+    if (job->ends)
+        cpool_frame_end(job->frame);
+    return NULL;
+}
+
+/* One thread after the other, which all end. */
+START_TEST(frame_goes_from_thread_to_thread)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    struct job job = {pool, NULL, ROUNDS + 3, false};
+
+    for (size_t i = 1; i <= 5; i++) {
+        support_in_thread(go_on, &job);
+        support_require_live(pool, i * job.wanted);
+    }
+    cpool_frame_reset(job.frame);
+    support_require_live(pool, 0);
+    REQUIRE(cpool_frame_alloc(job.frame) != NULL);
+    job.ends = true;
+    support_in_thread(go_on, &job);
+    end_all(pool, begin(pool));
+}
+END_TEST
+
+/* No thread but the first has a cache. */
+START_TEST(thread_without_a_cache_has_frames)
+{
+    cpool_config_t config = support_config(16, CAPACITY);
+    struct job job = {NULL, NULL, 2 * ROUNDS + 3, false};
+    void *slot;
+
+    config.flags = modes[_i] & ~CALLERS;
+    config.magazine_rounds = ROUNDS;
+    config.thread_caches = 1;
+    job.pool = support_create(&config);
+    slot = cpool_alloc(job.pool);
+    support_in_thread(go_on, &job);
+    support_require_live(job.pool, 2 * ROUNDS + 4);
+    job.ends = true;
+    support_in_thread(go_on, &job);
+    support_require_live(job.pool, 1);
+    cpool_free(job.pool, slot);
+    end_all(job.pool, begin(job.pool));
+}
+END_TEST
+
+static void *wait_for_slot(void *pool)
+{
+    return cpool_alloc_wait(pool, NULL);
+}
+
+START_TEST(slots_that_go_back_wake_waiters)
+{
+    cpool_t *pool = make_pool(_i % 2 == 0 ? CPOOL_WAITABLE : CPOOL_WAITABLE | CPOOL_CHECKED);
+    cpool_frame_t *frame = begin(pool);
+    pthread_t threads[3];
+    void *slots[CAPACITY];
+    void *slot;
+
+    take(pool, frame, slots, 3);
+    while (cpool_alloc(pool) != NULL)
+        ;
+    for (size_t i = 0; i < 3; i++)
+        threads[i] = support_start(wait_for_slot, pool);
+    while (support_stats(pool).waits < 3)
+        sched_yield();
+    if (_i < 2)
+        cpool_frame_reset(frame);
+    else
+        cpool_frame_end(frame);
+    for (size_t i = 0; i < 3; i++) {
+        REQUIRE_EQUAL(pthread_join(threads[i], &slot), 0);
+        REQUIRE(slot != NULL);
+    }
+    support_require_live(pool, CAPACITY);
+    support_destroy(pool);
+}
+END_TEST
+
+enum { STORMERS = 4 };
+
+struct stormer {
+    cpool_t *pool;
+    size_t rounds;
+    unsigned seed;
+    pthread_t thread;
+};
+
+/* Stamps each slot, and looks at the stamps before the slots go back. */
+static void *storm(void *argument)
+{
+    struct stormer *self = argument;
+    size_t *slots[CAPACITY];
+
+    for (size_t round = 0; round < self->rounds; round++) {
+        cpool_frame_t *frame = begin(self->pool);
+
+        for (size_t reset = 0; reset < 3; reset++) {
+            size_t wanted = (self->seed = self->seed * 1103515245 + 12345) / 65536 % CAPACITY / 2;
+            size_t n;
+
+            for (n = 0; n < wanted && (slots[n] = cpool_frame_alloc(frame)) != NULL; n++)
+                *slots[n] = (size_t)self + n;
+            for (size_t i = 0; i < n; i++)
+                REQUIRE_EQUAL(*slots[i], (size_t)self + i);
+            if (reset < 2)
+                cpool_frame_reset(frame);
+        }
+        cpool_frame_end(frame);
+    }
+    cpool_flush(self->pool);
+    return NULL;
+}
+
+START_TEST(threads_have_frames_at_once)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    struct stormer stormers[STORMERS];
+
+    for (unsigned i = 0; i < STORMERS; i++) {
+        stormers[i] = (struct stormer){pool, SUPPORT_COUNT(100, 10), i, 0};
+        stormers[i].thread = support_start(storm, &stormers[i]);
+    }
+    for (size_t i = 0; i < STORMERS; i++)
+        support_join(stormers[i].thread);
+    end_all(pool, begin(pool));
+}
+END_TEST
+
+/* --- Fork --- */
+
+static void go_on_in_child(void *argument)
+{
+    struct job *job = argument;
+    void *slots[ROUNDS];
+
+    take(job->pool, job->frame, slots, ROUNDS);
+    support_require_live(job->pool, job->wanted + ROUNDS);
+    end_all(job->pool, job->frame);
+}
+
+static void destroy_in_child(void *argument)
+{
+    struct job *job = argument;
+
+    REQUIRE_EQUAL(support_destroy(job->pool), job->wanted);
+}
+
+START_TEST(child_has_the_frames)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    struct job job = {pool, NULL, 2 * ROUNDS + 3, false};
+
+    support_in_thread(go_on, &job);
+    support_in_child(go_on_in_child, &job);
+    support_in_child(destroy_in_child, &job);
+    support_require_live(pool, job.wanted);
+    end_all(pool, job.frame);
+}
+END_TEST
+
+/* --- Typed pools --- */
+
+#define TYPED(name)                                                                    \
+    START_TEST(name##_typed_frames)                                                    \
+    {                                                                                  \
+        struct thing *slots[CAPACITY];                                                 \
+        cpool_frame_t *frame;                                                          \
+        size_t n;                                                                      \
+                                                                                       \
+        REQUIRE_EQUAL(name##_frame_begin(&frame), 0);                                  \
+        for (size_t round = 0; round < 5; round++) {                                   \
+            for (n = 0; n < (size_t)CAPACITY >> round; n++) {                          \
+                slots[n] = name##_frame_alloc(frame);                                  \
+                REQUIRE(slots[n] != NULL);                                             \
+                memset(slots[n], (int)n, sizeof *slots[n]);                            \
+            }                                                                          \
+            for (size_t i = 0; i < n; i++)                                             \
+                REQUIRE_EQUAL(slots[i]->bytes[3], (char)i);                            \
+            support_require_live(name##_pool(), n);                                    \
+            cpool_frame_reset(frame);                                                  \
+            support_require_live(name##_pool(), 0);                                    \
+        }                                                                              \
+        slots[0] = name##_alloc();                                                     \
+        REQUIRE_EQUAL(name##_frame_adopt(frame, slots[0]), 0);                         \
+        REQUIRE(cpool_frame_alloc(frame) != NULL);                                     \
+        cpool_frame_end(frame);                                                        \
+        support_require_live(name##_pool(), 0);                                        \
+        REQUIRE_EQUAL(name##_close(), 0);                                              \
+    }                                                                                  \
+    END_TEST
+
+TYPED(plain)
+TYPED(waited)
+
+START_TEST(typed_alloc_refuses_a_frame_of_another_pool)
+{
+    cpool_t *pool = make_pool(0);
+    cpool_frame_t *other = begin(pool);
+    cpool_frame_t *frame;
+
+    REQUIRE_EQUAL(plain_frame_begin(&frame), 0);
+    support_capture_reports();
+    REQUIRE(plain_frame_alloc(other) == NULL);
+    REQUIRE_REPORT(CPOOL_EFRAME);
+    cpool_frame_end(other);
+    REQUIRE(plain_frame_alloc(other) == NULL);
+    REQUIRE_REPORT(CPOOL_EFRAME);
+    support_release_reports();
+    REQUIRE(plain_frame_alloc(frame) != NULL);
+    support_require_live(pool, 0);
+    support_require_live(plain_pool(), 1);
+    cpool_frame_end(frame);
+    REQUIRE_EQUAL(plain_close(), 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(slots_go_back, MODES),
+        TIMES(dry_pool_is_dry_in_a_frame_and_outside, MODES),
+        TIMES(another_thread_gets_all_but_the_live_ones, MODES),
+        TIMES(slots_keep_their_bytes, MODES),
+        TIMES(frames_overlap, MODES),
+        TIMES(no_more_frames_than_the_limit, MODES),
+        TIMES(all_frames_share_a_pool_that_is_dry, MODES),
+        TIMES(adopted_slots_go_back, MODES),
+        TIMES(what_cannot_be_freed_is_not_adopted, MODES),
+        TIMES(frame_goes_from_thread_to_thread, MODES),
+        TIMES(thread_without_a_cache_has_frames, MODES),
+        TIMES(slots_that_go_back_wake_waiters, 4),
+        TIMES(threads_have_frames_at_once, MODES),
+        TIMES(child_has_the_frames, MODES),
+        ONCE(plain_typed_frames),
+        ONCE(waited_typed_frames),
+        ONCE(typed_alloc_refuses_a_frame_of_another_pool),
+    };
+
+    return SUPPORT_RUN("frame", tests);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_frame_mistakes.c - frames that have ended, slots that are freed twice or damaged, and pools
+ * that end before their frames.
+ *
+ * Includes the public API only.
+ */
+#include "frames.h"
+
+#include <setjmp.h>
+#include <string.h>
+
+#include <cpool/retire.h>
+#include <cpool/track.h>
+
+START_TEST(ended_frame_is_refused)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    bool in_turn = (modes[_i] & (CPOOL_CHECKED | CPOOL_TRACKED)) != 0;
+    cpool_frame_t *frame = begin(pool);
+    void *slot = cpool_alloc(pool);
+
+    REQUIRE(cpool_frame_alloc(frame) != NULL);
+    cpool_frame_end(frame);
+    support_capture_reports();
+    for (size_t others = 0; others < (in_turn ? CPOOL_FRAMES_MAX - 1 : 1); others++) {
+        REQUIRE(cpool_frame_alloc(frame) == NULL);
+        REQUIRE_REPORT(CPOOL_EFRAME);
+        REQUIRE_EQUAL(cpool_frame_adopt(frame, slot), CPOOL_EFRAME);
+        REQUIRE_REPORT(CPOOL_EFRAME);
+        cpool_frame_reset(frame);
+        REQUIRE_REPORT(CPOOL_EFRAME);
+        cpool_frame_end(frame);
+        REQUIRE_REPORT(CPOOL_EFRAME);
+        if (in_turn)
+            cpool_frame_end(begin(pool));
+    }
+    cpool_frame_end(NULL);
+    cpool_frame_reset(NULL);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    cpool_free(pool, slot);
+    end_all(pool, begin(pool));
+}
+END_TEST
+
+START_TEST(begin_refuses_what_is_no_pool)
+{
+    cpool_t *pool = make_pool(0);
+    cpool_frame_t *frame = begin(pool);
+
+    cpool_frame_end(frame);
+    REQUIRE_EQUAL(cpool_frame_begin(NULL, pool), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_frame_begin(&frame, NULL), CPOOL_ENULL);
+    REQUIRE(frame == NULL);
+    support_destroy_empty(pool);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_frame_begin(&frame, pool), CPOOL_EPOOL);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    support_release_reports();
+}
+END_TEST
+
+START_TEST(slot_of_a_frame_is_not_freed_alone)
+{
+    cpool_t *pool = make_pool(_i == 0 ? CPOOL_CHECKED : CPOOL_CHECKED | CPOOL_WAITABLE);
+    cpool_frame_t *frame = begin(pool);
+    void *slots[ROUNDS + 2];
+    void *held = cpool_alloc(pool);
+
+    take(pool, frame, slots, ROUNDS + 1);
+    REQUIRE_EQUAL(cpool_frame_adopt(frame, slots[ROUNDS + 1] = cpool_alloc(pool)), 0);
+    support_capture_reports();
+    for (size_t i = 0; i < ROUNDS + 2; i++) {
+        cpool_free(pool, slots[i]);
+        REQUIRE_REPORT(CPOOL_EFRAMED);
+        REQUIRE_EQUAL(cpool_frame_adopt(frame, slots[i]), CPOOL_EFRAMED);
+        REQUIRE_REPORT(CPOOL_EFRAMED);
+    }
+    support_require_live(pool, ROUNDS + 3);
+    cpool_frame_reset(frame);
+    REQUIRE_NO_REPORT();
+    cpool_free(pool, slots[1]);
+    REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    cpool_free(pool, held);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    end_all(pool, frame);
+}
+END_TEST
+
+/* The end frees it once more, and says so. */
+START_TEST(slot_freed_alone_is_a_double_free_in_a_tracked_pool)
+{
+    cpool_t *pool = make_pool(CPOOL_TRACKED);
+    cpool_frame_t *frame = begin(pool);
+    cpool_handle_t handles[3];
+    void *slots[3];
+
+    take(pool, frame, slots, 3);
+    for (size_t i = 0; i < 3; i++)
+        handles[i] = cpool_handle(pool, slots[i]);
+    cpool_free(pool, slots[1]);
+    support_capture_reports();
+    cpool_frame_reset(frame);
+    REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    support_release_reports();
+    for (size_t i = 0; i < 3; i++)
+        REQUIRE(cpool_resolve(pool, handles[i]) == NULL);
+    end_all(pool, frame);
+}
+END_TEST
+
+START_TEST(slot_of_a_frame_is_not_retired)
+{
+    cpool_t *pool = make_pool(CPOOL_CHECKED);
+    cpool_frame_t *frame = begin(pool);
+    cpool_domain_t *domain;
+    cpool_reader_t *reader;
+    void *slot;
+
+    REQUIRE_EQUAL(cpool_domain_create(&domain, 2, CAPACITY, 0), 0);
+    reader = cpool_domain_reader(domain);
+    REQUIRE(reader != NULL);
+    take(pool, frame, &slot, 1);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_retire(reader, pool, slot), CPOOL_EFRAMED);
+    REQUIRE_REPORT(CPOOL_EFRAMED);
+    support_release_reports();
+    REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
+    end_all(pool, frame);
+}
+END_TEST
+
+/* On both sides of slots[0], and after slots[2 * ROUNDS - 1] or so: each side is reported. */
+START_TEST(damaged_slots_go_back)
+{
+    cpool_t *pool = make_pool(CPOOL_CHECKED);
+    cpool_frame_t *frame = begin(pool);
+    void *slots[2 * ROUNDS];
+    char *slot;
+
+    take(pool, frame, slots, 2 * ROUNDS);
+    slot = cpool_at(pool, 5);
+    memset(slot, 0, 16 + 1);
+    support_capture_reports();
+    cpool_frame_reset(frame);
+    REQUIRE_REPORT(CPOOL_EGUARD);
+    support_require_live(pool, 0);
+    take(pool, frame, slots, 2 * ROUNDS);
+    slot = cpool_at(pool, 5);
+    memset(slot - 1, 0, 1 + 16 + 1);
+    cpool_frame_reset(frame);
+    REQUIRE_EQUAL(support_take_reports(NULL), 2);
+    support_release_reports();
+    end_all(pool, frame);
+}
+END_TEST
+
+static jmp_buf away;
+
+static void leave(const cpool_error_t *error, void *context)
+{
+    (void)error;
+    (void)context;
+    longjmp(away, 1);
+}
+
+START_TEST(frame_goes_on_after_a_handler_has_left)
+{
+    cpool_t *pool = make_pool(CPOOL_CHECKED);
+    cpool_frame_t *volatile frame = begin(pool);
+    void *slots[2 * ROUNDS];
+
+    take(pool, frame, slots, 2 * ROUNDS);
+    memset((char *)cpool_at(pool, 5) + 16, 0, 1);
+    cpool_set_error_handler(leave, NULL);
+    if (setjmp(away) == 0) {
+        cpool_frame_end(frame);
+        support_fail(__FILE__, __LINE__, "the handler was not called");
+    }
+    cpool_set_error_handler(NULL, NULL);
+    REQUIRE(cpool_frame_alloc(frame) != NULL);
+    cpool_frame_end(frame);
+    support_require_live(pool, 1);
+    support_require_obtainable(pool, 1);
+    REQUIRE_EQUAL(support_destroy(pool), 1);
+}
+END_TEST
+
+/* --- The end of the pool --- */
+
+START_TEST(reset_of_the_pool_ends_frames)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+
+    for (size_t round = 0; round < 3; round++) {
+        cpool_frame_t *frame = begin(pool);
+        cpool_frame_t *other = begin(pool);
+        void *slots[100];
+        void *slot;
+
+        take(pool, frame, slots, 100);
+        REQUIRE_EQUAL(cpool_reset(pool), 100);
+        support_capture_reports();
+        REQUIRE(cpool_frame_alloc(frame) == NULL);
+        REQUIRE_REPORT(CPOOL_EFRAME);
+        cpool_frame_end(other);
+        REQUIRE_REPORT(CPOOL_EFRAME);
+        /* No slot is a frame's any more. */
+        while ((slot = cpool_alloc(pool)) != slots[0])
+            REQUIRE(slot != NULL);
+        cpool_free(pool, slot);
+        REQUIRE_NO_REPORT();
+        support_release_reports();
+        cpool_reset(pool);
+        support_require_obtainable(pool, 0);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(destruction_of_the_pool_ends_frames)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_frame_t *frame = begin(pool);
+    void *slots[2 * ROUNDS + 1];
+
+    take(pool, frame, slots, 2 * ROUNDS + 1);
+    REQUIRE_EQUAL(support_destroy(pool), 2 * ROUNDS + 1);
+    support_capture_reports();
+    REQUIRE(cpool_frame_alloc(frame) == NULL);
+    REQUIRE_REPORT(CPOOL_EFRAME);
+    REQUIRE_EQUAL(cpool_frame_adopt(frame, slots[0]), CPOOL_EFRAME);
+    REQUIRE_REPORT(CPOOL_EFRAME);
+    cpool_frame_end(frame);
+    REQUIRE_REPORT(CPOOL_EFRAME);
+    support_release_reports();
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(ended_frame_is_refused, MODES),
+        ONCE(begin_refuses_what_is_no_pool),
+        TIMES(slot_of_a_frame_is_not_freed_alone, 2),
+        ONCE(slot_freed_alone_is_a_double_free_in_a_tracked_pool),
+        ONCE(slot_of_a_frame_is_not_retired),
+        ONCE(damaged_slots_go_back),
+        ONCE(frame_goes_on_after_a_handler_has_left),
+        TIMES(reset_of_the_pool_ends_frames, MODES),
+        TIMES(destruction_of_the_pool_ends_frames, MODES),
+    };
+
+    return SUPPORT_RUN("frame_mistakes", tests);
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_object_frame.c - objects that all go back at the end of a frame.
+ *
+ * Includes object.h.
+ */
+#include "object.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cpool/object_frame.h>
+#include <cpool/priority.h>
+
+enum { OBJECTS = 300, ROOM = 1000 };
+
+/* The hooks of a pool, or none of them, and its settings.  Each end of a frame in the pools from
+ * LISTED on does something for each object. */
+static const struct kind {
+    bool hooks;
+    bool lazy; /* reset alone, and created with the pool */
+    unsigned flags;
+    unsigned pool_flags;
+    size_t max_inactive;
+} kinds[] = {
+    { false, false, 0, 0, 0 },
+    { false, true, 0, 0, 0 },
+    { false, true, CPOOL_OBJECT_TRACED, 0, 0 },
+    { false, false, 0, CPOOL_TRACKED, 0 },
+    { false, true, 0, CPOOL_CHECKED, 0 },
+    { true, false, 0, 0, 0 },
+    { true, false, CPOOL_OBJECT_EAGER, 0, 0 },
+    { false, true, CPOOL_OBJECT_EAGER, 0, 0 },
+    { true, false, CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED, 0, 0 },
+    { true, false, 0, CPOOL_CHECKED, 0 },
+    { true, false, 0, CPOOL_WAITABLE, 0 },
+    { false, false, CPOOL_OBJECT_COUNTED, 0, 0 },
+    { false, false, 0, CPOOL_WAITABLE, 0 },
+    { true, false, 0, 0, OBJECTS / 2 },
+    { true, false, CPOOL_OBJECT_FAKE, 0, 0 },
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), LISTED = 5, FAKE = 14 };
+
+/* Does something that is reported with this code. */
+#define EXPECT_REPORT(code, action)                                                    \
+    do {                                                                               \
+        support_capture_reports();                                                     \
+        action;                                                                        \
+        REQUIRE_REPORT(code);                                                          \
+        support_release_reports();                                                     \
+    } while (0)
+
+static struct account account;
+static cpool_object_type_t type;
+static size_t resets;
+static cpool_objects_t *pool;
+
+static void reset_lazily(void *object, void *arg)
+{
+    (void)object;
+    (void)arg;
+    resets++;
+}
+
+static int create_counted(void *object, void *arg)
+{
+    (void)object;
+    ((struct account *)arg)->created++;
+    return 0;
+}
+
+static void destroy_counted(void *object, void *arg)
+{
+    (void)object;
+    ((struct account *)arg)->destroyed++;
+}
+
+static cpool_object_config_t configure(int kind)
+{
+    const cpool_object_type_t plain = CPOOL_OBJECT_TYPE_INIT;
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+
+    memset(&account, 0, sizeof account);
+    resets = 0;
+    type = plain;
+    type.object_size = sizeof(struct thing);
+    type.create = create_counted;
+    type.destroy = destroy_counted;
+    type.arg = &account;
+    if (kinds[kind].lazy) {
+        type.reset = reset_lazily;
+        config.populate = OBJECTS;
+    }
+    if (kinds[kind].hooks) {
+        type = thing_type(&account);
+        config.reset = thing_pool_reset;
+    }
+    config.capacity = ROOM;
+    config.flags = kinds[kind].flags;
+    config.pool_flags = kinds[kind].pool_flags;
+    config.max_inactive = kinds[kind].max_inactive;
+    return config;
+}
+
+static cpool_object_frame_t *begin(void)
+{
+    cpool_object_frame_t *frame;
+
+    REQUIRE_EQUAL(cpool_object_frame_begin(&frame, pool), 0);
+    return frame;
+}
+
+static void *get(cpool_object_frame_t *frame)
+{
+    void *object = cpool_object_frame_get(frame);
+
+    REQUIRE(object != NULL);
+    return object;
+}
+
+static void get_some(cpool_object_frame_t *frame, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)get(frame);
+}
+
+/* A frame with so many objects, in a new pool of this kind. */
+static cpool_object_frame_t *open_with(int kind, size_t objects)
+{
+    cpool_object_config_t config = configure(kind);
+    cpool_object_frame_t *frame;
+
+    pool = thing_pool(&config, &type);
+    frame = begin();
+    get_some(frame, objects);
+    return frame;
+}
+
+static void end_all(cpool_object_frame_t *frame)
+{
+    cpool_object_frame_end(frame);
+    thing_require(pool, &account, 0);
+    thing_end(pool, &account);
+}
+
+static bool is_eager(int kind)
+{
+    return (kinds[kind].flags & CPOOL_OBJECT_EAGER) != 0;
+}
+
+/* By ends and by resets: each object of each frame was activated and deactivated. */
+START_TEST(objects_go_back_constructed)
+{
+    int kind = _i / 2;
+    cpool_object_frame_t *frame = open_with(kind, 0);
+
+    for (size_t times = 1; times <= 3; times++) {
+        get_some(frame, OBJECTS);
+        REQUIRE_EQUAL(thing_stats(pool).active, OBJECTS);
+        if (_i % 2 == 0) {
+            cpool_object_frame_reset(frame);
+        } else {
+            cpool_object_frame_end(frame);
+            frame = begin();
+        }
+        thing_require(pool, &account, 0);
+        if (kinds[kind].hooks)
+            REQUIRE(account.activated == times * OBJECTS &&
+                    account.deactivated == times * OBJECTS);
+        if (kinds[kind].max_inactive != 0) {
+            REQUIRE_EQUAL(thing_stats(pool).inactive, kinds[kind].max_inactive);
+        } else if (kind != FAKE) {
+            REQUIRE_EQUAL(account.created, OBJECTS);
+            REQUIRE_EQUAL(thing_stats(pool).inactive, OBJECTS);
+        }
+        if (kinds[kind].lazy)
+            REQUIRE_EQUAL(resets, (is_eager(kind) ? times : times - 1) * OBJECTS);
+    }
+    end_all(frame);
+}
+END_TEST
+
+static int compare(const void *one, const void *other)
+{
+    uintptr_t a = (uintptr_t)*(void *const *)one;
+    uintptr_t b = (uintptr_t)*(void *const *)other;
+
+    return (a > b) - (a < b);
+}
+
+static void require_distinct(void **objects, size_t n)
+{
+    qsort(objects, n, sizeof(void *), compare);
+    for (size_t i = 1; i < n; i++)
+        REQUIRE(objects[i - 1] != objects[i]);
+}
+
+/* No object comes twice, whether it is of a frame, of another one or of neither. */
+START_TEST(frames_overlap_with_each_other_and_with_callers)
+{
+    void *objects[3 * OBJECTS];
+    cpool_object_frame_t *one = open_with(_i, 0);
+
+    for (int round = 0; round < 3; round++) {
+        cpool_object_frame_t *two = begin();
+        void *own[OBJECTS];
+
+        for (size_t i = 0; i < OBJECTS; i++) {
+            objects[3 * i] = get(one);
+            objects[3 * i + 1] = own[i] = cpool_object_get(pool);
+            objects[3 * i + 2] = get(two);
+        }
+        require_distinct(objects, 3 * OBJECTS);
+        cpool_object_frame_reset(one);
+        REQUIRE_EQUAL(thing_stats(pool).active, 2 * OBJECTS);
+        for (size_t i = 0; i < OBJECTS; i++)
+            REQUIRE_EQUAL(cpool_object_put(pool, own[i]), 0);
+        cpool_object_frame_end(two);
+        thing_require(pool, &account, 0);
+    }
+    end_all(one);
+}
+END_TEST
+
+START_TEST(frame_gets_all_objects_and_no_more)
+{
+    static void *objects[ROOM];
+    cpool_object_frame_t *frame = open_with(_i, 0);
+
+    for (int round = 0; round < 2; round++) {
+        get_some(frame, ROOM);
+        REQUIRE(cpool_object_frame_get(frame) == NULL);
+        REQUIRE(cpool_object_get(pool) == NULL);
+        cpool_object_frame_reset(frame);
+    }
+    for (size_t i = 0; i < ROOM; i++)
+        REQUIRE((objects[i] = cpool_object_get(pool)) != NULL);
+    REQUIRE(cpool_object_frame_get(frame) == NULL);
+    for (size_t i = 0; i < ROOM; i++)
+        REQUIRE_EQUAL(cpool_object_put(pool, objects[i]), 0);
+    end_all(frame);
+}
+END_TEST
+
+static bool count_visit(const cpool_object_info_t *info, void *arg)
+{
+    (void)info;
+    ++*(size_t *)arg;
+    return true;
+}
+
+START_TEST(object_of_a_frame_is_no_callers)
+{
+    cpool_object_frame_t *frame = open_with(_i, 0);
+    size_t visits = 0;
+
+    for (int round = 0; round < 3; round++) { /* a new one, a recycled one, an adopted one */
+        void *object = round < 2 ? get(frame) : cpool_object_get(pool);
+
+        if (round == 2)
+            REQUIRE_EQUAL(cpool_object_frame_adopt(frame, object), 0);
+        REQUIRE(!cpool_object_is_active(pool, object));
+        EXPECT_REPORT(CPOOL_EINACTIVE, REQUIRE_EQUAL(cpool_object_put(pool, object),
+                                                     CPOOL_EINACTIVE));
+        EXPECT_REPORT(CPOOL_EINACTIVE,
+                      REQUIRE_EQUAL(cpool_object_frame_adopt(frame, object), CPOOL_EINACTIVE));
+        REQUIRE_EQUAL(cpool_objects_put_all(pool), 0);
+        REQUIRE_EQUAL(cpool_object_each(pool, count_visit, &visits), 0);
+        REQUIRE_EQUAL(visits, 0);
+        REQUIRE_EQUAL(cpool_object_shrink(pool, ROOM, CPOOL_OBJECT_ACTIVE_TOO), ROOM - 1);
+        REQUIRE_EQUAL(cpool_object_grow(pool, ROOM), ROOM - 1);
+        cpool_object_frame_reset(frame);
+    }
+    REQUIRE_EQUAL(cpool_object_frame_adopt(frame, NULL), 0);
+    EXPECT_REPORT(CPOOL_EFOREIGN,
+                  REQUIRE_EQUAL(cpool_object_frame_adopt(frame, &frame), CPOOL_EFOREIGN));
+    end_all(frame);
+}
+END_TEST
+
+START_TEST(fake_pool_has_frames)
+{
+    cpool_object_frame_t *frame = open_with(FAKE, 3);
+    void *object = cpool_object_get(pool);
+
+    REQUIRE_EQUAL(cpool_object_frame_adopt(frame, object), 0);
+    REQUIRE_EQUAL(thing_stats(pool).active, 4);
+    EXPECT_REPORT(CPOOL_EINACTIVE,
+                  REQUIRE_EQUAL(cpool_object_frame_adopt(frame, &frame), CPOOL_EINACTIVE));
+    end_all(frame);
+}
+END_TEST
+
+START_TEST(end_of_the_pool_ends_the_objects_of_frames)
+{
+    cpool_object_frame_t *frame = open_with(_i, OBJECTS);
+
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_ELIVE);
+    REQUIRE_EQUAL(account.created, account.destroyed);
+    if (kinds[_i].hooks)
+        REQUIRE_EQUAL(account.deactivated, OBJECTS);
+    EXPECT_REPORT(CPOOL_EFRAME, cpool_object_frame_end(frame));
+}
+END_TEST
+
+START_TEST(frame_that_has_ended_is_refused)
+{
+    cpool_object_frame_t *frame = open_with(_i, 0);
+    void *object = cpool_object_get(pool);
+
+    cpool_object_frame_end(frame);
+    EXPECT_REPORT(CPOOL_EFRAME, REQUIRE(cpool_object_frame_get(frame) == NULL));
+    EXPECT_REPORT(CPOOL_EFRAME,
+                  REQUIRE_EQUAL(cpool_object_frame_adopt(frame, object), CPOOL_EFRAME));
+    EXPECT_REPORT(CPOOL_EFRAME, cpool_object_frame_end(frame));
+    EXPECT_REPORT(CPOOL_EFRAME, cpool_object_frame_reset(frame));
+    cpool_object_frame_end(NULL);
+    cpool_object_frame_reset(NULL);
+    REQUIRE_EQUAL(cpool_object_frame_begin(NULL, pool), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_object_frame_begin(&frame, NULL), CPOOL_ENULL);
+    REQUIRE(frame == NULL);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    end_all(begin());
+}
+END_TEST
+
+START_TEST(as_many_frames_are_open_as_there_may_be)
+{
+    cpool_object_frame_t *frames[CPOOL_FRAMES_MAX];
+    cpool_object_frame_t *more;
+
+    frames[0] = open_with(_i, 0);
+    for (unsigned i = 1; i < CPOOL_FRAMES_MAX; i++)
+        frames[i] = begin();
+    REQUIRE_EQUAL(cpool_object_frame_begin(&more, pool), CPOOL_EFRAMES);
+    REQUIRE(more == NULL);
+    for (unsigned i = 0; i < CPOOL_FRAMES_MAX; i++) {
+        get_some(frames[i], 3);
+        cpool_object_frame_end(frames[i]);
+    }
+    end_all(begin());
+}
+END_TEST
+
+/* --- Threads, and fork --- */
+
+static void *get_by_thread(void *frame)
+{
+    get_some(frame, OBJECTS / 4);
+    return NULL;
+}
+
+static void end_in_child(void *frame)
+{
+    cpool_object_frame_end(frame);
+    thing_require(pool, &account, 0);
+    get_some(begin(), OBJECTS);
+}
+
+START_TEST(frame_goes_from_thread_to_thread_and_to_the_child)
+{
+    cpool_object_frame_t *frame = open_with(_i, 0);
+
+    for (size_t i = 1; i <= 4; i++) {
+        support_in_thread(get_by_thread, frame);
+        REQUIRE_EQUAL(thing_stats(pool).active, i * (OBJECTS / 4));
+    }
+    support_in_child(end_in_child, frame);
+    end_all(frame);
+}
+END_TEST
+
+/* --- Hooks that fail, or are left --- */
+
+START_TEST(get_in_a_frame_replaces_an_unfit_object)
+{
+    cpool_object_frame_t *frame = open_with(LISTED, 2);
+
+    cpool_object_frame_reset(frame);
+    account.activate_fails = 5;
+    REQUIRE(cpool_object_frame_get(frame) == NULL); /* the one in its place is unfit, too */
+    account.activate_fails = 0;
+    get_some(frame, 3);
+    end_all(frame);
+}
+END_TEST
+
+static jmp_buf out;
+static bool leaves;
+
+static void leave_once(void *object, void *arg)
+{
+    (void)arg;
+    if (leaves) {
+        leaves = false;
+        longjmp(out, 1);
+    }
+    memset(object, 0, sizeof(struct thing));
+}
+
+/* The next end goes on with the others. */
+START_TEST(end_goes_on_after_a_hook_was_left)
+{
+    static cpool_object_frame_t *volatile frame;
+    cpool_object_config_t config = configure(0);
+
+    type.deactivate = leave_once;
+    pool = thing_pool(&config, &type);
+    frame = begin();
+    get_some(frame, OBJECTS);
+    leaves = true;
+    if (setjmp(out) == 0)
+        cpool_object_frame_end(frame);
+    REQUIRE(!leaves);
+    cpool_object_frame_end(frame);
+    REQUIRE_EQUAL(thing_stats(pool).active, 1);
+    EXPECT_REPORT(CPOOL_EHOOK, REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_EHOOK));
+}
+END_TEST
+
+/* A reset that is left leaves its object to the frame, and the next get resets it again. */
+START_TEST(reset_that_is_left_leaves_the_object_to_the_frame)
+{
+    static cpool_object_frame_t *volatile frame;
+    cpool_object_config_t config = configure(0);
+
+    type.reset = leave_once;
+    config.capacity = 1;
+    pool = thing_pool(&config, &type);
+    frame = begin();
+    get_some(frame, 1);
+    cpool_object_frame_reset(frame);
+    leaves = true;
+    if (setjmp(out) == 0)
+        REQUIRE(cpool_object_frame_get(frame) == NULL); /* does not return */
+    REQUIRE(!leaves);
+    cpool_object_frame_reset(frame);
+    REQUIRE(cpool_object_get(pool) != NULL);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 1);
+    end_all(frame);
+}
+END_TEST
+
+/* --- Priority pools --- */
+
+START_TEST(object_of_a_frame_is_not_reclaimed)
+{
+    cpool_object_config_t config = configure(0);
+    cpool_object_frame_t *frame;
+
+    config.capacity = 2;
+    pool = thing_pool(&config, &type);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
+    frame = begin();
+    for (int round = 0; round < 2; round++) {
+        void *framed = get(frame);
+        void *active = cpool_object_get(pool);
+
+        for (int i = 0; i < 3; i++) { /* the other one is reclaimed */
+            active = cpool_object_get(pool);
+            REQUIRE(active != NULL && active != framed);
+        }
+        REQUIRE_EQUAL(cpool_object_frame_adopt(frame, active), 0);
+        REQUIRE(cpool_object_frame_get(frame) == NULL);
+        cpool_object_frame_reset(frame);
+        thing_require(pool, &account, 0);
+    }
+    end_all(frame);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(objects_go_back_constructed, 2 * KINDS),
+        TIMES(frames_overlap_with_each_other_and_with_callers, KINDS),
+        TIMES(frame_gets_all_objects_and_no_more, KINDS),
+        TIMES(object_of_a_frame_is_no_callers, FAKE),
+        ONCE(fake_pool_has_frames),
+        TIMES(end_of_the_pool_ends_the_objects_of_frames, FAKE),
+        TIMES(frame_that_has_ended_is_refused, FAKE),
+        TIMES(as_many_frames_are_open_as_there_may_be, FAKE),
+        TIMES(frame_goes_from_thread_to_thread_and_to_the_child, KINDS),
+        ONCE(get_in_a_frame_replaces_an_unfit_object),
+        ONCE(end_goes_on_after_a_hook_was_left),
+        ONCE(reset_that_is_left_leaves_the_object_to_the_frame),
+        ONCE(object_of_a_frame_is_not_reclaimed),
+    };
+
+    return SUPPORT_RUN("object_frame", tests);
+}
