@@ -12,7 +12,7 @@ libcpool_sources = \
 	lib/store/depot.c lib/store/depot.h lib/store/magazine.h lib/store/slab.c lib/store/slab.h \
 	lib/store/tagstack.h \
 	lib/cache/await.c lib/cache/await.h lib/cache/cache.c lib/cache/cache.h \
-	lib/cache/cache_edge.h lib/cache/cache_shared.c lib/cache/cache_swap.h lib/cache/mark.c \
+	lib/cache/cache_edge.h lib/cache/mark.c \
 	lib/cache/mark.h lib/cache/registry.c \
 	lib/cache/registry.h lib/cache/registry_list.c lib/cache/steal.c lib/cache/steal.h \
 	lib/pool/feature.h lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_alloc.h \

@@ -4,7 +4,7 @@
  *
  * ORDERING TABLE
  *   barrier | membarrier(2)       | -       | mark.h's inside, check | each side's first word
- *   shown   | entry count, loaded load | acquire | cache_swap.h's show | the mark of the owner
+ *   shown   | entry count, loaded load | acquire | cache_edge.h's show | the mark of the owner
  *   visible | visible load        | relaxed | - | -
  *   fold    | issued fetch-and-add | relaxed | - | -
  */

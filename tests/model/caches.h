@@ -2,7 +2,7 @@
 /*
  * caches.h - threads with a cache each, on one depot and one slab.
  *
- * The library's cache.c, cache_shared.c and slab.c, compiled here with the files of store.h.
+ * The library's cache.c and slab.c, compiled here with the files of store.h.
  */
 #ifndef MODEL_CACHES_H
 #define MODEL_CACHES_H
@@ -10,7 +10,6 @@
 #include "store.h"
 
 #include "cache/cache.c"
-#include "cache/cache_shared.c"
 #include "store/slab.c"
 
 /* Spares of each cache. */
