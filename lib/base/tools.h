@@ -64,8 +64,8 @@ void cpi_tools_freed_again(unsigned tools, const void *pool, void *slot);
 void cpi_tools_wrote(const void *from, size_t size);
 void cpi_tools_call(size_t arguments);
 
-/* A block that somebody points to, inside one that nobody does, and its end.  The outer one does not
- * move meanwhile. */
+/* A block that somebody points to, inside one that nobody does, and its end.  The outer one does
+ * not move meanwhile. */
 void cpi_tools_block_taken(void *block, size_t size);
 void cpi_tools_block_given(void *block, size_t size);
 

@@ -95,7 +95,8 @@ struct timespec;
 uint64_t cpi_os_deadline(const struct timespec *timeout);
 
 /* Gives the memory behind whole pages back, which read as zero afterwards.  Returns the bytes of
- * those, from the first one on: fewer than `size` if the system refuses.  On Windows a thread that reads one meanwhile traps. */
+ * those, from the first one on: fewer than `size` if the system refuses.  On Windows a thread that
+ * reads one meanwhile traps. */
 #if defined(_WIN32)
 #define CPI_OS_PURGED_IS_READABLE false
 #else

@@ -11,7 +11,7 @@
 #define MODEL_MAGAZINES 6
 #include "store.h"
 
-static _Atomic int shown; /* in place of an exchange, from which the thread knows of the operation */
+static _Atomic int shown; /* in place of an exchange, by which the thread knows of the operation */
 static int done[2];       /* plain */
 
 static void *operate(void *number)

@@ -180,11 +180,6 @@ static bool fails(void)
     return inside && decide(2, true, 16 * backoff) != 0;
 }
 
-bool explorer_inside(void)
-{
-    return inside;
-}
-
 /* --- Mutexes: called by the library in place of pthread's --- */
 
 static int mutex_lock(pthread_mutex_t *mutex)

@@ -67,9 +67,6 @@ bool explorer_choose(void);
 /* Whether this thread of the run sleeps at a condition variable. */
 bool explorer_is_asleep(unsigned thread);
 
-/* The calling thread of the run, but not in a child of fork. */
-bool explorer_inside(void);
-
 /* Ends the process with a message and how to repeat the run. */
 _Noreturn void explorer_fail(const char *what);
 
