@@ -13,8 +13,8 @@
  *   shuffled   the same in random order, as after much use
  *
  * Every visit reads and writes one word of the slot, and all slots and structures have 64
- * bytes.  The array and the lists do it in their loops, the iterator behind a call.  Each way is walked once before the walk
- * that counts, so that it finds in the caches what fits there.
+ * bytes.  The array and the lists do it in their loops, the iterator behind a call.  Each way is
+ * walked once before the walk that counts, so that it finds in the caches what fits there.
  */
 
 #include <cpool/track.h>

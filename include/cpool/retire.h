@@ -66,8 +66,8 @@
  *
  * Fork: in the child the readers of threads that did not survive are given up, as at the end of
  * these threads.  Those of cpool_reader_create are as they were.  A section that a vanished thread
- * had begun lasts until the child ends it by cpool_read_end.  Slots of one bag that a vanished thread was just giving back may stay
- * live.
+ * had begun lasts until the child ends it by cpool_read_end.  Slots of one bag that a vanished
+ * thread was just giving back may stay live.
  */
 #ifndef CPOOL_RETIRE_H
 #define CPOOL_RETIRE_H
