@@ -33,7 +33,7 @@ libcpool_sources = \
 	lib/check/pool_check.c \
 	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/pool_verify.c \
 	lib/check/record.h lib/check/site.c lib/check/site.h \
-	lib/frame/frame.c lib/frame/frame.h \
+	lib/frame/frame.c lib/frame/frame.h lib/frame/frame_feature.c \
 	lib/retire/bags.c lib/retire/domain.c lib/retire/look.c lib/retire/retire.c lib/retire/retire_feature.c \
 	lib/retire/retire_gate.c lib/retire/retire_impl.h lib/retire/retire_inline.c \
 	lib/features/list.c \

@@ -65,16 +65,14 @@ struct cpi_frames {
     _Alignas(CPI_LINE) struct cpool_frame frame[CPOOL_FRAMES_MAX];
 };
 
-struct cpi_frame_part {
-    struct cpi_frames *_Atomic frames; /* NULL until there is one.  Set with the lock held */
-};
-
 static struct cpi_frames *unused; /* guarded by the lock */
 
 static struct cpi_frame_part *part_of(const struct cpi_pool *pool)
 {
     return pool->part[CPI_PART_FRAME];
 }
+
+static void end_frames(struct cpi_pool *pool);
 
 /* With the lock held. */
 static struct cpi_frames *make_frames(struct cpi_pool *pool)
@@ -96,6 +94,7 @@ static struct cpi_frames *make_frames(struct cpi_pool *pool)
     }
     frames->records = records;
     frames->size = size;
+    part_of(pool)->end = end_frames;
     cpi_store(&part_of(pool)->frames, frames, release); /* [made] */
     return frames;
 }
@@ -520,20 +519,12 @@ void cpi_frame_each(const cpool_t *handle, void (*visit)(cpool_frame_t *frame, v
             visit(&frames->frame[i], arg);
 }
 
-CPI_COLD static void plan_frames(struct cpi_layout *layout, const cpool_config_t *config)
-{
-    (void)config;
-    layout->parts[CPI_PART_FRAME] = sizeof(struct cpi_frame_part);
-}
-
 /* With the lock held.  The caches have ended, and the depot is reset or goes. */
 CPI_COLD static void end_frames(struct cpi_pool *pool)
 {
     struct cpi_frames *frames = cpi_load(&part_of(pool)->frames, relaxed); /* [alone] */
     unsigned i;
 
-    if (frames == NULL)
-        return;
     for (i = 0; i < CPOOL_FRAMES_MAX; i++)
         if (frames->frame[i].pool != NULL)
             close_frame(&frames->frame[i]);
@@ -544,16 +535,3 @@ CPI_COLD static void end_frames(struct cpi_pool *pool)
     unused = frames;
     cpi_store(&part_of(pool)->frames, NULL, relaxed); /* [alone] */
 }
-
-/* A pool that cannot come to be may end with the lock held, and has no frames. */
-CPI_COLD static void end_pool(struct cpi_pool *pool)
-{
-    if (part_of(pool) == NULL || cpi_load(&part_of(pool)->frames, relaxed) == NULL) /* [alone] */
-        return;
-    cpi_lock();
-    end_frames(pool);
-    cpi_unlock();
-}
-
-const struct cpi_feature cpi_frame_feature = {
-    .plan = plan_frames, .end = end_pool, .reset = end_frames};
