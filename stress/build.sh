@@ -6,6 +6,7 @@
 # usage: build.sh KIND SOURCE_DIR BUILD_DIR SOURCE...
 #
 #   KIND         tsan     ThreadSanitizer
+#                barrier  the same, in the forms that rely on membarrier(2)
 #                asan     AddressSanitizer and UndefinedBehaviorSanitizer
 #                native   none, optimised
 #   SOURCE_DIR   where SOURCEs lie that are not below the current directory
@@ -27,6 +28,10 @@ shift 3
 case $kind in
 tsan)
     flags='-fsanitize=thread -g -O1'
+    name=ThreadSanitizer
+    ;;
+barrier)
+    flags='-fsanitize=thread -g -O1 -DCPI_TAKES_BARRIER=1'
     name=ThreadSanitizer
     ;;
 asan)

@@ -2,6 +2,7 @@
 # stress/local.mk - the stress program.
 #
 #   make stress           under ThreadSanitizer, without suppressions
+#   make stress-barrier   the same, in the forms with the kernel's barrier
 #   make stress-asan      under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make stress-native    plain and optimised
 #   make stress-planted   shows that the stress finds planted bugs
@@ -45,6 +46,10 @@ stress/build-tsan/stress: $(stress_inputs)
 	$(AM_V_at)$(stress_build) tsan $(srcdir) stress/build-tsan \
 		$(libcpool_sources) $(stress_sources)
 
+stress/build-barrier/stress: $(stress_inputs)
+	$(AM_V_at)$(stress_build) barrier $(srcdir) stress/build-barrier \
+		$(libcpool_sources) $(stress_sources)
+
 stress/build-asan/stress: $(stress_inputs)
 	$(AM_V_at)$(stress_build) asan $(srcdir) stress/build-asan \
 		$(libcpool_sources) $(stress_sources)
@@ -65,6 +70,10 @@ stress: stress/build-tsan/stress tests/harness/limit$(EXEEXT)
 	@kind=tsan; TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 $$TSAN_OPTIONS"; \
 	export TSAN_OPTIONS; $(stress_run)
 
+stress-barrier: stress/build-barrier/stress tests/harness/limit$(EXEEXT)
+	@kind=barrier; TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 $$TSAN_OPTIONS"; \
+	export TSAN_OPTIONS; $(stress_run)
+
 stress-asan: stress/build-asan/stress tests/harness/limit$(EXEEXT)
 	@kind=asan; UBSAN_OPTIONS="print_stacktrace=1 $$UBSAN_OPTIONS"; \
 	export UBSAN_OPTIONS; $(stress_run)
@@ -78,9 +87,9 @@ stress-planted:
 		$(SHELL) $(srcdir)/stress/planted.sh \
 		$(srcdir) stress/build-planted $(libcpool_sources) $(stress_sources)
 
-.PHONY: stress stress-asan stress-native stress-planted
+.PHONY: stress stress-barrier stress-asan stress-native stress-planted
 
 # Folders, which CLEANFILES cannot name.  Part of `make clean`, too.  Its own hook can
 # be written once only, and is in tests/machines.
 mostlyclean-local:
-	rm -rf stress/build-tsan stress/build-asan stress/build-native stress/build-planted
+	rm -rf stress/build-tsan stress/build-barrier stress/build-asan stress/build-native stress/build-planted

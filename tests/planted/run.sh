@@ -60,18 +60,19 @@ flags_of() {
 # compile KIND SOURCE LIB OBJECT
 compile() {
     # shellcheck disable=SC2046,SC2086 # several words
-    ${CC:-cc} $flags -O1 -g -MMD -MF "$4.d.$$" $(flags_of "$1") $includes -I"$3" \
+    ${CC:-cc} $flags -O1 -g -MMD -MF "$4.d.$$" $(flags_of "$1") -I"$3" $includes \
         -c "$2" -o "$4.$$" && mv "$4.d.$$" "$4.d" && mv "$4.$$" "$4"
 }
 
 # object KIND SOURCE - compiles a source, if that has not been done, and prints the object:
-# the original's, unless the mutant's file is the source or included by it.
+# the original's, unless the mutant's file is the source or included by it.  A public header's
+# copy comes before the header.
 object() {
     kind=$1
     base=$(basename "$2" .c)
     object=$work/original/$kind-$base.o
     [ -e "$object" ] || compile "$kind" "$2" "$top/lib" "$object" || return 1
-    if [ -n "$file" ] && grep -q "/lib/[a-z]*/$file\( \|\$\)" "$object.d"; then
+    if [ -n "$file" ] && grep -q "$of_file" "$object.d"; then
         object=$mutant/$kind-$base.o
         source=$2
         case $2 in "$top/lib"/*) source=$mutant/lib/${2#"$top/lib/"} ;; esac
@@ -112,7 +113,7 @@ plugins() {
     module=$(objects pic "$top/tests/harness/misuse.c" "$top/tests/public/module.c")
     # shellcheck disable=SC2086 # several words
     ${CC:-cc} -shared -pthread $library $LIBS -o "$shared" &&
-        ${CC:-cc} $flags -O1 -fPIC $includes -DCPOOL_TYPED_TLS='"global-dynamic"' -shared \
+        ${CC:-cc} $flags -O1 -fPIC -I"$mutant/lib" $includes -DCPOOL_TYPED_TLS='"global-dynamic"' -shared \
             "$top/tests/harness/misuse.c" "$top/tests/public/module.c" "$shared" \
             -Wl,-rpath,"$mutant" -o "$mutant/module_shared.so" &&
         ${CC:-cc} -shared -pthread $module $library $LIBS -o "$mutant/module_static.so" || return 1
@@ -135,7 +136,7 @@ link() {
         ;;
     check_dlopen)
         # shellcheck disable=SC2086
-        ${CC:-cc} $flags -O1 -g $(plugins) $includes -c "$top/tests/public/check_dlopen.c" \
+        ${CC:-cc} $flags -O1 -g $(plugins) -I"$mutant/lib" $includes -c "$top/tests/public/check_dlopen.c" \
             -o "$mutant/dlopen.o" || return 1
         help
         set -- "$mutant/dlopen.o" "$mutant/help.a"
@@ -215,9 +216,9 @@ same() {
         for path in "$top"/lib/*/*.c; do
             object=$work/original/plain-$(basename "$path" .c).o
             [ -e "$object" ] || compile plain "$path" "$top/lib" "$object" || return 1
-            grep -q "/lib/[a-z]*/$file\( \|\$\)" "$object.d" || continue
+            grep -q "$of_file" "$object.d" || continue
             # shellcheck disable=SC2086
-            (cd "$lib" && ${CC:-cc} $flags -O2 -g0 $includes -I. -c "${path#"$top/lib/"}" \
+            (cd "$lib" && ${CC:-cc} $flags -O2 -g0 -I. $includes -c "${path#"$top/lib/"}" \
                 -o "$mutant/o.o") && objdump -d -r -s -j .text -j .text.unlikely -j .rodata \
                 "$mutant/o.o" 2>/dev/null
         done >"$mutant/code.$(basename "$(dirname "$lib")")"
@@ -242,6 +243,7 @@ try() {
     if [ "$1" != original ]; then
         line=$(grep "^$1 *|" "$list")
         file=$(printf '%s\n' "$line" | cut -d '|' -f 2 | tr -d ' ')
+        of_file="/\(lib/[a-z]*\|include/cpool\)/$file\( \|\$\)"
         named=$(printf '%s\n' "$line" | cut -d '|' -f 3 |
             sed 's/ *\(model\|genmc\|weak\):[a-z_]*//g; s/\bstress\b//')
         sh "$planted/plant.sh" "$top/lib" "$mutant/lib" "$1" || { failed=1; return; }
