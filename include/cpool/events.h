@@ -52,8 +52,7 @@ extern "C" {
 
 /* Called by the thread that freed a slot, with its pool and the context of
  * cpool_set_ready.  A thread in cpool_alloc_or_notify calls it only if another call has
- * returned NULL before.  It must not call into the pool, block or throw.  Signals may be
- * blocked in it, also for a thread that it creates. */
+ * returned NULL before.  It must not call into the pool, block or throw. */
 typedef void (*cpool_ready_t)(cpool_t *pool, void *context);
 
 /*
