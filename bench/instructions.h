@@ -10,6 +10,7 @@
 #define BENCH_INSTRUCTIONS_H
 
 #include <cpool.h>
+#include <cpool/frame.h>
 #include <cpool/object.h>
 #include <cpool/retire.h>
 #include <cpool/sized.h>
@@ -72,6 +73,8 @@ void *measured_things_get(void);
 void measured_things_put(void *object);
 void *measured_object_get(cpool_objects_t *objects);
 void measured_object_put(cpool_objects_t *objects, void *object);
+void *measured_frame_alloc(cpool_frame_t *frame);
+void measured_frame(cpool_frame_t *frame);
 void *measured_sized_alloc(cpool_sized_t *blocks);
 void measured_sized_free(cpool_sized_t *blocks, void *block);
 void measured_life(void);

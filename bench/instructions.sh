@@ -150,7 +150,7 @@ echo
             text["exact"] = "an exact pool"; text["typed-exact"] = "exact, typed"
             text["flagged-exact"] = "exact by a flag, typed"
             text["waitable"] = "a waitable pool"; text["typed-waitable"] = "waitable, typed"
-            text["checked"] = "a checked pool"
+            text["checked"] = "a checked pool"; text["frame"] = "in a frame; 16 and a reset"
             text["dry"] = "a dry pool"
             text["object"] = "an object, no hooks"; text["typed-object"] = "object, typed"
             text["hooked-object"] = "an object, two hooks"; text["sized"] = "a block of many sizes"

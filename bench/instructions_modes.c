@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <cpool/frame.h>
 #include <cpool/object.h>
 #include <cpool/object_typed.h>
 #include <cpool/sized.h>
@@ -23,6 +24,8 @@
 #define CAPACITY ((size_t)16 * ROUNDS)
 
 #define BLOCK 64u
+
+#define FRAME 16 /* slots */
 
 struct element {
     char bytes[BLOCK];
@@ -46,6 +49,7 @@ static struct {
     cpool_t *exact;
     cpool_t *waitable;
     cpool_t *checked;
+    cpool_t *framed;
     cpool_t *dry;
     void *held[CAPACITY]; /* all slots of `dry` */
     cpool_objects_t *bare;
@@ -125,6 +129,22 @@ COUNTED void measured_sized_free(cpool_sized_t *blocks, void *block)
     cpool_sized_free(blocks, block);
 }
 
+COUNTED void *measured_frame_alloc(cpool_frame_t *frame)
+{
+    return cpool_frame_alloc(frame);
+}
+
+/* Some slots, and the reset that gives them back. */
+COUNTED void measured_frame(cpool_frame_t *frame)
+{
+    int i;
+
+    for (i = 0; i < FRAME; i++)
+        if (cpool_frame_alloc(frame) == NULL)
+            exit(EXIT_FAILURE);
+    cpool_frame_reset(frame);
+}
+
 /* A small pool's life: its creation, one pair, and its end. */
 COUNTED void measured_life(void)
 {
@@ -176,6 +196,38 @@ SINGLE(typed_put, measured_things_put(things_get()))
 
 SINGLE(small_pair, measured_life())
 
+static cpool_frame_t *begin_frame(void)
+{
+    cpool_frame_t *frame;
+
+    if (cpool_frame_begin(&frame, pools.framed) != CPOOL_OK)
+        exit(EXIT_FAILURE);
+    return frame;
+}
+
+static void frame_alloc(size_t n)
+{
+    cpool_frame_t *frame = begin_frame();
+
+    while (n > 0) {
+        size_t part = n < FRAME ? n : FRAME;
+
+        for (n -= part; part > 0; part--)
+            measured_frame_alloc(frame);
+        cpool_frame_reset(frame);
+    }
+    cpool_frame_end(frame);
+}
+
+static void frame_pair(size_t n)
+{
+    cpool_frame_t *frame = begin_frame();
+
+    while (n-- > 0)
+        measured_frame(frame);
+    cpool_frame_end(frame);
+}
+
 /* Looks everywhere, and returns NULL. */
 static void dry_alloc(size_t n)
 {
@@ -197,6 +249,8 @@ const struct instructions_mode instructions_modes[] = {
     { "typed-tracked-free", typed_tracked_free },
     { "checked-alloc", checked_alloc },
     { "checked-free", checked_free },
+    { "frame-alloc", frame_alloc },
+    { "frame-pair", frame_pair },
     { "dry-alloc", dry_alloc },
     { "object-alloc", bare_get },
     { "object-free", bare_put },
@@ -300,6 +354,8 @@ void instructions_modes_create(void)
     pools.exact = create(CPOOL_EXACT);
     pools.waitable = create(CPOOL_WAITABLE);
     pools.checked = create(CPOOL_CHECKED);
+    pools.framed = create(0);
+    cpool_free(pools.framed, cpool_alloc(pools.framed)); /* a magazine to go back to */
     pools.dry = create(0);
     hold_all();
     pools.bare = create_objects(false);
@@ -312,6 +368,7 @@ void instructions_modes_destroy(void)
     require(cpool_destroy(pools.exact));
     require(cpool_destroy(pools.waitable));
     require(cpool_destroy(pools.checked));
+    require(cpool_destroy(pools.framed));
     drop_all();
     require(cpool_destroy(pools.dry));
     require(cpool_objects_destroy(pools.bare));

@@ -138,8 +138,8 @@ CPOOL_API void cpool_frame_end(cpool_frame_t *frame);
 CPOOL_API void cpool_frame_reset(cpool_frame_t *frame);
 
 /* The out-of-line half, entered when the record is full, the thread's cache is empty, or the pool
- * has no inline path.  Refuses a frame of another pool than this one. */
-CPOOL_API void *cpool_frame_alloc_abi3(cpool_frame_t *frame, const cpool_t *pool);
+ * has no inline path.  Refuses a frame of another pool than this one, or than any for NULL. */
+CPOOL_API void *cpool_frame_alloc_abi3(cpool_frame_t *frame, const struct cpool_typed *typed);
 
 /* Frozen, as what <cpool/fast.h> describes.  Its owner's alone. */
 struct cpool_frame {
@@ -169,9 +169,9 @@ CPOOL_API CPOOL_INLINE_ void *cpool_frame_alloc(cpool_frame_t *frame)
     void *slot;
 
     if (CPOOL_UNLIKELY_(next >= frame->end))
-        return cpool_frame_alloc_abi3(frame, frame->pool);
+        return cpool_frame_alloc_abi3(frame, NULL);
     CPOOL_OWN_ENTRY_(cache, frame->pool);
-    CPOOL_POP_(cache, slot, return cpool_frame_alloc_abi3(frame, frame->pool));
+    CPOOL_POP_(cache, slot, return cpool_frame_alloc_abi3(frame, NULL));
     if (slot == NULL) /* which saves the caller of an inlined call its own test */
         __builtin_unreachable();
     CPOOL_FRAME_NOTE_(frame, next, slot);
@@ -221,7 +221,7 @@ CPOOL_API CPOOL_INLINE_ void *cpool_frame_alloc(cpool_frame_t *frame)
                                                                                        \
         if (!CPOOL_FRAME_HAS_ROOM_(cpool_frame_, name##_typed_.pool))                  \
             return CPOOL_CAST_(type *, cpool_frame_alloc_abi3(cpool_frame_,            \
-                                                              name##_typed_.pool));    \
+                                                              &name##_typed_));        \
         cpool_slot_ = name##_alloc();                                                  \
         if (cpool_slot_ != NULL)                                                       \
             CPOOL_FRAME_NOTE_(cpool_frame_, cpool_frame_->next, cpool_slot_);          \

@@ -25,6 +25,7 @@
  *   alone  | frames and open load and store, while nobody uses the pool | relaxed | - | -
  *   record | next and full store          | release | the child of a fork | the slots below, or
  *                                                      that they have left
+ *   given  | fence, before the owner's next pops | release | mark.c's shown | the magazines
  *   own    | entry count load             | relaxed | - | -
  *   link   | link store of a magazine     | relaxed | - | -
  *   show   | entry count store            | release | registry.c's forked | the rounds below it
@@ -34,6 +35,9 @@
  * A frame has one owner at a time, so its members need no order but for the child of a fork.  A
  * slot that goes back is published by the exchange with the depot or by the owner's mark, as one
  * that is freed.  [mark] is published by the end of the mark of the cache.
+ *
+ * [given] A thread that looks everywhere and sees that the owner has taken its last round since, by
+ * a relaxed store, must see the magazines that came before, because nothing else points to them.
  */
 #include "frame/frame.h"
 
@@ -322,15 +326,17 @@ void *cpi_frame_take_back(cpool_frame_t *frame)
 
 /* --- Obtaining --- */
 
-void *cpool_frame_alloc_abi3(cpool_frame_t *frame, const cpool_t *of)
+void *cpool_frame_alloc_abi3(cpool_frame_t *frame, const struct cpool_typed *typed)
 {
     const struct cpi_call call = CPI_CALL("cpool_frame_alloc");
     struct cpi_pool *pool = pool_of(frame, call.function);
     void *slot;
 
-    if (CPI_UNLIKELY(pool != NULL && frame->pool != of))
+    if (CPI_UNLIKELY(pool != NULL && typed != NULL && frame->pool != cpi_typed_opened(typed))) {
         cpi_pool_report(CPOOL_EFRAME, call.function, pool);
-    if (CPI_UNLIKELY(pool == NULL || frame->pool != of) || !has_room(pool, frame))
+        return NULL;
+    }
+    if (pool == NULL || !has_room(pool, frame))
         return NULL;
     slot = cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), call);
     if (slot == NULL)
@@ -440,6 +446,7 @@ static void give_magazines(struct cpi_pool *pool, cpool_frame_t *frame, bool end
         cpi_depot_give(&pool->depot, by.counters, node);
     }
     given = give_record(pool, &by, frame);
+    cpi_fence(release); /* [given] */
     if (ends)
         close_frame(frame);
     leave_and_call(pool, &by);
