@@ -15,7 +15,7 @@
  * ---- Allocating and freeing (cpool_alloc.3) --------------------------------
  *
  * In this group `pool` must be a living pool.  A destroyed one is reported as CPOOL_EPOOL.  NULL
- * is not, because a test would cost each alloc and each free instructions: NULL traps at the
+ * is not, because a test would cost each alloc and each free two instructions: NULL traps at the
  * first access (most likely on 32-bit systems, and under tools that keep most addresses for
  * themselves).
  * A SIGSEGV in cpool_alloc or cpool_free means that cpool_create failed, and its code was ignored.
