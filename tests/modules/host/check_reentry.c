@@ -156,40 +156,6 @@ static void fork_in_another_thread(void)
  * ---- Error handlers ------------------------------------------------------
  */
 
-/* More than need no memory. */
-enum { HANDLERS = 40 };
-
-static void ignore(const cpool_error_t *error, void *context)
-{
-    (void)error;
-    (void)context;
-}
-
-static void set_handlers(void *pool)
-{
-    static char contexts[HANDLERS];
-    size_t allocations = 0;
-
-    alarm(PATIENCE);
-    for (size_t i = 0; i < HANDLERS; i++) {
-        in_malloc = fork_in_another_thread;
-        cpool_set_error_handler(ignore, &contexts[i]);
-        allocations += in_malloc == NULL;
-    }
-    in_malloc = NULL;
-    REQUIRE(allocations > 0);
-    cpool_free(pool, cpool_alloc(pool));
-}
-
-START_TEST(fork_while_set_error_handler_allocates_ends)
-{
-    cpool_t *pool = support_create_plain(16, 100);
-
-    support_in_child(set_handlers, pool);
-    support_destroy_empty(pool);
-}
-END_TEST
-
 /*
  * ---- The first pool ------------------------------------------------------
  */
@@ -373,7 +339,6 @@ int main(void)
         ONCE(first_use_inside_the_first_use_makes_one_cache),
         ONCE(first_use_whose_end_cannot_be_noticed_makes_no_cache),
         ONCE(use_after_all_destructors_makes_no_cache),
-        ONCE(fork_while_set_error_handler_allocates_ends),
     };
 
     return SUPPORT_RUN("reentry", tests);

@@ -309,41 +309,11 @@ static const struct fault_case typed[] = {
       ROWS({ MUNMAP, 1, 1, 0, 0 }) },
 };
 
-/*
- * ---- Other functions -----------------------------------------------------
- */
-
-/* As many as have a place without memory, and one more. */
-enum { HANDLERS = 17 };
-
-static void handle(const cpool_error_t *error, void *context)
-{
-    (void)error;
-    *(int *)context += 1;
-}
-
-static int set_handlers(struct fault_scene *scene)
-{
-    static int calls[HANDLERS];
-
-    (void)scene;
-    for (int i = 0; i < HANDLERS; i++)
-        cpool_set_error_handler(handle, &calls[i]);
-    (void)cpool_grow(NULL, 1); /* which is reported */
-    return calls[HANDLERS - 1] > 0 ? SOME : NONE;
-}
-
-static const struct fault_case others[] = {
-    { "cpool_set_error_handler", 0, NULL, set_handlers, NULL, SOME,
-      ROWS({ MALLOC, 1, 1, ABORTS, ABORTS }) },
-};
-
 enum {
     DRAWINGS = sizeof drawings / sizeof drawings[0],
     RETURNS = sizeof returns / sizeof returns[0],
     ENDS = sizeof ends / sizeof ends[0],
     TYPED = sizeof typed / sizeof typed[0],
-    OTHERS = sizeof others / sizeof others[0],
 };
 
 START_TEST(refused_drawing_has_its_result)
@@ -367,12 +337,6 @@ END_TEST
 START_TEST(refused_typed_pool_has_its_code)
 {
     fault_run(&typed[_i]);
-}
-END_TEST
-
-START_TEST(refused_call_of_another_function_harms_nobody)
-{
-    fault_run(&others[_i]);
 }
 END_TEST
 
@@ -402,7 +366,6 @@ int main(void)
         TIMES(refused_return_of_memory_has_its_result, RETURNS),
         TIMES(refused_end_ends_all_the_same, ENDS),
         TIMES(refused_typed_pool_has_its_code, TYPED),
-        TIMES(refused_call_of_another_function_harms_nobody, OTHERS),
     };
 
     return SUPPORT_RUN("fault_memory", tests);

@@ -78,7 +78,7 @@ static void end_lanes_empty(struct fault_scene *scene)
 static const struct fault_case lanes[] = {
     { "cpool_lanes_create", 0, fault_start, lanes_create, end_lanes, 0,
       ROWS({ POSIX_MEMALIGN, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           { CALLOC, 1, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { CALLOC, 1, 3, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 2, 2, 0, CPOOL_ENOMEM },
