@@ -18,26 +18,22 @@
  */
 #include "check/guard.h"
 
-#include <string.h>
-
 #include "base/atomic.h"
 #include "host/os.h"
 #include "base/tools.h"
 
 /*
- * Another byte at each address.  glibc's free takes the word before a block for its size, and
- * the lowest bits for flags: bits 1 and 2 would have it unmap the block, or look for the head
- * of an arena.  With neither of them, and with bit 3, it says that the size is invalid.
+ * What these bytes are filled with: of a freed slot with one byte, and of a gap with another one at
+ * each address.  glibc's free takes the word before a block for its size, and the lowest bits for
+ * flags: bits 1 and 2 would have it unmap the block, or look for the head of an arena.  With
+ * neither of them, and with bit 3, it says that the size is invalid.
  */
-static unsigned char pattern(const unsigned char *at)
-{
-    return (unsigned char)(((0xB5u ^ ((uintptr_t)at * 29u)) & ~0x06u) | 0x08u);
-}
-
-/* What these bytes are filled with: of a gap, or of a freed slot. */
 static unsigned char filling(enum cpi_damage_place place, const unsigned char *at)
 {
-    return place == CPI_DAMAGE_INSIDE ? CPI_GUARD_FREED : pattern(at);
+    unsigned varies = place == CPI_DAMAGE_INSIDE ? 0 : ~0x06u;
+    unsigned fixed = place == CPI_DAMAGE_INSIDE ? CPI_GUARD_FREED : 0x08u;
+
+    return (unsigned char)(((0xB5u ^ ((uintptr_t)at * 29u)) & varies) | fixed);
 }
 
 /* Tools take the bytes between slots, and freed ones, for nobody's. */
@@ -56,10 +52,11 @@ CPI_UNINSTRUMENTED static void fill(enum cpi_damage_place place, unsigned char *
 CPI_UNINSTRUMENTED static void search(const unsigned char *bytes, size_t from, size_t to,
                                       struct cpi_damage *damage)
 {
+    enum cpi_damage_place place = damage->place;
     size_t i;
 
     for (i = from; i < to; i++) {
-        if (bytes[i] == filling(damage->place, bytes + i))
+        if (bytes[i] == filling(place, bytes + i))
             continue;
         if (damage->first > damage->last)
             damage->first = i;
@@ -87,6 +84,8 @@ static bool is_intact(const unsigned char *bytes, size_t start, struct cpi_damag
     size_t end = size - start > start ? size - start : start;
 
     damage->first = 1;
+    damage->last = 0;
+    damage->shown = 0;
     cpi_tools_pause();
     search(bytes, 0, start, damage);
     search(bytes, end, size, damage);
@@ -130,7 +129,6 @@ static bool is_gap_intact(unsigned char *gap, size_t size, enum cpi_damage_place
 {
     bool intact;
 
-    memset(damage, 0, sizeof *damage);
     damage->place = place;
     damage->size = size;
     intact = is_intact(gap, reach(size), damage);
@@ -190,7 +188,6 @@ static void fill_slot(const struct cpi_slab *slab, uintptr_t index)
 /* Whether a slot is as fill_slot has left it. */
 static bool is_untouched(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
 {
-    memset(damage, 0, sizeof *damage);
     damage->index = index;
     damage->place = CPI_DAMAGE_INSIDE;
     damage->size = slab->slot_size;
