@@ -222,8 +222,122 @@ START_TEST(wrong_numbers_refused)
     }
     REQUIRE_EQUAL(cpool_domain_destroy(NULL), 0);
     REQUIRE_EQUAL(cpool_reader_destroy(NULL), 0);
-    REQUIRE_EQUAL(cpool_domain_create(&domain, 1, 5, 0), 0);
+}
+END_TEST
+
+static void require_made(size_t readers, size_t held)
+{
+    REQUIRE_EQUAL(cpool_domain_create(&domain, readers, held, 0), 0);
     REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
+}
+
+/* A domain has a descriptor, of which there are 16384. */
+START_TEST(domains_of_every_size_follow_each_other)
+{
+    require_made(CPOOL_READERS_MAX, 4);
+    require_made(1, CPOOL_HELD_MAX);
+    for (unsigned i = SUPPORT_COUNT(0u, 16000u); i < 17000; i++)
+        require_made(1, 4);
+}
+END_TEST
+
+START_TEST(slots_held_are_rounded_up)
+{
+    cpool_reader_t *other;
+    cpool_reader_t *by;
+    void *slot;
+
+    make(0);
+    REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
+    REQUIRE_EQUAL(cpool_domain_create(&domain, 2, 5, 0), 0);
+    other = reader();
+    by = reader();
+    cpool_read_begin(other);
+    retire(by, 8);
+    slot = cpool_alloc(pool);
+    REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_EHELD);
+    REQUIRE_EQUAL(support_stats(pool).retired, 8);
+    cpool_read_end(other);
+    REQUIRE_EQUAL(cpool_retire(by, pool, slot), 0);
+    end();
+}
+END_TEST
+
+/* The bag that is older than the section goes back by a barrier, for a reader is at rest. */
+START_TEST(section_lasts_while_an_older_bag_goes_back)
+{
+    cpool_reader_t *other;
+    cpool_reader_t *by;
+
+    make(0);
+    other = reader();
+    by = reader();
+    (void)reader();
+    retire(by, HELD / 4 + 1); /* the first bag is closed */
+    cpool_read_begin(other);
+    retire(by, HELD - 1);
+    REQUIRE_EQUAL(cpool_retire_flush(by), HELD);
+    cpool_read_end(other);
+    end();
+}
+END_TEST
+
+START_TEST(reader_is_free_when_slots_that_it_left_can_go)
+{
+    cpool_reader_t *other;
+
+    make(0);
+    other = reader();
+    cpool_read_begin(other);
+    for (int i = 0; i < READERS - 1; i++) {
+        cpool_reader_t *by = reader();
+
+        retire(by, 1);
+        REQUIRE_EQUAL(cpool_reader_destroy(by), 0);
+    }
+    REQUIRE(cpool_domain_reader(domain) == NULL);
+    cpool_read_end(other);
+    REQUIRE(cpool_domain_reader(domain) != NULL);
+    end();
+}
+END_TEST
+
+START_TEST(oldest_reader_has_the_oldest_section)
+{
+    cpool_reader_t *inside[READERS - 1];
+    cpool_reader_t *by;
+
+    make(0);
+    by = cpool_domain_reader(domain);
+    for (int i = READERS - 2; i >= 0; i--)
+        inside[i] = reader();
+    for (int i = 0; i < READERS - 1; i++) {
+        cpool_read_begin(inside[i]);
+        retire(by, 1);
+        (void)cpool_retire_flush(by);
+    }
+    for (int i = 0; i < READERS - 1; i++) {
+        REQUIRE(cpool_domain_oldest(domain) == inside[i]);
+        cpool_read_end(inside[i]);
+    }
+    REQUIRE(cpool_domain_oldest(domain) == NULL);
+    end();
+}
+END_TEST
+
+/* Slots of a reader that is in use are its own to wait for. */
+START_TEST(barrier_does_not_wait_for_slots_of_others)
+{
+    cpool_reader_t *other;
+
+    make(0);
+    other = reader();
+    cpool_read_begin(other);
+    retire(other, 3);
+    REQUIRE_EQUAL(cpool_retire_barrier(cpool_domain_reader(domain)), 0);
+    REQUIRE_EQUAL(cpool_domain_held(domain), 3);
+    cpool_read_end(other);
+    end();
 }
 END_TEST
 
@@ -461,6 +575,7 @@ START_TEST(section_that_stays_is_reported_once)
 {
     static const struct timespec moment = {0, 1000000};
     cpool_reader_t *other;
+    struct support_report report;
     cpool_reader_t *by;
 
     make(0);
@@ -474,8 +589,14 @@ START_TEST(section_that_stays_is_reported_once)
     REQUIRE_EQUAL(cpool_retire_flush(by), 1);
     REQUIRE_EQUAL(nanosleep(&moment, NULL), 0);
     REQUIRE_EQUAL(cpool_retire_flush(by), 1);
-    REQUIRE_REPORT(CPOOL_ESTALLED);
+    REQUIRE_EQUAL(support_take_reports(&report), 1);
+    REQUIRE_EQUAL(report.code, CPOOL_ESTALLED);
+    REQUIRE(report.address == other);
     REQUIRE_EQUAL(nanosleep(&moment, NULL), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(by), 1);
+    REQUIRE_NO_REPORT();
+    cpool_read_quiescent(other); /* another section, which holds back what follows */
+    retire(by, 1);
     REQUIRE_EQUAL(cpool_retire_flush(by), 1);
     REQUIRE_NO_REPORT();
     support_release_reports();
@@ -592,6 +713,12 @@ int main(void)
         ONCE(alloc_from_the_depot_finds_what_was_retired),
         TIMES(reset_forgets_what_a_section_holds, MODES),
         ONCE(section_that_stays_is_reported_once),
+        ONCE(domains_of_every_size_follow_each_other),
+        ONCE(slots_held_are_rounded_up),
+        ONCE(section_lasts_while_an_older_bag_goes_back),
+        ONCE(reader_is_free_when_slots_that_it_left_can_go),
+        ONCE(oldest_reader_has_the_oldest_section),
+        ONCE(barrier_does_not_wait_for_slots_of_others),
         TIMES(sections_are_noticed_in_the_child_of_a_fork, 2),
         ONCE(slot_of_no_pool_refused),
         TIMES(sections_see_no_slot_that_is_free, MODES),

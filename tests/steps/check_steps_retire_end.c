@@ -92,8 +92,29 @@ static void end_domain(void *argument)
     REQUIRE_EQUAL(cpool_domain_destroy(scene->domain), 0);
 }
 
+static void use_up(cpool_t *of)
+{
+    void *slots[CAPACITY];
+    size_t n = 0;
+
+    while (n < CAPACITY && (slots[n] = cpool_alloc(of)) != NULL)
+        n++;
+    cpool_free_bulk(of, slots, n);
+}
+
+static void destroy_pool(cpool_t *of)
+{
+    REQUIRE_EQUAL(cpool_destroy(of), 0);
+}
+
+static void reset_pool(cpool_t *of)
+{
+    (void)cpool_reset(of);
+}
+
 /* The worker ends the domain. */
-static bool end_beside_domain(unsigned flags, struct worker *worker, size_t nth, bool destroys)
+static bool end_beside_domain(unsigned flags, struct worker *worker, size_t nth,
+                              void (*visit)(cpool_t *of))
 {
     struct scene scene;
     struct steps_stop stop;
@@ -105,14 +126,11 @@ static bool end_beside_domain(unsigned flags, struct worker *worker, size_t nth,
     support_capture_reports();
     stopped = steps_run(&stop, worker, NULL, nth, end_domain, &scene);
     steps_plan(STEPS_LOCK, 6, resume, &stop);
-    if (destroys)
-        REQUIRE_EQUAL(cpool_destroy(scene.second), 0);
-    else
-        (void)cpool_reset(scene.second);
+    visit(scene.second);
     go_on(&stop, worker);
     REQUIRE_NO_REPORT();
     support_release_reports();
-    if (!destroys) {
+    if (visit != destroy_pool) {
         support_require_obtainable(scene.second, 0);
         support_destroy_empty(scene.second);
     }
@@ -125,17 +143,23 @@ static bool end_beside_domain(unsigned flags, struct worker *worker, size_t nth,
 
 static bool destroy_beside_domain(unsigned flags, struct worker *worker, size_t nth)
 {
-    return end_beside_domain(flags, worker, nth, true);
+    return end_beside_domain(flags, worker, nth, destroy_pool);
 }
 
 static bool reset_beside_domain(unsigned flags, struct worker *worker, size_t nth)
 {
-    return end_beside_domain(flags, worker, nth, false);
+    return end_beside_domain(flags, worker, nth, reset_pool);
+}
+
+static bool use_up_beside_domain(unsigned flags, struct worker *worker, size_t nth)
+{
+    return end_beside_domain(flags, worker, nth, use_up);
 }
 
 START_TEST(end_of_a_pool_finds_the_slots_of_a_domain_that_ends)
 {
-    static beside *const all[] = {destroy_beside_domain, reset_beside_domain};
+    static beside *const all[] = {destroy_beside_domain, reset_beside_domain,
+                                  use_up_beside_domain};
 
     sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
 }
@@ -313,7 +337,7 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(end_of_a_pool_awaits_slots_that_go_back, 4 * MODES),
         TIMES(end_of_a_pool_awaits_slots_that_move, 2 * MODES),
-        TIMES(end_of_a_pool_finds_the_slots_of_a_domain_that_ends, 2 * MODES),
+        TIMES(end_of_a_pool_finds_the_slots_of_a_domain_that_ends, 3 * MODES),
         TIMES(slot_that_moves_in_its_bag_is_not_left_there, MODES),
         TIMES(child_of_a_fork_beside_the_end_of_a_pool_frees_no_foreign_slot, MODES),
     };
