@@ -162,7 +162,7 @@ static const struct fault_case cases[] = {
     { "cpool_alloc, exact", CPOOL_EXACT, make_dry_with_bags, alloc, end_all, SOME,
       BARRIER(SOME) },
     { "cpool_domain_destroy", 0, make_bags, domain_destroy, fault_end, 0,
-      ROWS({ MUNMAP, 1, 1, 0, 0 }) },
+      ROWS({ MEMBARRIER, 1, 1, 0, ABORTS }, { MUNMAP, 1, 1, 0, 0 }) },
 };
 
 START_TEST(refused_calls_have_their_result)
