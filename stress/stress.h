@@ -83,6 +83,7 @@ extern const struct mode mode_checked;
 extern const struct mode mode_memory;
 extern const struct mode mode_objects;
 extern const struct mode mode_wait;
+extern const struct mode mode_frame;
 extern const struct mode mode_full;
 extern const struct mode mode_tracked;
 extern const struct mode mode_lanes;
