@@ -52,9 +52,9 @@ while read -r workload; do
     grep -q "^$workload,.*,cpool,done," "$work/csv" || fail "cpool did not do $workload"
     case $workload in
     # Workloads that malloc lacks: pools to create, a capacity, a cache to
-    # recall from, a thread to wait for, handles, visits, objects, priorities and readers.
+    # recall from, a thread to wait for, handles, visits, frames, objects, priorities and readers.
     create | occupancy | last-slot | recall | grow | hand-off | waiters | pressure | \
-        resolve | foreach | object-frame | reclaim | retire) ;;
+        resolve | foreach | frame-end | object-frame | reclaim | retire) ;;
     *)
         # A sanitizer's malloc gives nothing back.
         if [ "$workload" = locality ] && grep -q INSTRUMENTED "$work/table"; then

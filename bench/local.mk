@@ -18,7 +18,8 @@ bench_rivals = \
 	bench/rival_array.c bench/rival_ck_epoch.c bench/rival_ck_hp.c \
 	bench/rival_ck_stack.c bench/rival_condvar.c \
 	bench/rival_cpool.c bench/rival_cpool.h bench/rival_cpool_cache.c \
-	bench/rival_cpool_colour.c bench/rival_cpool_exact.c \
+	bench/rival_cpool_colour.c bench/rival_cpool_exact.c bench/rival_cpool_framed.c \
+	bench/rival_cpool_frame_reset.c \
 	bench/rival_cpool_object.c bench/rival_cpool_object.h bench/rival_cpool_tracked.c \
 	bench/rival_cpool_typed.c bench/rival_cpool_typed_object.c \
 	bench/rival_cpool_typed.h bench/rival_cpool_typed_1024.c \
@@ -38,7 +39,7 @@ bench_rivals_cxx = bench/rival_boost_freelist.cpp bench/rival_boost_pool.cpp
 # A new workload: a file here, and two lines in bench/workloads.h.
 bench_workloads = \
 	bench/workload_allocate.h bench/workload_burst.h bench/workload_create.h \
-	bench/workload_foreach.h bench/workload_frame.h bench/workload_grow.h \
+	bench/workload_foreach.h bench/workload_frame.h bench/workload_frame_end.h bench/workload_grow.h \
 	bench/workload_larson.h bench/workload_latency.h \
 	bench/workload_locality.h bench/workload_object_frame.h bench/workload_occupancy.h bench/workload_pipe.h \
 	bench/workload_recall.h bench/workload_reclaim.h bench/workload_replace.h \

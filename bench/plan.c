@@ -29,6 +29,7 @@
  *               locality 1000000, grow 2^20         64       1
  *   objects     resolve 1000000                     64       1
  *               foreach 1 10 50 90 (percent)        64       1
+ *               frame-end 1000 10000                64       1
  *               object-frame 10000                  64       1
  *
  * `--scale` has a plan of its own: same-slot, burst 256 and 4096, pipe and frame with 1
@@ -153,6 +154,8 @@ static const struct entry entries[] = {
     { FULL, PLAN_OBJECTS, "foreach", 10, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_OBJECTS, "foreach", 50, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_OBJECTS, "foreach", 90, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_OBJECTS, "frame-end", 1000, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_OBJECTS, "frame-end", 10000, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_OBJECTS, "object-frame", 10000, BENCH_LIFO, 64, ONE },
 
     { QUICK | MODES, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, POWERS | EIGHTFOLD },
@@ -208,6 +211,7 @@ static const struct entry entries[] = {
     { SMOKE, PLAN_RETIRE, "retire", 64, BENCH_LIFO, 64, FEW | SIXTEEN },
     { SMOKE, PLAN_OBJECTS, "resolve", 1000, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_OBJECTS, "foreach", 10, BENCH_LIFO, 64, ONE },
+    { SMOKE, PLAN_OBJECTS, "frame-end", 1000, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_OBJECTS, "object-frame", 1000, BENCH_LIFO, 64, ONE },
 };
 
@@ -229,7 +233,7 @@ const char *plan_title(enum plan_section section)
          "processor time for an update (allocate, publish, retire)"),
         "Scaling, slots of 64 bytes",
         "Figures of their own, in the units named (cpool in hand-off: CPOOL_WAITABLE)",
-        ("Handles, visits and objects, slots of 64 bytes (cpool in resolve and foreach:\n"
+        ("Handles, visits, frames and objects, slots of 64 bytes (cpool in resolve and foreach:\n"
          "CPOOL_TRACKED)"),
     };
 

@@ -18,9 +18,10 @@
 #include "workload_same_slot.h"
 #include "workload_burst.h"
 #include "workload_replace.h"
+#include "workload_frame_end.h"
 
 static const struct bench_workload *const rival_workloads[] = {
-    &same_slot_workload, &burst_workload, &replace_workload, NULL
+    &same_slot_workload, &burst_workload, &replace_workload, &frame_end_workload, NULL
 };
 
 const struct bench_rival bench_rival_cpool_tracked = {

@@ -22,6 +22,8 @@
     X(cpool_typed)          \
     X(cpool_cache)          \
     X(cpool_exact)          \
+    X(cpool_framed)         \
+    X(cpool_frame_reset)    \
     X(cpool_tracked)        \
     X(cpool_object)         \
     X(cpool_colour)         \

@@ -38,6 +38,7 @@
 #include "workload_pipe.h"
 #include "workload_larson.h" /* after replace: it is the life of its threads */
 #include "workload_frame.h"
+#include "workload_frame_end.h"
 #include "workload_allocate.h"
 #include "workload_create.h"
 #include "workload_latency.h"
@@ -85,7 +86,7 @@ static const struct bench_workload *const rival_workloads[] = {
     &grow_workload,
     &resolve_workload,
     &foreach_workload,
-    &object_frame_workload,
+    &frame_end_workload, &object_frame_workload,
 #endif
 #ifdef RIVAL_RECLAIMS
     &reclaim_workload,
