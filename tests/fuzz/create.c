@@ -223,6 +223,8 @@ void destroy_any(struct model *model, bool frees_all)
     size_t out;
     int code;
 
+    for (unsigned i = 0; i < FRAMES && frees_all; i++)
+        cpool_frame_end(model->frames[i]);
     for (size_t i = 0; i < model->limit && frees_all; i++)
         if (model->slots[i].state == HELD)
             cpool_free(model->pool, cpool_at(model->pool, i));

@@ -6,7 +6,7 @@
  *   model.c    the contents of a pool: which slots are live, and their bytes
  *   create.c   configurations, right and wrong, and the ends of pools
  *   calls.c    calls that are right
- *   extras.c   explicit caches
+ *   extras.c   explicit caches and frames
  *   wrong.c    calls that are wrong, and the codes that they must be reported with
  *   types.c    pools of a type
  *   objects.c  pools of objects, with a model of their hooks
@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include <cpool.h>
+#include <cpool/frame.h>
 #include <cpool/track.h>
 
 /*
@@ -65,13 +66,14 @@ size_t reports_with(int code);
  * ---- Pools and their models (model.c) --------------------------------------
  */
 
-enum { POOLS = 3, CACHES = 2 };
+enum { POOLS = 3, CACHES = 2, FRAMES = 2 };
 
-/* NEVER: not handed out since the pool began.  HELD ones are live. */
-enum state { NEVER, FREE, HELD };
+/* NEVER: not handed out since the pool began.  The last two are live. */
+enum state { NEVER, FREE, HELD, IN_FRAME };
 
 struct slot {
     uint8_t state;
+    uint8_t frame;  /* which one */
     bool known;     /* its bytes are those of the seed */
     uint32_t seed;
     uint32_t place; /* in the list of held ones */
@@ -99,6 +101,7 @@ struct model {
     size_t live;
     uint32_t next_seed;
     cpool_cache_t *caches[CACHES];
+    cpool_frame_t *frames[FRAMES]; /* NULL: none */
     void *memory;
 };
 

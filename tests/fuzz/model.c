@@ -166,6 +166,7 @@ void model_clear(struct model *model)
     model->n_held = 0;
     model->live = 0;
     memset(model->caches, 0, sizeof model->caches);
+    memset(model->frames, 0, sizeof model->frames);
 }
 
 size_t model_obtainable(const struct model *model)

@@ -53,7 +53,7 @@ static void step(bool may_start)
         ranks_any();
     else if (what < 8)
         wrong_any(model);
-    else if (what < 9)
+    else if (what < 14)
         extra_any(model);
     else
         call_any(model);

@@ -72,6 +72,17 @@ static void free_twice(struct model *model)
     REPORTS_EQUAL(2, code);
 }
 
+static void free_framed(struct model *model)
+{
+    for (size_t i = 0; i < model->limit; i++) {
+        if (model->slots[i].state != IN_FRAME || !model->checked)
+            continue;
+        cpool_free(model->pool, cpool_at(model->pool, i));
+        REPORTS_EQUAL(1, CPOOL_EFRAMED);
+        return;
+    }
+}
+
 /* Bytes just beside a slot, which are in the gap of this slot alone. */
 static void overrun(struct model *model)
 {
@@ -192,7 +203,7 @@ static void end_own_cache(struct model *model)
 
 void wrong_any(struct model *model)
 {
-    size_t what = input_below(11);
+    size_t what = input_below(12);
 
     fuzz_trace("wrong", what);
     switch (what) {
@@ -205,6 +216,7 @@ void wrong_any(struct model *model)
     case 6: pass_null(model); break;
     case 7: use_no_pool(); break;
     case 8: end_own_cache(model); break;
+    case 9: free_framed(model); break;
     default: free_twice(model); break;
     }
     REPORTS_EQUAL(0, 0);
