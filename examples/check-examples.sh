@@ -40,9 +40,9 @@ if [ "$readme" != "$(sed '1,/^ \*\/$/d' "$srcdir/examples/first.c")" ]; then
 fi
 
 check frame <<'OUTPUT'
-frame 1: 100 contacts, the first in slot 0, 100 released
-frame 2: 200 contacts, the first in slot 0, 200 released
-frame 3: 250 contacts, the first in slot 0, 250 released
+frame 1: 100 contacts, 101 live, 1 after its end
+frame 2: 200 contacts, 201 live, 1 after its end
+frame 3: 249 contacts, 250 live, 0 after its end
 OUTPUT
 
 check caller_memory <<'OUTPUT'
