@@ -69,7 +69,7 @@ struct cpi_frames {
     _Alignas(CPI_LINE) struct cpool_frame frame[CPOOL_FRAMES_MAX];
 };
 
-static struct cpi_frames *unused; /* guarded by the lock */
+static struct cpi_frames *unused_frames; /* guarded by the lock */
 
 static struct cpi_frame_part *part_of(const struct cpi_pool *pool)
 {
@@ -83,7 +83,7 @@ static struct cpi_frames *make_frames(struct cpi_pool *pool)
 {
     size_t size = CPOOL_FRAMES_MAX * pool->depot.limit * sizeof(void *);
     void **records = cpi_os_map(size);
-    struct cpi_frames *frames = unused;
+    struct cpi_frames *frames = unused_frames;
 
     cpi_pool_note_calls(pool, 1);
     if (records == NULL)
@@ -91,7 +91,7 @@ static struct cpi_frames *make_frames(struct cpi_pool *pool)
     if (frames == NULL)
         frames = cpi_os_map(sizeof *frames);
     else
-        unused = frames->next;
+        unused_frames = frames->next;
     if (frames == NULL) {
         cpi_os_release(records, size);
         return NULL;
@@ -538,7 +538,7 @@ CPI_COLD static void end_frames(struct cpi_pool *pool)
     cpi_store(&frames->open, 0, relaxed); /* [alone] */
     cpi_os_release(frames->records, frames->size);
     cpi_pool_note_calls(pool, 1);
-    frames->next = unused;
-    unused = frames;
+    frames->next = unused_frames;
+    unused_frames = frames;
     cpi_store(&part_of(pool)->frames, NULL, relaxed); /* [alone] */
 }

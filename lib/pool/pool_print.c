@@ -103,7 +103,7 @@ static const struct {
     const char *name;
     size_t at;
     size_t size; /* that of a size_t or a uint64_t */
-} figures[] = {
+} printed_figures[] = {
     FIGURE(capacity), FIGURE(live), FIGURE(in_depot), FIGURE(in_caches), FIGURE(fresh),
     FIGURE(circulating), FIGURE(slot_size), FIGURE(slot_stride), FIGURE(magazine_rounds),
     FIGURE(magazines), FIGURE(thread_caches), FIGURE(exchanges), FIGURE(cas_retries),
@@ -118,12 +118,12 @@ static void print_json_view(const cpool_view_t *view, FILE *out)
     size_t i;
 
     fprintf(out, "{\"name\":\"%s\"", view->name);
-    for (i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        const void *at = (const char *)view->stats + figures[i].at;
-        uint64_t figure = figures[i].size == sizeof(size_t) ? *(const size_t *)at
-                                                            : *(const uint64_t *)at;
+    for (i = 0; i < sizeof printed_figures / sizeof printed_figures[0]; i++) {
+        const void *at = (const char *)view->stats + printed_figures[i].at;
+        uint64_t figure = printed_figures[i].size == sizeof(size_t) ? *(const size_t *)at
+                                                                    : *(const uint64_t *)at;
 
-        fprintf(out, ",\"%s\":%" PRIu64, figures[i].name, figure);
+        fprintf(out, ",\"%s\":%" PRIu64, printed_figures[i].name, figure);
     }
     fprintf(out, ",\"number\":%" PRIu64, view->number);
     for (i = 0; i < CPI_KINDS; i++)
