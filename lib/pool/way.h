@@ -50,9 +50,6 @@ struct cpi_way {
      * block. */
     void (*delayed)(struct cpi_pool *pool);
 
-    /* Hands a slot to a thread that has waited for too long, or returns false.  May block. */
-    bool (*serve)(struct cpi_pool *pool, void *slot);
-
     /* An operation has left something there, or slots came into the depot or into being.  May
      * block. */
     void (*came)(struct cpi_pool *pool, struct cpi_cache *cache);

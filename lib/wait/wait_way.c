@@ -107,11 +107,6 @@ static void push(struct cpi_pool *pool, void *slot, struct cpi_cache *cache, str
     free_slot(pool, slot, cache, call);
 }
 
-static bool serve(struct cpi_pool *pool, void *slot)
-{
-    return cpi_pool_hand_over(pool, slot, NULL);
-}
-
 /* Wakes those that sleep for long. */
 CPI_COLD static void delayed(struct cpi_pool *pool)
 {
@@ -129,8 +124,7 @@ CPI_COLD static void delayed(struct cpi_pool *pool)
 }
 
 #define WAY(shows, obtain, release)                                                               \
-    {.tells = shows, .alloc = obtain, .free = release, .delayed = delayed, .serve = serve,         \
-     .came = call_waiter}
+    {.tells = shows, .alloc = obtain, .free = release, .delayed = delayed, .came = call_waiter}
 
 static const struct cpi_way way = WAY(false, cpi_pool_alloc_slot, free_slot);
 static const struct cpi_way short_way = WAY(true, pop, push);
