@@ -9,7 +9,7 @@
 
 GENMC = genmc
 
-# All but empty_swap, retire_asked, retire_dry, retire_open, wait_inline and wait_serve,
+# All but empty_swap, retire_asked, retire_dry, retire_open and wait_serve,
 # which are too long for GenMC.
 model_names = \
 	cache_edge cache_exchange cache_offer cache_steal \
@@ -20,8 +20,7 @@ model_names = \
 	recall_loaded recall_reopen recall_short \
 	retire_parked retire_sections retire_symmetric \
 	slab_bump slab_lower slot_word \
-	stack_aba stack_handoff stack_own \
-	wait_barrier wait_bell wait_pass wait_sleep
+	stack_aba stack_handoff stack_own
 
 EXTRA_DIST += \
 	tests/model/absent.h tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
@@ -43,10 +42,8 @@ EXTRA_DIST += \
 	tests/model/retire_parked.c tests/model/retire_sections.c tests/model/retire_symmetric.c \
 	tests/model/slab_bump.c tests/model/slab_lower.c tests/model/slot_word.c \
 	tests/model/stack_aba.c tests/model/stack_handoff.c tests/model/stack_own.c \
-	tests/model/wait_barrier.c tests/model/wait_bell.c tests/model/wait_inline.c \
-	tests/model/wait_pass.c tests/model/wait_serve.c \
-	tests/model/wait_serve_symmetric.c tests/model/wait_sleep.c \
-	tests/model/waiters.h \
+	tests/model/wait_serve.c \
+	tests/model/wait_serve_symmetric.c \
 	tests/model/run.sh
 
 # Exit status 77 says that there is no checker: skipped, and no failure.
