@@ -390,13 +390,13 @@ int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
 /* --- Giving back --- */
 
 /* The slots of the record go into the loaded magazine that this entry shows.  Returns false if it
- * has no room for all of them. */
+ * has no room for all of them, or there are none here and there: maybe no magazine is loaded. */
 CPI_WITHIN static inline bool push_record(cpool_frame_t *frame, cpool_cache_t *entry)
 {
     uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
     size_t n = (size_t)(frame->next - frame->first);
 
-    if (CPI_UNLIKELY(count + n > entry->limit))
+    if (CPI_UNLIKELY(count + n - 1 >= entry->limit))
         return false;
     set_next(frame, frame->first);
     memcpy(entry->rounds + count, frame->first, n * sizeof(void *));
