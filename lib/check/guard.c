@@ -30,10 +30,10 @@
  */
 static unsigned char filling(enum cpi_damage_place place, const unsigned char *at)
 {
-    unsigned varies = place == CPI_DAMAGE_INSIDE ? 0 : ~0x06u;
-    unsigned fixed = place == CPI_DAMAGE_INSIDE ? CPI_GUARD_FREED : 0x08u;
+    unsigned varies = place == CPI_DAMAGE_INSIDE ? 0 : ~0x0eu;
+    unsigned fixed = place == CPI_DAMAGE_INSIDE ? CPI_GUARD_FREED : 0xb8u;
 
-    return (unsigned char)(((0xB5u ^ ((uintptr_t)at * 29u)) & varies) | fixed);
+    return (unsigned char)(((uintptr_t)at * 29u & varies) ^ fixed);
 }
 
 /* Tools take the bytes between slots, and freed ones, for nobody's. */
