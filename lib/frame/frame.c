@@ -422,8 +422,10 @@ static bool give_record(struct cpi_pool *pool, const struct cpi_exchanger *by,
     bool given = true;
     size_t i;
 
-    if (by->cache != NULL && push_record(frame, cpi_cache_active(by->cache)))
+    if (by->cache != NULL && push_record(frame, cpi_cache_active(by->cache))) {
+        cpi_cache_count_free(by->cache);
         return true;
+    }
     set_next(frame, frame->first);
     for (i = 0; i < n; i++)
         given = (by->cache != NULL ? cpi_cache_free(by->cache, slots[i])
