@@ -390,8 +390,10 @@ int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
 /* --- Giving back --- */
 
 /* The slots of the record go into the loaded magazine that this entry shows.  Returns false if it
- * has no room for all of them, or there are none here and there: maybe no magazine is loaded. */
-CPI_WITHIN static inline bool push_record(cpool_frame_t *frame, cpool_cache_t *entry)
+ * has no room for all of them, or there are none here and there: maybe no magazine is loaded.  The
+ * frame is closed before it shows them, because other threads may have slack in their place then,
+ * and destroy the pool. */
+CPI_WITHIN static inline bool push_record(cpool_frame_t *frame, cpool_cache_t *entry, bool ends)
 {
     uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
     size_t n = (size_t)(frame->next - frame->first);
@@ -400,16 +402,18 @@ CPI_WITHIN static inline bool push_record(cpool_frame_t *frame, cpool_cache_t *e
         return false;
     set_next(frame, frame->first);
     memcpy(entry->rounds + count, frame->first, n * sizeof(void *));
+    if (ends)
+        close_frame(frame);
     cpi_word_store(&entry->count, count + n, release); /* [show] */
     return true;
 }
 
 /* Where the frame has filled no magazine, and the inline path shows the loaded one: that path of a
  * free, once for all slots. */
-static bool give_near(cpool_frame_t *frame)
+CPI_WITHIN static inline bool give_near(cpool_frame_t *frame, bool ends)
 {
     return CPI_LIKELY(frame->end != NULL) && CPI_LIKELY(frame->full == 0) &&
-           push_record(frame, cpi_thread_entry(frame->pool));
+           push_record(frame, cpi_thread_entry(frame->pool), ends);
 }
 
 /* The slots of the record, one by one if need be.  Returns false where there is no empty
@@ -422,7 +426,7 @@ static bool give_record(struct cpi_pool *pool, const struct cpi_exchanger *by,
     bool given = true;
     size_t i;
 
-    if (by->cache != NULL && push_record(frame, cpi_cache_active(by->cache))) {
+    if (by->cache != NULL && push_record(frame, cpi_cache_active(by->cache), false)) {
         cpi_cache_count_free(by->cache);
         return true;
     }
@@ -503,15 +507,13 @@ void cpool_frame_end(cpool_frame_t *frame)
 {
     if (frame == NULL)
         return;
-    if (CPI_LIKELY(give_near(frame)))
-        close_frame(frame);
-    else
+    if (CPI_UNLIKELY(!give_near(frame, true)))
         give_at_length(frame, true, CPI_CALL("cpool_frame_end"));
 }
 
 void cpool_frame_reset(cpool_frame_t *frame)
 {
-    if (CPI_LIKELY(frame != NULL) && CPI_UNLIKELY(!give_near(frame)))
+    if (CPI_LIKELY(frame != NULL) && CPI_UNLIKELY(!give_near(frame, false)))
         give_at_length(frame, false, CPI_CALL("cpool_frame_reset"));
 }
 

@@ -182,6 +182,49 @@ START_TEST(others_have_each_slot_once)
 }
 END_TEST
 
+/* A thread that has all slots destroys the pool, while an end that has given some of them returns.
+ * The next pool has its frames in the same place. */
+static bool destroy_beside(struct worker *worker, size_t nth)
+{
+    cpool_t *pool = steps_pool(0, CAPACITY, 0, ROUNDS);
+    struct party party = {pool, NULL, 2, 0};
+    cpool_frame_t *frames[2];
+    struct steps_stop stop;
+    bool stopped;
+    bool all;
+
+    REQUIRE_EQUAL(cpool_frame_begin(&party.frame, pool), 0);
+    worker_do(worker, take, &party);
+    stopped = steps_run(&stop, worker, NULL, nth, end, &party);
+    all = take_all(pool, NULL) >= CAPACITY;
+    if (all) {
+        support_destroy(pool);
+        pool = steps_pool(0, CAPACITY, 0, ROUNDS);
+        REQUIRE_EQUAL(cpool_frame_begin(&frames[0], pool), 0);
+        REQUIRE(frames[0] == party.frame);
+    }
+    steps_go_on(&stop);
+    if (all) {
+        REQUIRE_EQUAL(cpool_frame_begin(&frames[1], pool), 0);
+        REQUIRE(frames[0] != frames[1] && frames[0]->pool == pool);
+    }
+    support_destroy(pool);
+    REQUIRE(stopped || all);
+    return stopped;
+}
+
+START_TEST(end_leaves_a_destroyed_pool_alone)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (destroy_beside(worker, nth))
+        nth++;
+    REQUIRE(nth > 3);
+    worker_stop(worker);
+}
+END_TEST
+
 /* A dry alloc does not miss a slot of a reset that began before it and ended while it looked. */
 struct searcher {
     struct party party;
@@ -301,6 +344,7 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(fork_leaves_each_slot_in_one_place, 2 * MODES * BODIES),
         TIMES(others_have_each_slot_once, MODES * BODIES),
+        ONCE(end_leaves_a_destroyed_pool_alone),
         TIMES(search_and_reset_lose_no_slot, MODES),
         TIMES(waiter_that_comes_meanwhile_gets_a_slot, 6),
     };
