@@ -102,7 +102,8 @@ static int make_room(struct cpi_pool *pool, size_t n)
     if (live > pool->slab.most || n > pool->slab.most - live)
         return CPOOL_EDRY;
     capacity = cpi_slab_capacity(&pool->slab);
-    if (live + n > capacity && cpool_grow(pool->handle, live + n - capacity) == 0)
+    if (live + n > capacity && cpool_grow(pool->handle, live + n - capacity) == 0 &&
+        cpi_slab_capacity(&pool->slab) < live + n) /* or another thread has raised it */
         return CPOOL_ENOMEM;
     return 0;
 }

@@ -293,12 +293,33 @@ START_TEST(shrink_while_slots_are_claimed_keeps_the_capacity)
 }
 END_TEST
 
+static void grow_all(void *pool)
+{
+    REQUIRE(cpool_grow(pool, CAPACITY) > 0);
+}
+
+START_TEST(reserve_uses_the_room_that_another_thread_made)
+{
+    bool met = true;
+
+    for (size_t nth = 1; met; nth++) {
+        cpool_t *pool = steps_pool(0, TAKEN, CAPACITY, ROUNDS);
+
+        steps_plan(NULL, nth, grow_all, pool);
+        REQUIRE_EQUAL(cpool_reserve(pool, TAKEN + 1), 0);
+        met = steps_drop();
+        support_destroy_empty(pool);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(two_operations_at_every_step_add_up, OPS * OPS * KINDS),
         ONCE(claim_while_the_pool_shrinks_keeps_the_capacity),
         ONCE(shrink_while_slots_are_claimed_keeps_the_capacity),
+        ONCE(reserve_uses_the_room_that_another_thread_made),
     };
 
     return SUPPORT_RUN("steps_memory", tests);
