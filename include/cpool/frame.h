@@ -42,7 +42,7 @@
  * the slots one by one, as cpool_free does.
  *
  * Mistakes: a function on a frame that has ended reports CPOOL_EFRAME and does nothing.  A frame's
- * place is used again by a later begin on the same pool, from where on the two cannot be told
+ * place is used again by a later begin, from where on the two cannot be told
  * apart.  In pools with CPOOL_TRACKED or CPOOL_CHECKED that is CPOOL_FRAMES_MAX begins later.
  *
  * The pool's reset and destruction: cpool_reset and cpool_destroy end all frames of the pool.

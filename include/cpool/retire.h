@@ -61,8 +61,8 @@
  * cpool_reader_create.  Nothing notices the end of these.
  *
  * An error handler or a ready function (cpool/events.h) that is called while slots go back may
- * retire slots.  It must return, without waiting for slots of that reader, and without the end or
- * the reset of a pool of the domain.
+ * retire slots.  It must return, without waiting for slots of that reader, and without ending the
+ * domain, or ending or resetting one of its pools.
  *
  * Fork: in the child the readers of threads that did not survive are given up, as at the end of
  * these threads.  Those of cpool_reader_create are as they were.  A section that a vanished thread
