@@ -348,16 +348,21 @@ static void take_all_in_child(void *argument)
     REQUIRE_EQUAL(cpool_domain_destroy(scene->domain), 0);
 }
 
+/* With a section that lasts while the worker fills its bags, all of them are still there. */
 static bool fork_beside(unsigned flags, struct worker *worker, size_t nth,
-                        void (*body)(void *argument), bool fills)
+                        void (*body)(void *argument), bool fills, bool held)
 {
     struct scene scene;
     struct steps_stop stop;
     bool stopped;
 
     build(&scene, flags, worker);
+    if (held)
+        cpool_read_begin(scene.own);
     if (fills)
         worker_do(worker, fill_bags, &scene);
+    if (held)
+        cpool_read_end(scene.own);
     stopped = steps_run(&stop, worker, NULL, nth, body, &scene);
     support_in_child(take_all_in_child, &scene);
     steps_go_on(&stop);
@@ -368,12 +373,12 @@ static bool fork_beside(unsigned flags, struct worker *worker, size_t nth,
 
 static bool fork_beside_retire(unsigned flags, struct worker *worker, size_t nth)
 {
-    return fork_beside(flags, worker, nth, retire_all, false);
+    return fork_beside(flags, worker, nth, retire_all, false, false);
 }
 
 static bool fork_beside_flush(unsigned flags, struct worker *worker, size_t nth)
 {
-    return fork_beside(flags, worker, nth, flush, true);
+    return fork_beside(flags, worker, nth, flush, true, false);
 }
 
 /* Another thread has emptied the bag that the worker fills. */
@@ -387,12 +392,19 @@ static void flush_empty_bag(void *argument)
 
 static bool fork_beside_choice(unsigned flags, struct worker *worker, size_t nth)
 {
-    return fork_beside(flags, worker, nth, flush_empty_bag, true);
+    return fork_beside(flags, worker, nth, flush_empty_bag, true, false);
+}
+
+/* The worker finds the pool dry, and visits the domain. */
+static bool fork_beside_dry(unsigned flags, struct worker *worker, size_t nth)
+{
+    return fork_beside(flags, worker, nth, alloc_in_vain, true, true);
 }
 
 START_TEST(child_of_a_fork_has_the_slots_of_a_thread_that_vanished)
 {
-    static beside *const all[] = {fork_beside_retire, fork_beside_flush, fork_beside_choice};
+    static beside *const all[] = {fork_beside_retire, fork_beside_flush, fork_beside_choice,
+                                  fork_beside_dry};
 
     sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
 }
@@ -461,7 +473,7 @@ int main(void)
         TIMES(section_that_begins_holds_what_it_will_find, MODES),
         TIMES(section_that_begins_slowly_holds_what_it_finds, MODES),
         ONCE(bag_that_a_claim_keeps_open_is_not_lost),
-        TIMES(child_of_a_fork_has_the_slots_of_a_thread_that_vanished, 3 * MODES),
+        TIMES(child_of_a_fork_has_the_slots_of_a_thread_that_vanished, 4 * MODES),
         TIMES(child_of_a_fork_holds_what_its_section_has_found, MODES),
     };
 

@@ -171,10 +171,29 @@ START_TEST(refused_calls_have_their_result)
 }
 END_TEST
 
+/* The memory of descriptors stays while a domain has one, and goes when the library is unloaded:
+ * neither a domain that has ended holds it, nor one that got no descriptor. */
+START_TEST(domain_holds_the_descriptors_while_it_lives)
+{
+    cpool_domain_t *domain;
+    cpool_domain_t *none;
+
+    REQUIRE(!cpi_handle_is_held());
+    REQUIRE_EQUAL(cpool_domain_create(&domain, 1, 4, 0), 0);
+    while (cpi_handle_take() != NULL)
+        ;
+    REQUIRE_EQUAL(cpool_domain_create(&none, 1, 4, 0), CPOOL_EPOOLS);
+    REQUIRE(none == NULL && cpi_handle_is_held());
+    REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
+    REQUIRE(!cpi_handle_is_held());
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(refused_calls_have_their_result, sizeof cases / sizeof cases[0]),
+        ONCE(domain_holds_the_descriptors_while_it_lives),
     };
 
     return SUPPORT_RUN("fault_retire", tests);
