@@ -486,10 +486,11 @@ static void give_each(struct cpi_pool *pool, cpool_frame_t *frame, bool ends, st
         more = !is_empty(frame);
         if (!more && ends)
             close_frame(frame);
-        if (slot != NULL)
-            give_one(pool, slot, call);
+        give_one(pool, slot, call);
     } while (more);
 }
+
+/* An empty frame has nothing for a cache, so its thread gets none. */
 
 CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi_call call)
 {
@@ -497,10 +498,12 @@ CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi
 
     if (pool == NULL)
         return;
-    if (pool->gate != NULL || cpi_handle_is_asked(pool->handle))
+    if (!is_empty(frame) && (pool->gate != NULL || cpi_handle_is_asked(pool->handle)))
         give_each(pool, frame, ends, call);
-    else
+    else if (!is_empty(frame))
         give_magazines(pool, frame, ends, call);
+    else if (ends)
+        close_frame(frame);
 }
 
 void cpool_frame_end(cpool_frame_t *frame)
