@@ -167,54 +167,50 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
  * is room, and then `ready` holds, too, or the statement `full` follows.  A slot is read
  * last, which takes one register less, as nobody else writes to the owner's rounds.
  *
- * Orders.  `count` has one writer, so its own thread needs no order at all.  Relaxed
- * loads and stores keep it whole for threads that read it from outside.  The one
- * exception is the store that follows a round into the magazine on free.  It is a
- * release, so that a thread that acquires the new count (the child of a fork that takes
- * over the cache of a thread that did not survive) also sees the round.  On x86 the two
- * are the same instruction.
+ * Orders.  `count` has one writer, so its own thread needs no order at all, and a relaxed load
+ * does.  The stores are releases.  A thread that acquires a count sees the round below it (the
+ * child of a fork that takes over the cache of a thread that did not survive), and what the owner
+ * did before: a thread that finds nothing loaded finds the spare that the magazine became.  On x86
+ * a release is a plain store.
  *
- * `read`, `take` and `give` are the accesses.  The library's own files have theirs, which
- * tests follow.
+ * `read` and `show` are the accesses.  The library's own files have theirs, which tests follow.
  */
-#define CPOOL_POP_BY_(read, take, entry, slot, empty)                                  \
+#define CPOOL_POP_BY_(read, show, entry, slot, empty)                                  \
     do {                                                                               \
         uintptr_t cpool_left_ = read(&(entry)->count) - 1u;                            \
         if (CPOOL_UNLIKELY_(CPOOL_NUMBER_(intptr_t, cpool_left_) < 0))                 \
             empty;                                                                     \
         else                                                                           \
-            CPOOL_ROUND_BY_(take, entry, cpool_left_, slot);                           \
+            CPOOL_ROUND_BY_(show, entry, cpool_left_, slot);                           \
     } while (0)
 
-#define CPOOL_ROUND_BY_(take, entry, left, slot)                                       \
+#define CPOOL_ROUND_BY_(show, entry, left, slot)                                       \
     do {                                                                               \
         void **cpool_rounds_ = (entry)->rounds;                                        \
         CPOOL_KEEP_(left);                                                             \
-        take(&(entry)->count, left);                                                   \
+        show(&(entry)->count, left);                                                   \
         (slot) = cpool_rounds_[left];                                                  \
     } while (0)
 
-#define CPOOL_PUSH_BY_(read, give, entry, slot, valid, ready, full)                    \
+#define CPOOL_PUSH_BY_(read, show, entry, slot, valid, ready, full)                    \
     do {                                                                               \
         uintptr_t cpool_count_ = read(&(entry)->count);                                \
         if (CPOOL_LIKELY_(valid) && CPOOL_LIKELY_(cpool_count_ < (entry)->limit) &&    \
             CPOOL_LIKELY_(ready)) {                                                    \
             (entry)->rounds[cpool_count_] = (slot);                                    \
-            give(&(entry)->count, cpool_count_ + 1u);                                  \
+            show(&(entry)->count, cpool_count_ + 1u);                                  \
         } else {                                                                       \
             full;                                                                      \
         }                                                                              \
     } while (0)
 
 #define CPOOL_COUNT_(word) (CPOOL_POINT_(), __atomic_load_n((word), __ATOMIC_RELAXED))
-#define CPOOL_TAKE_(word, count)                                                       \
-    (CPOOL_POINT_(), __atomic_store_n((word), (count), __ATOMIC_RELAXED))
-#define CPOOL_GIVE_(word, count)                                                       \
+#define CPOOL_SHOW_(word, count)                                                       \
     (CPOOL_POINT_(), __atomic_store_n((word), (count), __ATOMIC_RELEASE))
 #define CPOOL_POP_(entry, slot, empty)                                                 \
-    CPOOL_POP_BY_(CPOOL_COUNT_, CPOOL_TAKE_, entry, slot, empty)
+    CPOOL_POP_BY_(CPOOL_COUNT_, CPOOL_SHOW_, entry, slot, empty)
 #define CPOOL_PUSH_(entry, slot, valid, full)                                          \
-    CPOOL_PUSH_BY_(CPOOL_COUNT_, CPOOL_GIVE_, entry, slot, valid, 1, full)
+    CPOOL_PUSH_BY_(CPOOL_COUNT_, CPOOL_SHOW_, entry, slot, valid, 1, full)
 
 /* Keeps the compiler's order of what stands before and after.  Models have their own. */
 #if !defined(CPOOL_FENCE_)
@@ -241,14 +237,14 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
 #define CPOOL_LOCK_(entry)                                                             \
     (CPOOL_POINT_(), __atomic_load_n(&(entry)->locked_by, __ATOMIC_ACQUIRE))
 
-#define CPOOL_POP_BESIDE_BY_(read, take, entry, lock, slot, empty)                     \
+#define CPOOL_POP_BESIDE_BY_(read, show, entry, lock, slot, empty)                     \
     do {                                                                               \
         uintptr_t cpool_count_ = read(&(entry)->count);                                \
         if (CPOOL_UNLIKELY_(cpool_count_ <= (lock))) {                                 \
             empty;                                                                     \
         } else {                                                                       \
             cpool_count_--;                                                            \
-            CPOOL_ROUND_BY_(take, entry, cpool_count_, slot);                          \
+            CPOOL_ROUND_BY_(show, entry, cpool_count_, slot);                          \
         }                                                                              \
     } while (0)
 
@@ -259,7 +255,7 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
         CPOOL_MARK_(&(entry)->home, CPOOL_CAST_(void *, entry));                       \
         CPOOL_FENCE_();                                                                \
         cpool_lock_ = CPOOL_LOCK_(entry);                                              \
-        CPOOL_POP_BESIDE_BY_(CPOOL_COUNT_, CPOOL_TAKE_, entry, cpool_lock_, slot,      \
+        CPOOL_POP_BESIDE_BY_(CPOOL_COUNT_, CPOOL_SHOW_, entry, cpool_lock_, slot,      \
                              CPOOL_MARK_(&(entry)->home, NULL); empty);                \
         CPOOL_MARK_(&(entry)->home, NULL);                                             \
     } while (0)

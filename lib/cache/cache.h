@@ -42,8 +42,9 @@
  *
  * ORDERING TABLE
  *   active | active pointer and loaded, load | relaxed | - | -
- *   own   | entry count load, store that takes; frees load | relaxed | - | -
- *   show  | entry count store that gives | release | registry.c's forked | the round
+ *   own   | entry count load; frees load | relaxed | - | -
+ *   show  | entry count store | release | registry.c's forked, mark.c's shown | the round, and what
+ *                                         came before: the spare that a loaded magazine became
  *   moves | swaps load  | acquire | cache_edge.h's swap | the swap that it counts
  *   frees | frees store | release | mark.h's seen, await.c's hint | the round
  *
@@ -175,15 +176,14 @@ bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond);
 
 /* The pop and the push of <cpool/fast.h>, with accesses that tests follow. */
 #define CPI_COUNT(word) cpi_word_load((word), relaxed)                 /* [own] */
-#define CPI_TAKE(word, count) cpi_word_store((word), (count), relaxed) /* [own] */
-#define CPI_GIVE(word, count) cpi_word_store((word), (count), release) /* [show] */
-#define CPI_POP(entry, slot, empty) CPOOL_POP_BY_(CPI_COUNT, CPI_TAKE, entry, slot, empty)
+#define CPI_SHOW(word, count) cpi_word_store((word), (count), release) /* [show] */
+#define CPI_POP(entry, slot, empty) CPOOL_POP_BY_(CPI_COUNT, CPI_SHOW, entry, slot, empty)
 #define CPI_PUSH(entry, slot, valid, ready, full) \
-    CPOOL_PUSH_BY_(CPI_COUNT, CPI_GIVE, entry, slot, valid, ready, full)
+    CPOOL_PUSH_BY_(CPI_COUNT, CPI_SHOW, entry, slot, valid, ready, full)
 
 /* The pop beside a lock, which mark.h has returned. */
 #define CPI_POP_BESIDE(entry, lock, slot, empty) \
-    CPOOL_POP_BESIDE_BY_(CPI_COUNT, CPI_TAKE, entry, lock, slot, empty)
+    CPOOL_POP_BESIDE_BY_(CPI_COUNT, CPI_SHOW, entry, lock, slot, empty)
 
 /* The next round of the loaded magazine, NULL if there is none. */
 static inline void *cpi_cache_pop(struct cpi_cache *cache)
