@@ -160,7 +160,7 @@ static void check_history(void)
 {
     struct linear_specification specification;
 
-    specification.capacity = the.capacity;
+    specification.capacity = the.capacity - the.scenario->later; /* the least that there was */
     specification.slots = cpool_index_limit(the.pool);
     specification.inside = 3 * the.scenario->rounds;
     specification.outside = loaded_out_of_reach();
