@@ -34,7 +34,9 @@
  *   gone   | state load        | acquire | leave  | the bags of a reader that was destroyed
  *   full   | count load        | acquire | retire.c's fill | the slots below, and that they are out
  *                                                                 of reach
- *   close  | stamp store, with a claim | relaxed | - | -
+ *   close  | stamp store of 0, with a claim | release | retire_impl.h's bare | what was given back
+ *                                                                 before
+ *   mark   | stamp store, with a claim | relaxed | - | -
  *   note   | to, stamp store   | release | the child of a fork | that it is open, and `to`
  *   empty  | stamp store       | release | retire_impl.h's bare | that nobody reads the bag's
  *                                                                 arrays any more
@@ -44,8 +46,9 @@
  *   move   | pools, slots, from store | release | begun, the child of a fork | the count, and that
  *                                                                 no slot has another one's pool
  *   blank  | slots store of NULL | relaxed | - | - (move)
- *   begin  | count store       | relaxed | - | -
- *          | from store        | release | begun, the child of a fork | the count
+ *   begin  | count, from store | release | bare, begun, the child of a fork | the count, and what
+ *                                                                 was given back before
+ *   bare   | count load        | acquire | begin  | likewise
  *   count  | from, to, count, pools load, to store | relaxed | - | -
  */
 #include "retire/retire_impl.h"
@@ -71,7 +74,7 @@ static bool is_bare(const struct cpi_bag *bag)
 {
     size_t from = cpi_load(&bag->from, acquire); /* [given] */
 
-    return from >= cpi_load(&bag->count, relaxed) && cpi_bag_stamp(bag) == 0; /* [count] */
+    return from >= cpi_load(&bag->count, acquire) && cpi_bag_stamp(bag) == 0; /* [bare] */
 }
 
 bool cpi_reader_rests(const struct cpi_reader *reader)
@@ -149,7 +152,7 @@ static void close_bag(struct cpool_domain *domain, struct cpi_bag *bag)
     while (!cpi_word_cas(&domain->epoch, &epoch, epoch + 2, acq_rel, /* [stamp] */
                          relaxed))                                   /* [first] */
         ;
-    cpi_store(&bag->stamp, 0, relaxed);     /* [close] */
+    cpi_store(&bag->stamp, 0, release);     /* [close] */
     cpi_store(&bag->to, count, release);    /* [note] */
     cpi_store(&bag->stamp, epoch, release); /* [note] */
 }
@@ -177,7 +180,7 @@ static void choose_bag(struct cpi_reader *reader)
 
         if (!is_bare(bag))
             continue;
-        cpi_store(&bag->count, 0, relaxed); /* [begin] */
+        cpi_store(&bag->count, 0, release); /* [begin] */
         cpi_store(&bag->from, 0, release);  /* [begin] */
         if (!has_room(reader))
             reader->filled = (unsigned)(bag - reader->bags);
@@ -248,7 +251,7 @@ static unsigned mark_ripe(struct cpi_reader *reader, uintptr_t safe, uintptr_t m
         return 0;
     for (unsigned i = 0; i < CPI_BAGS; i++)
         if (is_ripe(&reader->bags[i], safe)) {
-            cpi_store(&reader->bags[i].stamp, mark, relaxed); /* [close] */
+            cpi_store(&reader->bags[i].stamp, mark, relaxed); /* [mark] */
             ripe |= 1u << i;
         }
     leave_claim(reader);
@@ -360,7 +363,7 @@ static bool reopen(struct cpi_reader *reader)
     }
     if (youngest == NULL)
         return false;
-    cpi_store(&youngest->stamp, 0, relaxed); /* [close] */
+    cpi_store(&youngest->stamp, 0, release); /* [close] */
     close_gap(youngest);
     return true;
 }
@@ -398,7 +401,7 @@ static void forget_in(struct cpi_bag *bag, const cpool_t *pool)
         cpi_word_store(&bag->slots[i], bag->slots[first], release);  /* [move] */
     }
     if (cpi_load(&bag->from, relaxed) >= cpi_load(&bag->to, relaxed)) /* [count] */
-        cpi_store(&bag->stamp, 0, relaxed);                           /* [close] */
+        cpi_store(&bag->stamp, 0, release);                           /* [close] */
 }
 
 /* Of one that is being emptied, with those that are just going back. */

@@ -4,7 +4,8 @@
  * closes and empties it.  A section may find the first slot that it adds.  The readers are parked,
  * so that no barrier orders that.
  *
- * Holds: each slot goes back once, and none that the section reads.
+ * Holds: each slot goes back once, and none that the section reads.  Bags that are bare have given
+ * their slots back.
  */
 #define MODEL_DRY
 #define MODEL_OPEN

@@ -189,6 +189,10 @@ static void *reader(void *number)
             assert(*node > 0);
         cpool_read_end(readers[0]);
     }
+#if defined(MODEL_OPEN)
+    if (cpi_reader_rests(cpi_reader_of(readers[1])))
+        assert(is_free[0]);
+#endif
     model_barrier_end();
     return NULL;
 }
