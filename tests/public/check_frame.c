@@ -413,7 +413,7 @@ static void destroy_in_child(void *argument)
     REQUIRE_EQUAL(support_destroy(job->pool), job->wanted);
 }
 
-START_TEST(child_has_the_frames)
+START_TEST(child_of_a_fork_has_the_frames)
 {
     cpool_t *pool = make_pool(modes[_i]);
     struct job job = {pool, NULL, 2 * ROUNDS + 3, false};
@@ -499,7 +499,7 @@ int main(void)
         TIMES(thread_without_a_cache_has_frames, MODES),
         TIMES(slots_that_go_back_wake_waiters, 4),
         TIMES(threads_have_frames_at_once, MODES),
-        TIMES(child_has_the_frames, MODES),
+        TIMES(child_of_a_fork_has_the_frames, MODES),
         ONCE(plain_typed_frames),
         ONCE(waited_typed_frames),
         ONCE(typed_alloc_refuses_a_frame_of_another_pool),

@@ -359,7 +359,7 @@ static void end_in_child(void *frame)
     get_some(begin(), OBJECTS);
 }
 
-START_TEST(frame_goes_from_thread_to_thread_and_to_the_child)
+START_TEST(frame_goes_from_thread_to_thread)
 {
     cpool_object_frame_t *frame = open_with(_i, 0);
 
@@ -367,7 +367,16 @@ START_TEST(frame_goes_from_thread_to_thread_and_to_the_child)
         support_in_thread(get_by_thread, frame);
         REQUIRE_EQUAL(thing_stats(pool).active, i * (OBJECTS / 4));
     }
+    end_all(frame);
+}
+END_TEST
+
+START_TEST(child_of_a_fork_ends_the_frame)
+{
+    cpool_object_frame_t *frame = open_with(_i, OBJECTS);
+
     support_in_child(end_in_child, frame);
+    REQUIRE_EQUAL(thing_stats(pool).active, OBJECTS);
     end_all(frame);
 }
 END_TEST
@@ -482,7 +491,8 @@ int main(void)
         TIMES(end_of_the_pool_ends_the_objects_of_frames, FAKE),
         TIMES(frame_that_has_ended_is_refused, FAKE),
         TIMES(as_many_frames_are_open_as_there_may_be, FAKE),
-        TIMES(frame_goes_from_thread_to_thread_and_to_the_child, KINDS),
+        TIMES(frame_goes_from_thread_to_thread, KINDS),
+        TIMES(child_of_a_fork_ends_the_frame, KINDS),
         ONCE(get_in_a_frame_replaces_an_unfit_object),
         ONCE(end_goes_on_after_a_hook_was_left),
         ONCE(reset_that_is_left_leaves_the_object_to_the_frame),
