@@ -43,8 +43,11 @@ START_TEST(huge_pages_refused_by_pools)
     REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 2), CPOOL_EFLAGS);
     REQUIRE(lanes == NULL);
     REQUIRE_EQUAL(items_open(NULL), CPOOL_EFLAGS);
+    support_capture_reports();
     REQUIRE(items_alloc() == NULL);
-    REQUIRE(items_pool() == NULL);
+    REQUIRE(items_alloc() == NULL && items_pool() == NULL);
+    REQUIRE_REPORT(CPOOL_EFLAGS); /* once */
+    support_release_reports();
     config.memory_flags = 0;
     pool = support_create(&config);
     support_require_obtainable(pool, 0);
