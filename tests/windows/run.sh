@@ -83,7 +83,7 @@ command -v x86_64-w64-mingw32-gcc-posix > /dev/null ||
 runtime=$(dirname "$(x86_64-w64-mingw32-gcc-posix -print-libgcc-file-name)")
 rm -rf "$1"
 mkdir -p "$1"
-build=$(cd "$1" && pwd)
+build=$(cd "$1" && pwd) || exit 1
 shift
 echo '*' > "$build/.gitignore"
 
