@@ -7,6 +7,7 @@
  * AGAIN    the owner takes and frees one once more
  * GIVES    the thread that asked frees its slot
  * WAITER   another thread is in cpool_alloc_wait
+ * PAIR     two threads free a slot each, which one of them has taken
  *
  * Holds: no notice is lost, and no waiter, which would be a deadlock.
  */
@@ -89,6 +90,7 @@ static void *ask(void *number)
     return NULL;
 }
 
+#ifndef PAIR
 static void *own(void *number)
 {
     item *mine[CAPACITY];
@@ -108,6 +110,17 @@ static void *own(void *number)
     (void)more;
     return NULL;
 }
+#endif
+
+#ifdef PAIR
+static item *taken[CAPACITY];
+
+static void *give_first(void *unused)
+{
+    give_back(taken[0]);
+    return unused;
+}
+#endif
 
 #ifdef WAITER
 static void *await(void *number)
@@ -128,10 +141,20 @@ int main(void)
     pool = items_pool();
     assert(pool != NULL && cpool_set_ready(pool, ready, NULL) == 0);
     cpi_waiters_of(pool->state)->starving_after = UINT64_MAX / 2;
+#ifdef PAIR
+    taken[0] = obtain();
+    taken[1] = obtain();
+#endif
+#ifndef PAIR
     pthread_create(&thread[n++], NULL, own, (void *)1);
+#endif
     pthread_create(&thread[n++], NULL, ask, (void *)2);
 #ifdef WAITER
     pthread_create(&thread[n++], NULL, await, (void *)3);
+#endif
+#ifdef PAIR
+    pthread_create(&thread[n++], NULL, give_first, NULL);
+    give_back(taken[1]);
 #endif
     while (n > 0)
         pthread_join(thread[--n], NULL);
