@@ -11,67 +11,61 @@
 #include "host/os.h"
 #include "host/thread.h"
 
-/* In the order of their ends, guarded by the lock. */
-static struct cpi_ending *first_ended;
-static struct cpi_ending **last_ended = &first_ended;
+/* A ring, guarded by the lock.  Not a list through the memory: tools that look for leaks follow
+ * pointers to the beginning of a block, and none that lie in mapped memory. */
+#define CPI_ENDED_SPACES (CPI_ENDED_KEPT + 1)
+
+static struct kept_memory {
+    void *memory;
+    size_t size;
+    bool mapped;
+} kept_memories[CPI_ENDED_SPACES];
+
+static size_t first_kept; /* counts on without end */
 static size_t kept_count;
 static size_t kept_bytes;
 
-static struct cpi_ending *take_first(void)
+static struct kept_memory take_first(void)
 {
-    struct cpi_ending *ending = first_ended;
+    struct kept_memory *space = &kept_memories[first_kept++ % CPI_ENDED_SPACES];
+    struct kept_memory first = *space;
 
-    first_ended = ending->next;
-    if (first_ended == NULL)
-        last_ended = &first_ended;
+    space->memory = NULL;
     kept_count--;
-    kept_bytes -= ending->size;
-    return ending;
+    kept_bytes -= first.size;
+    return first;
 }
 
-static void free_memory(const struct cpi_ending *ending)
+static void free_memory(struct kept_memory kept)
 {
-    if (ending->mapped)
-        cpi_os_release(ending->memory, ending->size);
+    if (kept.mapped)
+        cpi_os_release(kept.memory, kept.size);
     else
-        cpi_os_free_block(ending->memory);
+        cpi_os_free_block(kept.memory);
 }
 
-/* The first one, if there are too many.  malloc may be made of pools, so the lock is not held
- * while its block goes back. */
-static bool drop_first(void)
-{
-    struct cpi_ending *ending = NULL;
-
-    cpi_lock();
-    if (kept_count > CPI_ENDED_KEPT || kept_bytes > CPI_ENDED_BYTES)
-        ending = take_first();
-    cpi_unlock();
-    if (ending != NULL)
-        free_memory(ending);
-    return ending != NULL;
-}
-
+/* malloc may be made of pools, so the lock is not held while a block goes back.  Another thread
+ * finds a space then, because the lock is left with CPI_ENDED_KEPT at most. */
 void cpi_ending_keep(struct cpi_ending *ending, void *memory, size_t size, bool mapped)
 {
+    struct kept_memory kept = {memory, size, mapped};
+
     cpi_store(&ending->ended, true, relaxed); /* [ended] */
-    ending->mapped = mapped;
-    ending->memory = memory;
-    ending->size = size;
-    ending->next = NULL;
     cpi_lock();
-    *last_ended = ending;
-    last_ended = &ending->next;
-    kept_count++;
+    kept_memories[(first_kept + kept_count++) % CPI_ENDED_SPACES] = kept;
     kept_bytes += size;
+    while (kept_count > CPI_ENDED_KEPT || kept_bytes > CPI_ENDED_BYTES) {
+        kept = take_first();
+        cpi_unlock();
+        free_memory(kept);
+        cpi_lock();
+    }
     cpi_unlock();
-    while (drop_first())
-        ;
 }
 
 void cpi_ending_release(void)
 {
-    while (first_ended != NULL)
+    while (kept_count != 0)
         free_memory(take_first());
 }
 

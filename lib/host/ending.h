@@ -29,14 +29,10 @@
 /* A member of the structure. */
 struct cpi_ending {
     _Atomic bool ended;
-    bool mapped;             /* memory of cpi_os_map, not of cpi_os_block */
-    void *memory;            /* the structure's */
-    size_t size;             /* bytes */
-    struct cpi_ending *next; /* that ended later, guarded by the lock */
 };
 
-/* Ends a structure that lies at the beginning of this memory, and keeps the memory.  Takes the
- * lock. */
+/* Ends a structure that lies at the beginning of this memory, and keeps the memory, which is of
+ * cpi_os_map or else of cpi_os_block.  Takes the lock. */
 void cpi_ending_keep(struct cpi_ending *ending, void *memory, size_t size, bool mapped);
 
 /* Gives back the memory of all structures that have ended, when the library is unloaded.  With the

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <cpool.h>
+#include <cpool/lanes.h>
 #include <cpool/sized.h>
 
 #define MEMORY_FLAGS (CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_NO_POISON)
@@ -322,6 +323,23 @@ static void kept_large(void)
     (void)kept;
 }
 
+/* What the library keeps of them is no leak.  The first one lies in mapped memory. */
+static void ended(void)
+{
+    cpool_sized_config_t sized = CPOOL_SIZED_CONFIG_INIT;
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_sized_t *blocks;
+    cpool_lanes_t *lanes = NULL;
+
+    config.slot_size = SIZE;
+    config.capacity = CAPACITY;
+    if (cpool_sized_create(&blocks, &sized) != CPOOL_OK ||
+        cpool_lanes_create(&lanes, &config, 1) != CPOOL_OK)
+        fail("structures");
+    cpool_sized_destroy(blocks);
+    cpool_lanes_destroy(lanes);
+}
+
 /* Memory of a pool is ordinary memory after its end. */
 static void afterwards(void)
 {
@@ -348,6 +366,7 @@ int main(void)
     kept_large();
     typed();
     constructed();
+    ended();
     kept();
     puts("done");
     return sum == 1;
