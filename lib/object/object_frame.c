@@ -126,7 +126,7 @@ static int join_frame(cpool_objects_t *pool, cpool_frame_t *frame, uintptr_t ind
 }
 
 /* An inactive object of the thread's cache, which becomes the frame's, or NULL: the other way may
- * have one.  It is the frame's before its reset, which may be left by longjmp. */
+ * have one.  It is BUSY while it is reset, and the frame's after it: longjmp may leave the hook. */
 static void *get_near(cpool_objects_t *pool, cpool_frame_t *frame)
 {
     void *slot = NULL;
@@ -136,17 +136,18 @@ static void *get_near(cpool_objects_t *pool, cpool_frame_t *frame)
     if (pool->type.activate != NULL || !ends_as_slots(pool) ||
         !cpi_layer_pop(pool->short_get, &slot))
         return NULL;
-    if (cpool_frame_adopt(frame, slot) != 0) {
-        (void)cpi_layer_push(pool->slots, slot);
-        return NULL;
-    }
     index = cpi_object_index_of(pool, slot);
     record = cpi_load(&pool->records[index], relaxed); /* [own] */
-    if (pool->resets == CPI_RESET_ON_GET && (record & CPI_OBJECT_STATES) == CPI_OBJECT_INACTIVE)
+    if (pool->resets == CPI_RESET_ON_GET && (record & CPI_OBJECT_STATES) == CPI_OBJECT_INACTIVE) {
+        cpi_object_set_busy(pool, index);
         cpi_object_reset(pool, slot);
+    }
     cpi_store(&pool->records[index], /* [own] */
               (record & ~CPI_OBJECT_STATES) + CPI_OBJECT_USE + CPI_OBJECT_INACTIVE, relaxed);
-    return slot;
+    if (cpool_frame_adopt(frame, slot) == 0)
+        return slot;
+    (void)cpi_layer_push(pool->slots, slot);
+    return NULL;
 }
 
 /* Of a priority pool another get may reclaim the object before it is the frame's. */
