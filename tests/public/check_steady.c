@@ -112,7 +112,9 @@ START_TEST(system_calls_are_counted)
     REQUIRE(support_stats(pool).system_calls > before);
     before = support_stats(pool).system_calls;
     REQUIRE_EQUAL(cpool_reserve(pool, 1), 0);
+#if !defined(CPOOL_PLAIN_POSIX) /* which has no call that makes pages resident */
     REQUIRE(support_stats(pool).system_calls > before);
+#endif
     support_destroy_empty(pool);
 }
 END_TEST
