@@ -52,17 +52,15 @@ static uint32_t get(const unsigned char *state, size_t at)
     return CPI_LOWEST_FIRST ? number : __builtin_bswap32(number);
 }
 
-/* Four of them, of which each element has two, the first one in its lower half. */
+/* Four of them, of which each element has two, the first one in its lower half.  No function
+ * returns them: how depends on the processor's extensions. */
 typedef uint64_t cpi_four __attribute__((__vector_size__(16)));
 
-static cpi_four get_four(const unsigned char *state, size_t at)
+static void get_four(const unsigned char *state, size_t at, cpi_four *numbers)
 {
-    cpi_four numbers;
-
-    memcpy(&numbers, state + at * sizeof(uint32_t), sizeof numbers);
+    memcpy(numbers, state + at * sizeof(uint32_t), sizeof *numbers);
     if (!CPI_LOWEST_FIRST)
-        numbers = (cpi_four){__builtin_bswap64(numbers[0]), __builtin_bswap64(numbers[1])};
-    return numbers;
+        *numbers = (cpi_four){__builtin_bswap64((*numbers)[0]), __builtin_bswap64((*numbers)[1])};
 }
 
 static size_t at_lane(size_t lane)
@@ -87,14 +85,16 @@ static uint64_t mix_sum(uint64_t sum, uint64_t number)
 static uint64_t sum_of(const cpool_lanes_t *lanes, const unsigned char *state)
 {
     size_t end = number_of_numbers(lanes) - CPI_STATE_SUM;
-    cpi_four left = {1, 2}, right = {3, 4}, left_sums = {0, 0}, right_sums = {0, 0};
+    cpi_four left = {1, 2}, right = {3, 4}, left_sums = {0, 0}, right_sums = {0, 0}, four;
     uint64_t sum = 0;
     size_t at, i;
 
     for (at = 0; at + 8 <= end; at += 8) {
-        left += get_four(state, at);
+        get_four(state, at, &four);
+        left += four;
         left_sums += left;
-        right += get_four(state, at + 4);
+        get_four(state, at + 4, &four);
+        right += four;
         right_sums += right;
     }
     for (; at < end; at++) {
@@ -182,11 +182,11 @@ static bool are_words_near(const cpool_lanes_t *lanes, const unsigned char *stat
     const uint64_t two = (uint64_t)1 << 32 | 1;
     const cpi_four rests = {two * rest, two * rest};
     size_t at = at_slot(lanes, 0), end = at + lanes->capacity, i;
-    cpi_four found = {0, 0};
+    cpi_four found = {0, 0}, left, right;
 
     for (; at + 8 <= end; at += 8) {
-        cpi_four left = get_four(state, at), right = get_four(state, at + 4);
-
+        get_four(state, at, &left);
+        get_four(state, at + 4, &right);
         found |= left | (left + rests) | right | (right + rests);
     }
     for (; at < end; at++)
