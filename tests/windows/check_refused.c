@@ -13,6 +13,8 @@
 #include <cpool/object.h>
 #include <cpool/sized.h>
 
+#include "host/os.h"
+
 #define WIN32_LEAN_AND_MEAN 1
 #include <windows.h>
 
@@ -195,6 +197,69 @@ START_TEST(thread_without_memory_for_late_slots_ends_with_a_message)
 }
 END_TEST
 
+/* In place of the system's: these calls are refused, counted from 1. */
+static struct {
+    int calls, from, to;
+} free_calls, alloc_calls;
+
+static BOOL is_refused(int *calls, int from, int to)
+{
+    int call = ++*calls;
+
+    return call >= from && call < to;
+}
+
+static BOOL WINAPI free_memory(LPVOID address, SIZE_T size, DWORD kind)
+{
+    return !is_refused(&free_calls.calls, free_calls.from, free_calls.to) &&
+           VirtualFreeEx(GetCurrentProcess(), address, size, kind);
+}
+
+static LPVOID WINAPI alloc_memory(LPVOID address, SIZE_T size, DWORD kind, DWORD protection)
+{
+    if (is_refused(&alloc_calls.calls, alloc_calls.from, alloc_calls.to))
+        return NULL;
+    return VirtualAllocEx(GetCurrentProcess(), address, size, kind, protection);
+}
+
+BOOL(WINAPI *__imp_VirtualFree)(LPVOID, SIZE_T, DWORD) = free_memory;
+LPVOID(WINAPI *__imp_VirtualAlloc)(LPVOID, SIZE_T, DWORD, DWORD) = alloc_memory;
+
+/* Memory goes back, and comes again as zeroes, in steps of 1 MiB. */
+enum { STEP = 1 << 20, STEPS = 3, BYTES = STEPS * STEP };
+
+static void purge_some(int steps)
+{
+    char *memory;
+
+    free_calls.calls = alloc_calls.calls = 0;
+    memory = cpi_os_map_at(0, BYTES); /* the first call of its kind */
+    REQUIRE(memory != NULL);
+    memset(memory, 1, BYTES);
+    REQUIRE_EQUAL(cpi_os_purge(memory, BYTES), (size_t)steps * STEP);
+    for (int i = 0; i < BYTES; i++)
+        REQUIRE(memory[i] == (i >= steps * STEP));
+    memset(memory, 2, BYTES);
+    cpi_os_release(memory, BYTES);
+}
+
+START_TEST(purge_that_is_refused_says_how_far_it_came)
+{
+    free_calls.from = _i + 1;
+    free_calls.to = _i + 2;
+    purge_some(_i);
+}
+END_TEST
+
+START_TEST(purge_asks_again_for_memory_that_is_short)
+{
+    alloc_calls.from = _i + 2;
+    alloc_calls.to = _i + 102;
+    purge_some(STEPS);
+    REQUIRE_EQUAL(alloc_calls.calls, 1 + STEPS + 100);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -203,6 +268,8 @@ int main(void)
         TIMES(trim_of_other_memory_gives_nothing_back, 2),
         ONCE(create_without_slots_of_threads_refused),
         ONCE(thread_without_memory_for_late_slots_ends_with_a_message),
+        TIMES(purge_that_is_refused_says_how_far_it_came, STEPS),
+        TIMES(purge_asks_again_for_memory_that_is_short, STEPS),
     };
 
     return SUPPORT_RUN("refused", tests);
