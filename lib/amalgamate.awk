@@ -152,6 +152,11 @@ function put_file(path,    line, name, count, words, macros, i, base) {
             continue
         }
         declare(name != "")
+        # Where the prefix's macro has a function's name, no macro of ours takes it.
+        if (line ~ /^# *(define cpool_[a-z_]*\(|undef cpool_)/) {
+            print "#if !defined(CPOOL_PREFIX)\n" line "\n#endif"
+            continue
+        }
         if (line ~ /^# *(define|ifndef) c(pool|pi)_/) { # a macro of ours, instead of the prefix's
             name = line
             sub(/^# *[a-z]* /, "", name)

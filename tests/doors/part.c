@@ -40,7 +40,9 @@ unsigned PART(work)(void)
     for (unsigned i = 200; i-- > 0;) {
         struct row *row = all;
         all = row->next;
-        right += row->number == i && cpool_of(row, NULL) == (i % 2 == 0 ? rows_pool() : cells);
+        cpool_t *pool = i % 2 == 0 ? rows_pool() : cells;
+        right += row->number == i && cpool_of(row, NULL) == pool &&
+                 cpool_at(pool, cpool_index(pool, row)) == row;
         if (i % 2 == 0)
             rows_free(row);
         else
