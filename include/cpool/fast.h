@@ -76,13 +76,11 @@ struct cpool_cache_t {
 
 /* The out-of-line halves, entered when a cache is empty or full, when a
  * pointer is NULL or not a slot, or when the pool has no inline path.  They have the
- * results of the inline path: the calling thread's entry for the pool, and the slot's index. */
+ * results of the inline path: the calling thread's entry for the pool, and the slot's index.
+ * An explicit cache's entry comes with NULL. */
 CPOOL_API void *cpool_alloc_abi3(cpool_t *pool, cpool_cache_t *cache) CPOOL_NO_PLT_;
 CPOOL_API void cpool_free_abi3(cpool_t *pool, void *slot, uintptr_t index,
                                cpool_cache_t *cache) CPOOL_NO_PLT_;
-CPOOL_API void *cpool_cache_alloc_abi3(cpool_cache_t *cache) CPOOL_NO_PLT_;
-CPOOL_API void cpool_cache_free_abi3(cpool_cache_t *cache, void *slot,
-                                     uintptr_t index) CPOOL_NO_PLT_;
 
 #if defined(__GNUC__)
 
@@ -287,7 +285,7 @@ CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
 {
     void *slot;
 
-    CPOOL_POP_(cache, slot, return cpool_cache_alloc_abi3(cache));
+    CPOOL_POP_(cache, slot, return cpool_alloc_abi3(NULL, cache));
     return slot;
 }
 
@@ -306,7 +304,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
     uintptr_t index;
 
     CPOOL_INDEX_(cache->pool, slot, index);
-    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_cache_free_abi3(cache, slot, index));
+    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_free_abi3(NULL, slot, index, cache));
 }
 
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)

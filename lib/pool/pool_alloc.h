@@ -113,6 +113,10 @@ void *cpi_pool_alloc_shown(struct cpi_cache *cache, cpool_cache_t *entry);
 void cpi_pool_free_shown(struct cpi_cache *cache, void *slot, uintptr_t index,
                          struct cpi_call call);
 
+/* pool_cache.c.  An explicit cache's, where the inline path ends. */
+void *cpi_pool_cache_alloc(cpool_cache_t *entry, struct cpi_call call);
+void cpi_pool_cache_free(cpool_cache_t *entry, void *slot, uintptr_t index, struct cpi_call call);
+
 /* pool_slow.c.  Somebody is to be told of a slot that the calling thread has pushed to its own
  * cache of the handle's pool, which may have been destroyed since.  May block. */
 CPI_COLD void cpi_pool_tell(cpool_t *handle, struct cpi_call call);

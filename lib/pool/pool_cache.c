@@ -88,33 +88,31 @@ static inline bool owner_is_right(const struct cpi_pool *pool, const struct cpi_
 }
 
 /* That of a cache that has ended is none. */
-void *cpool_cache_alloc_abi3(cpool_cache_t *entry)
+void *cpi_pool_cache_alloc(cpool_cache_t *entry, struct cpi_call call)
 {
-    static const char function[] = "cpool_cache_alloc";
-    struct cpi_pool *pool = cpi_pool_of(entry->pool, function);
+    struct cpi_pool *pool = cpi_pool_of(entry->pool, call.function);
     struct cpi_cache *cache = entry->home;
     void *slot;
 
     if (pool == NULL)
         return NULL;
-    if (!owner_is_right(pool, cache, function))
+    if (!owner_is_right(pool, cache, call.function))
         return NULL;
     if (CPI_LIKELY(cache->bounded) && CPI_LIKELY(cpi_pool_pop(cache, &slot)))
         return slot;
-    return cpi_pool_alloc(pool, cache, CPI_CALL(function));
+    return cpi_pool_alloc(pool, cache, call);
 }
 
-void cpool_cache_free_abi3(cpool_cache_t *entry, void *slot, uintptr_t index)
+void cpi_pool_cache_free(cpool_cache_t *entry, void *slot, uintptr_t index, struct cpi_call call)
 {
-    static const char function[] = "cpool_cache_free";
-    struct cpi_pool *pool = cpi_pool_of(entry->pool, function);
+    struct cpi_pool *pool = cpi_pool_of(entry->pool, call.function);
     struct cpi_cache *cache = entry->home;
 
     if (pool == NULL)
         return;
-    if (!owner_is_right(pool, cache, function))
+    if (!owner_is_right(pool, cache, call.function))
         return;
     if (CPI_UNLIKELY(!cache->bounded || index >= cache->hidden.bound ||
                      !cpi_pool_push(cache, slot)))
-        cpi_pool_free(pool, cache, slot, CPI_CALL(function));
+        cpi_pool_free(pool, cache, slot, call);
 }

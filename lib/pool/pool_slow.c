@@ -22,13 +22,17 @@
 #include "cache/mark.h"
 
 /*
- * The long ways: where the calling thread may have no cache yet, or the handle is none.  They
+ * The long ways: where the calling thread may have no cache yet, or the handle is none, or NULL
+ * because the entry is an explicit cache's.  They
  * are apart from the short ones, which then save no registers for them.
  */
-CPI_COLD static void *alloc_at_length(cpool_t *handle, struct cpi_call call)
+CPI_COLD static void *alloc_at_length(cpool_t *handle, cpool_cache_t *entry, struct cpi_call call)
 {
-    struct cpi_pool *pool = cpi_pool_of(handle, call.function);
+    struct cpi_pool *pool;
 
+    if (handle == NULL)
+        return cpi_pool_cache_alloc(entry, (struct cpi_call){"cpool_cache_alloc", call.site});
+    pool = cpi_pool_of(handle, call.function);
     return pool != NULL ? cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), call)
                         : NULL;
 }
@@ -320,7 +324,7 @@ void *cpool_alloc_abi3(cpool_t *handle, cpool_cache_t *entry)
     struct cpi_cache *cache = entry->home;
 
     if (CPI_UNLIKELY(entry->pool != handle))
-        return alloc_at_length(handle, CPI_CALL(alloc_name));
+        return alloc_at_length(handle, entry, CPI_CALL(alloc_name));
     return cache->brief.alloc(handle, entry, cache, CPI_CALLER());
 }
 
@@ -328,10 +332,12 @@ void cpool_free_abi3(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t
 {
     struct cpi_cache *cache = entry->home;
 
-    if (CPI_UNLIKELY(entry->pool != handle))
+    if (CPI_LIKELY(entry->pool == handle))
+        cache->brief.free(handle, slot, index, cache, CPI_CALLER());
+    else if (handle != NULL)
         free_at_length(handle, slot, CPI_CALL(free_name));
     else
-        cache->brief.free(handle, slot, index, cache, CPI_CALLER());
+        cpi_pool_cache_free(entry, slot, index, CPI_CALL("cpool_cache_free"));
 }
 
 void cpi_layer_free(cpool_t *handle, void *slot)
