@@ -476,7 +476,7 @@ in_declaration {
     next
 }
 
-/^(CPOOL_API|typedef .*\()/ {
+/^(CPOOL_API|CPOOL_LOCAL_|typedef .*\()/ {
     F[++nf] = $0
     in_declaration = $0 !~ /;[ \t]*$/
     if (!in_declaration)
@@ -487,7 +487,7 @@ in_declaration {
 # As the program sees it: without attributes.
 function declaration_done()
 {
-    sub(/^CPOOL_API /, "", F[nf])
+    sub(/^CPOOL_(API|LOCAL_) /, "", F[nf])
     sub(/^CPOOL_INLINE_ /, "", F[nf])
     gsub(/ CPOOL_[A-Z_]+_(\([a-z_0-9]+\))?/, "", F[nf])
     if (F[nf] ~ /^typedef/) {

@@ -109,6 +109,13 @@
 #define CPOOL_INLINE_
 #endif
 
+/* A function that each program has itself, and the library does not export. */
+#if defined(__GNUC__)
+#define CPOOL_LOCAL_ static __inline__ __attribute__((__unused__))
+#else
+#define CPOOL_LOCAL_ static inline
+#endif
+
 /* Called through a pointer in the caller's table, without a stub in between. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__ELF__)
 #define CPOOL_NO_PLT_ __attribute__((__noplt__))

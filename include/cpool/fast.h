@@ -318,8 +318,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
 }
 
 /* The answers of the calls, which are made for all but a slot of a living pool. */
-static __inline__ __attribute__((__unused__)) size_t cpool_index_near_(const cpool_t *pool,
-                                                                       const void *slot)
+CPOOL_LOCAL_ size_t cpool_index_near_(const cpool_t *pool, const void *slot)
 {
     uintptr_t index;
 
@@ -331,8 +330,7 @@ static __inline__ __attribute__((__unused__)) size_t cpool_index_near_(const cpo
     return (cpool_index)(pool, slot);
 }
 
-static __inline__ __attribute__((__unused__)) void *cpool_at_near_(const cpool_t *pool,
-                                                                   size_t index)
+CPOOL_LOCAL_ void *cpool_at_near_(const cpool_t *pool, size_t index)
 {
     if (CPOOL_LIKELY_(pool != NULL) && CPOOL_LIKELY_(index < pool->slots))
         return CPOOL_CAST_(void *, pool->base + index * pool->stride);
@@ -343,5 +341,16 @@ static __inline__ __attribute__((__unused__)) void *cpool_at_near_(const cpool_t
 #define cpool_at(pool, index) cpool_at_near_(pool, index)
 
 #endif /* CPOOL_IS_INLINE_ */
+
+/* By calls, which notice a pointer that is no pool's. */
+CPOOL_LOCAL_ bool cpool_owns(const cpool_t *pool, const void *p)
+{
+    return (cpool_index)(pool, p) != SIZE_MAX;
+}
+
+CPOOL_LOCAL_ size_t cpool_index_limit(const cpool_t *pool)
+{
+    return (cpool_at)(pool, 0) != NULL ? pool->slots : 0;
+}
 
 #endif /* CPOOL_FAST_H */

@@ -22,7 +22,7 @@
  * grow to.  Returns false for any other address.
  * Any thread, wait-free, async-signal-safe.
  */
-CPOOL_API bool cpool_owns(const cpool_t *pool, const void *p);
+CPOOL_LOCAL_ bool cpool_owns(const cpool_t *pool, const void *p);
 
 /*
  * cpool_index, cpool_at, cpool_index_limit - from a slot to its index, and back.
@@ -45,7 +45,7 @@ CPOOL_API bool cpool_owns(const cpool_t *pool, const void *p);
  */
 CPOOL_API size_t cpool_index(const cpool_t *pool, const void *slot);
 CPOOL_API void *cpool_at(const cpool_t *pool, size_t index);
-CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
+CPOOL_LOCAL_ size_t cpool_index_limit(const cpool_t *pool);
 
 /*
  * A pool's figures.  While other threads use the pool the counts of slots are

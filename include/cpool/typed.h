@@ -390,8 +390,8 @@ CPOOL_API int cpool_typed_close_abi3(struct cpool_typed *typed, bool unloading);
 #else
 #define CPOOL_TYPED_VISIBLE_
 #endif
+#define CPOOL_TYPED_INLINE_ CPOOL_LOCAL_
 #if defined(__GNUC__)
-#define CPOOL_TYPED_INLINE_ static __inline__ __attribute__((__unused__))
 #define CPOOL_TYPED_APART_ static __attribute__((__unused__, __noinline__, __cold__))
 /* A definition that lost to one of another module must not close that module's pool. */
 #define CPOOL_TYPED_LAST_(function, is_own, close, settled)                            \
@@ -401,7 +401,6 @@ CPOOL_API int cpool_typed_close_abi3(struct cpool_typed *typed, bool unloading);
         (void)((is_own) && (close) == 0);                                              \
     }
 #else
-#define CPOOL_TYPED_INLINE_ static inline
 #define CPOOL_TYPED_LAST_(function, is_own, close, settled)
 #endif
 

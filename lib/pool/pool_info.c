@@ -19,13 +19,6 @@
 #include "base/atomic.h"
 #include "base/structs.h"
 
-bool cpool_owns(const cpool_t *handle, const void *p)
-{
-    const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_owns");
-
-    return pool != NULL && cpi_slab_index(&pool->slab, p) < pool->slab.slots;
-}
-
 size_t cpool_index(const cpool_t *handle, const void *slot)
 {
     const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_index");
@@ -44,13 +37,6 @@ void *cpool_at(const cpool_t *handle, size_t index)
     if (pool == NULL || index >= pool->slab.slots)
         return NULL;
     return cpi_slab_slot(&pool->slab, index);
-}
-
-size_t cpool_index_limit(const cpool_t *handle)
-{
-    const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_index_limit");
-
-    return pool != NULL ? pool->slab.slots : 0;
 }
 
 /* --- Figures --- */
