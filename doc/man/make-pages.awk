@@ -435,6 +435,12 @@ in_members {
 
 in_define { in_define = $0 ~ /\\$/; next }
 
+in_declaration && $0 == "{" { # a definition, which was declared before
+    nf--
+    in_declaration = 0
+    next
+}
+
 in_declaration {
     line = $0
     sub(/^ +/, " ", line)

@@ -96,7 +96,7 @@ CPOOL_API int cpool_frame_begin(cpool_frame_t **frame, cpool_t *pool);
  * CPOOL_EFRAME was reported: the frame has ended.
  * The frame's owner, progress as cpool_alloc.
  */
-CPOOL_API CPOOL_INLINE_ void *cpool_frame_alloc(cpool_frame_t *frame) CPOOL_MUST_USE_
+CPOOL_LOCAL_ void *cpool_frame_alloc(cpool_frame_t *frame) CPOOL_MUST_USE_
     CPOOL_NONNULL_(1);
 
 /*
@@ -162,7 +162,7 @@ struct cpool_frame {
         __atomic_store_n(&(frame)->next, (at) + 1, __ATOMIC_RELEASE);                  \
     } while (0)
 
-CPOOL_API CPOOL_INLINE_ void *cpool_frame_alloc(cpool_frame_t *frame)
+CPOOL_LOCAL_ void *cpool_frame_alloc(cpool_frame_t *frame)
 {
     void **next = frame->next;
     cpool_cache_t *cache;
@@ -183,6 +183,11 @@ CPOOL_API CPOOL_INLINE_ void *cpool_frame_alloc(cpool_frame_t *frame)
     (CPOOL_LIKELY_((frame)->next < (frame)->end) && CPOOL_LIKELY_((frame)->pool == (of)))
 
 #else
+CPOOL_LOCAL_ void *cpool_frame_alloc(cpool_frame_t *frame)
+{
+    return cpool_frame_alloc_abi3(frame, NULL);
+}
+
 #define CPOOL_FRAME_HAS_ROOM_(frame, of) 0
 #define CPOOL_FRAME_NOTE_(frame, at, slot) ((void)(frame), (void)(at))
 #endif /* CPOOL_IS_INLINE_ */

@@ -207,7 +207,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_read_end(cpool_reader_t *reader) CPOOL_NONNUL
  * (Quiescent states: M. Desnoyers et al., "User-level implementations of read-copy update", IEEE
  * TPDS 23(2), 2012.)
  */
-CPOOL_API CPOOL_INLINE_ void cpool_read_quiescent(cpool_reader_t *reader) CPOOL_NONNULL_(1);
+CPOOL_LOCAL_ void cpool_read_quiescent(cpool_reader_t *reader) CPOOL_NONNULL_(1);
 
 /*
  * cpool_retire - frees a slot after all sections that have begun.
@@ -272,12 +272,6 @@ CPOOL_API CPOOL_INLINE_ void cpool_read_begin(cpool_reader_t *reader)
         CPOOL_READ_ENTER_(reader);
 }
 
-CPOOL_API CPOOL_INLINE_ void cpool_read_quiescent(cpool_reader_t *reader)
-{
-    if (reader->nested == 1)
-        CPOOL_READ_ENTER_(reader);
-}
-
 CPOOL_API CPOOL_INLINE_ void cpool_read_end(cpool_reader_t *reader)
 {
     uintptr_t nested = reader->nested - 1u;
@@ -290,7 +284,15 @@ CPOOL_API CPOOL_INLINE_ void cpool_read_end(cpool_reader_t *reader)
     }
 }
 
+#else
+#define CPOOL_READ_ENTER_(reader) cpool_read_begin_abi3(reader)
 #endif /* CPOOL_IS_INLINE_ */
+
+CPOOL_LOCAL_ void cpool_read_quiescent(cpool_reader_t *reader)
+{
+    if (reader->nested == 1)
+        CPOOL_READ_ENTER_(reader);
+}
 
 #ifdef __cplusplus
 }

@@ -8,12 +8,10 @@
  */
 #define CPOOL_EMIT_ 1
 #include <cpool.h>
-#include <cpool/frame.h>
 
 #if !defined(CPOOL_NO_INLINE)
 extern inline void *cpool_alloc(cpool_t *pool);
 extern inline void cpool_free(cpool_t *pool, void *slot);
 extern inline void *cpool_cache_alloc(cpool_cache_t *cache);
 extern inline void cpool_cache_free(cpool_cache_t *cache, void *slot);
-extern inline void *cpool_frame_alloc(cpool_frame_t *frame);
 #endif

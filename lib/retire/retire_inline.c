@@ -16,5 +16,4 @@
 #if !defined(CPOOL_NO_INLINE)
 extern inline void cpool_read_begin(cpool_reader_t *reader);
 extern inline void cpool_read_end(cpool_reader_t *reader);
-extern inline void cpool_read_quiescent(cpool_reader_t *reader);
 #endif
