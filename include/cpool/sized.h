@@ -211,7 +211,7 @@ CPOOL_API void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, si
  * Returns NULL also if the product is too large for a size_t.
  * Any thread.
  */
-CPOOL_API void *cpool_sized_calloc(cpool_sized_t *blocks, size_t count, size_t size)
+CPOOL_LOCAL_ void *cpool_sized_calloc(cpool_sized_t *blocks, size_t count, size_t size)
     CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /*
@@ -327,6 +327,17 @@ CPOOL_API int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t
  */
 CPOOL_API size_t cpool_sized_trim(cpool_sized_t *blocks) CPOOL_NONNULL_(1);
 
+CPOOL_LOCAL_ void *cpool_sized_calloc(cpool_sized_t *blocks, size_t count, size_t size)
+{
+    void *block = NULL;
+
+    if (size == 0 || count <= SIZE_MAX / size)
+        block = cpool_sized_alloc(blocks, count * size);
+    if (block != NULL)
+        memset(block, 0, count * size);
+    return block;
+}
+
 #if CPOOL_IS_ANALYZED_ /* <cpool/analyze.h> */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls"
@@ -335,8 +346,6 @@ void *cpool_sized_alloc(cpool_sized_t *blocks, size_t size) CPOOL_TAKEN_BY_(cpoo
     CPOOL_GIVES_;
 void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align)
     CPOOL_TAKEN_BY_(cpool_sized_free, 2) CPOOL_GIVES_;
-void *cpool_sized_calloc(cpool_sized_t *blocks, size_t count, size_t size)
-    CPOOL_TAKEN_BY_(cpool_sized_free, 2);
 #pragma GCC diagnostic pop
 #endif
 

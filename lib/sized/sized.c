@@ -92,19 +92,6 @@ void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align
                                     : cpi_sized_fallback_alloc(blocks, size, align);
 }
 
-void *cpool_sized_calloc(cpool_sized_t *blocks, size_t count, size_t size)
-{
-    size_t bytes;
-    void *block;
-
-    if (!cpi_multiply(count, size, &bytes))
-        return NULL;
-    block = cpool_sized_alloc(blocks, bytes);
-    if (block != NULL)
-        memset(block, 0, bytes);
-    return block;
-}
-
 /* Where it ends, too.  No block of a class without a pool was ever handed out. */
 CPI_APART static void give_slowly(cpool_t *pool, void *block)
 {
