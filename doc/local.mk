@@ -83,7 +83,7 @@ dist_man3_MANS = \
 	doc/man/cpool_lanes_load.3 \
 	doc/man/cpool_lanes_pool.3 \
 	doc/man/cpool_lanes_save.3 \
-	doc/man/cpool_lanes_state_size.3 \
+	doc/man/CPOOL_LANES_STATE_SIZE.3 \
 	doc/man/cpool_priority.3 \
 	doc/man/cpool_priority_attach.3 \
 	doc/man/cpool_priority_claim.3 \

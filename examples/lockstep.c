@@ -40,7 +40,7 @@ struct world {
 
 struct state {
     struct field field;
-    unsigned char lanes[4 * UNITS + 8 * PLAYERS + 24]; /* cpool_lanes_state_size */
+    unsigned char lanes[CPOOL_LANES_STATE_SIZE(UNITS, PLAYERS)];
 };
 
 /* The inputs that the players will give, one a frame. */

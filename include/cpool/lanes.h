@@ -138,18 +138,18 @@ CPOOL_API size_t cpool_lane_count(const cpool_lane_t *lane) CPOOL_NONNULL_(1);
 CPOOL_API size_t cpool_lanes_balance(cpool_lanes_t *lanes) CPOOL_NONNULL_(1);
 
 /*
- * cpool_lanes_state_size - the bytes of the lanes' state: 4 for each slot, 8 for each lane, and
- * 24.
+ * CPOOL_LANES_STATE_SIZE - the bytes of the state of lanes with this capacity and this number.
  *
- * Any thread, wait-free.
+ * A constant of type size_t if both are constants.
  */
-CPOOL_API size_t cpool_lanes_state_size(const cpool_lanes_t *lanes) CPOOL_NONNULL_(1);
+#define CPOOL_LANES_STATE_SIZE(capacity, lanes)                                        \
+    (sizeof(uint32_t) * (6u + CPOOL_NUMBER_(size_t, capacity) + 2u * CPOOL_NUMBER_(size_t, lanes)))
 
 /*
  * cpool_lanes_save - writes down which slots are live, and which lane has the others in which
  * order.
  *
- * state   receives cpool_lanes_state_size bytes, at any address.  They hold no address, and
+ * state   receives CPOOL_LANES_STATE_SIZE bytes, at any address.  They hold no address, and
  *         mean the same in another process and on a machine of another byte order
  * size    bytes there
  *

@@ -18,19 +18,12 @@
 #define CPI_STATE_MAGIC 0x4c505063u /* "cPPL" */
 #define CPI_STATE_VERSION 2u
 
-/* Numbers before those of the lanes, and those of the sum. */
-enum { CPI_STATE_HEAD = 4, CPI_STATE_SUM = 2 };
+/* Numbers before those of the lanes.  Those of the sum are two. */
+enum { CPI_STATE_HEAD = 4 };
 
-static size_t number_of_numbers(const cpool_lanes_t *lanes)
+static size_t size_of_state(const cpool_lanes_t *lanes)
 {
-    return CPI_STATE_HEAD + 2 * lanes->n + lanes->capacity + CPI_STATE_SUM;
-}
-
-size_t cpool_lanes_state_size(const cpool_lanes_t *lanes)
-{
-    if (CPI_HAS_ENDED(lanes))
-        return 0;
-    return number_of_numbers(lanes) * sizeof(uint32_t);
+    return CPOOL_LANES_STATE_SIZE(lanes->capacity, lanes->n);
 }
 
 /* --- Numbers as bytes --- */
@@ -84,7 +77,7 @@ static uint64_t mix_sum(uint64_t sum, uint64_t number)
  * fewer than eight, belong to the first column one by one. */
 static uint64_t sum_of(const cpool_lanes_t *lanes, const unsigned char *state)
 {
-    size_t end = number_of_numbers(lanes) - CPI_STATE_SUM;
+    size_t end = at_slot(lanes, lanes->capacity);
     cpi_four left = {1, 2}, right = {3, 4}, left_sums = {0, 0}, right_sums = {0, 0}, four;
     uint64_t sum = 0;
     size_t at, i;
@@ -148,7 +141,7 @@ int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
         return CPOOL_EPOOL;
     if (state == NULL)
         return CPOOL_ENULL;
-    if (size < cpool_lanes_state_size(lanes))
+    if (size < size_of_state(lanes))
         return CPOOL_ESTATE;
     for (i = 0; i < CPI_STATE_HEAD; i++)
         put(to, i, head[i]);
@@ -257,7 +250,7 @@ int cpool_lanes_load(cpool_lanes_t *lanes, const void *state, size_t size)
         return CPOOL_EPOOL;
     if (state == NULL)
         return CPOOL_ENULL;
-    if (size != cpool_lanes_state_size(lanes) || !is_right(lanes, from))
+    if (size != size_of_state(lanes) || !is_right(lanes, from))
         return CPOOL_ESTATE;
     for (i = 0; i < lanes->n; i++) {
         lanes->lanes[i].head = get(from, at_lane(i));

@@ -311,7 +311,6 @@ static void require_lanes_refused(void)
     REFUSED(cpool_lane_count(ended.lane), 0);
     REFUSED(cpool_lane(ended.lanes, 0), NULL);
     REFUSED(cpool_lanes_balance(ended.lanes), 0);
-    REFUSED(cpool_lanes_state_size(ended.lanes), 0);
     REFUSED(cpool_lanes_save(ended.lanes, state, sizeof state), CPOOL_EPOOL);
     REFUSED(cpool_lanes_load(ended.lanes, state, sizeof state), CPOOL_EPOOL);
     REFUSED(cpool_lanes_pool(ended.lanes), NULL);
