@@ -77,7 +77,7 @@ struct cpool_cache_t {
 /* The out-of-line halves, entered when a cache is empty or full, when a
  * pointer is NULL or not a slot, or when the pool has no inline path.  They have the
  * results of the inline path: the calling thread's entry for the pool, and the slot's index.
- * An explicit cache's entry comes with NULL. */
+ * The entry of an explicit cache stands in the pool's place, too. */
 CPOOL_API void *cpool_alloc_abi3(cpool_t *pool, cpool_cache_t *cache) CPOOL_NO_PLT_;
 CPOOL_API void cpool_free_abi3(cpool_t *pool, void *slot, uintptr_t index,
                                cpool_cache_t *cache) CPOOL_NO_PLT_;
@@ -285,7 +285,7 @@ CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
 {
     void *slot;
 
-    CPOOL_POP_(cache, slot, return cpool_alloc_abi3(NULL, cache));
+    CPOOL_POP_(cache, slot, return cpool_alloc_abi3(CPOOL_CAST_(cpool_t *, cache), cache));
     return slot;
 }
 
@@ -304,7 +304,8 @@ CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
     uintptr_t index;
 
     CPOOL_INDEX_(cache->pool, slot, index);
-    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_free_abi3(NULL, slot, index, cache));
+    CPOOL_PUSH_(cache, slot, index < cache->bound,
+                cpool_free_abi3(CPOOL_CAST_(cpool_t *, cache), slot, index, cache));
 }
 
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)

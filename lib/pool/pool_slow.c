@@ -22,15 +22,15 @@
 #include "cache/mark.h"
 
 /*
- * The long ways: where the calling thread may have no cache yet, or the handle is none, or NULL
- * because the entry is an explicit cache's.  They
- * are apart from the short ones, which then save no registers for them.
+ * The long ways: where the calling thread may have no cache yet, or the handle is none, or the
+ * entry of an explicit cache.  They are apart from the short ones, which then save no registers for
+ * them.
  */
 CPI_COLD static void *alloc_at_length(cpool_t *handle, cpool_cache_t *entry, struct cpi_call call)
 {
     struct cpi_pool *pool;
 
-    if (handle == NULL)
+    if ((void *)handle == entry)
         return cpi_pool_cache_alloc(entry, (struct cpi_call){"cpool_cache_alloc", call.site});
     pool = cpi_pool_of(handle, call.function);
     return pool != NULL ? cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), call)
@@ -334,7 +334,7 @@ void cpool_free_abi3(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t
 
     if (CPI_LIKELY(entry->pool == handle))
         cache->brief.free(handle, slot, index, cache, CPI_CALLER());
-    else if (handle != NULL)
+    else if ((void *)handle != entry)
         free_at_length(handle, slot, CPI_CALL(free_name));
     else
         cpi_pool_cache_free(entry, slot, index, CPI_CALL("cpool_cache_free"));

@@ -90,12 +90,12 @@ static bool cache_create(struct misuse *m)
 
 static bool cache_alloc_slow(struct misuse *m)
 {
-    return cpool_alloc_abi3(NULL, m->cache) == NULL;
+    return cpool_alloc_abi3((cpool_t *)m->cache, m->cache) == NULL;
 }
 
 static bool cache_free_slow(struct misuse *m)
 {
-    cpool_free_abi3(NULL, m->slot, 0, m->cache);
+    cpool_free_abi3((cpool_t *)m->cache, m->slot, 0, m->cache);
     return true;
 }
 
