@@ -7,8 +7,8 @@
  *
  * ORDERING TABLE
  *   own  | entry count load  | relaxed | - | -
- *   show | entry count store | release | registry.c's forked | the rounds below it
- *   take | entry count store | relaxed | - | -
+ *   show | entry count store | release | registry.c's forked, mark.c's shown | the rounds below it,
+ *                                        and the spare that a loaded magazine became (cache.h)
  */
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"
@@ -41,7 +41,7 @@ static size_t take_run(cpool_cache_t *entry, void **slots, size_t n)
         n = count;
     for (i = 0; i < n; i++)
         slots[i] = entry->rounds[count - 1 - i];
-    cpi_word_store(&entry->count, count - n, relaxed); /* [take] */
+    cpi_word_store(&entry->count, count - n, release); /* [show] */
     return n;
 }
 
