@@ -25,7 +25,6 @@
  *   alone  | frames and open load and store, while nobody uses the pool | relaxed | - | -
  *   record | next and full store          | release | the child of a fork | the slots below, or
  *                                                      that they have left
- *   given  | fence, before the owner's next pops | release | mark.c's shown | the magazines
  *   own    | entry count load             | relaxed | - | -
  *   link   | link store of a magazine     | relaxed | - | -
  *   show   | entry count store            | release | registry.c's forked | the rounds below it
@@ -35,9 +34,6 @@
  * A frame has one owner at a time, so its members need no order but for the child of a fork.  A
  * slot that goes back is published by the exchange with the depot or by the owner's mark, as one
  * that is freed.  [mark] is published by the end of the mark of the cache.
- *
- * [given] A thread that looks everywhere and sees that the owner has taken its last round since, by
- * a relaxed store, must see the magazines that came before, because nothing else points to them.
  */
 #include "frame/frame.h"
 
@@ -452,7 +448,6 @@ static void give_magazines(struct cpi_pool *pool, cpool_frame_t *frame, bool end
         cpi_depot_give(&pool->depot, by.counters, node);
     }
     given = give_record(pool, &by, frame);
-    cpi_fence(release); /* [given] */
     if (ends)
         close_frame(frame);
     leave_and_call(pool, &by);
