@@ -28,12 +28,10 @@
  *   own    | entry count load             | relaxed | - | -
  *   link   | link store of a magazine     | relaxed | - | -
  *   show   | entry count store            | release | registry.c's forked | the rounds below it
- *   mark   | calls store 1                | relaxed | - | -
- *   rest   | calls store 0                | release | await.c's inside | the owner's last access
  *
  * A frame has one owner at a time, so its members need no order but for the child of a fork.  A
  * slot that goes back is published by the exchange with the depot or by the owner's mark, as one
- * that is freed.  [mark] is published by the end of the mark of the cache.
+ * that is freed.
  */
 #include "frame/frame.h"
 
@@ -49,9 +47,6 @@
 #include "pool/feature.h"
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
-
-/* Reports of one damaged slot: of the bytes before it, and of those after it. */
-#define CPI_FRAME_REPAIRS 2u
 
 /* --- The frames of a pool --- */
 
@@ -194,48 +189,26 @@ int cpool_frame_begin(cpool_frame_t **frame, cpool_t *handle)
 
 /* --- The record --- */
 
-/* A thread that exchanges magazines is inside its cache, or in flight at the depot. */
-struct cpi_exchanger {
-    struct cpi_cache *cache; /* NULL: none */
+/* Gives a magazine to the depot, or takes an empty one for 0: inside the thread's cache, or in
+ * flight at the depot. */
+static uint32_t exchange(struct cpi_pool *pool, uint32_t node)
+{
+    struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
+    bool inside = CPI_LIKELY(cache != NULL) && CPI_LIKELY(cpi_mark_try_enter(cache));
     struct cpi_uncached uncached;
-    struct cpi_counters *counters;
-};
+    struct cpi_counters *counters = inside ? &cache->counters : &uncached.counters;
 
-static void enter_exchange(struct cpi_pool *pool, struct cpi_exchanger *by)
-{
-    by->cache = cpi_registry_own_cache(&pool->registry);
-    if (CPI_LIKELY(by->cache != NULL) && CPI_LIKELY(cpi_mark_try_enter(by->cache))) {
-        by->counters = &by->cache->counters;
-        return;
-    }
-    by->cache = NULL;
-    cpi_depot_enter(&pool->depot, &by->uncached);
-    by->counters = &by->uncached.counters;
-}
-
-static void leave_exchange(struct cpi_pool *pool, const struct cpi_exchanger *by)
-{
-    if (by->cache != NULL)
-        cpi_mark_leave(by->cache);
+    if (!inside)
+        cpi_depot_enter(&pool->depot, &uncached);
+    if (node != 0)
+        cpi_depot_give(&pool->depot, counters, node);
     else
-        cpi_depot_leave(&pool->depot, &by->uncached);
-}
-
-/* The same after slots were given back.  Others may have them all by now, and one of these threads
- * may destroy the pool, which waits until this one has called a waiter. */
-static void leave_and_call(struct cpi_pool *pool, const struct cpi_exchanger *by)
-{
-    if (pool->way->came == NULL) {
-        leave_exchange(pool, by);
-    } else if (by->cache != NULL) {
-        cpi_store(&by->cache->calls, 1u, relaxed); /* [mark] */
-        cpi_mark_leave(by->cache);
-        pool->way->came(pool, by->cache);
-        cpi_store(&by->cache->calls, 0u, release); /* [rest] */
-    } else {
-        pool->way->came(pool, NULL);
-        cpi_depot_leave(&pool->depot, &by->uncached);
-    }
+        node = cpi_depot_take_empty(&pool->depot, counters);
+    if (inside)
+        cpi_mark_leave(cache);
+    else
+        cpi_depot_leave(&pool->depot, &uncached);
+    return node;
 }
 
 static void set_next(cpool_frame_t *frame, void **next)
@@ -258,13 +231,9 @@ static bool is_empty(const cpool_frame_t *frame)
 CPI_COLD static bool stash_record(struct cpi_pool *pool, cpool_frame_t *frame)
 {
     struct cpi_depot *depot = &pool->depot;
+    uint32_t node = exchange(pool, 0);
     struct cpi_magazine *magazine;
-    struct cpi_exchanger by;
-    uint32_t node;
 
-    enter_exchange(pool, &by);
-    node = cpi_depot_take_empty(depot, by.counters);
-    leave_exchange(pool, &by);
     if (node == 0)
         return false;
     magazine = cpi_depot_magazine(depot, node);
@@ -276,32 +245,37 @@ CPI_COLD static bool stash_record(struct cpi_pool *pool, cpool_frame_t *frame)
     return true;
 }
 
-/* The reverse, where there is a full magazine. */
-CPI_COLD static void unstash_record(struct cpi_pool *pool, cpool_frame_t *frame)
+/* The magazine on top of the frame's, which is the caller's then. */
+static uint32_t unchain_top(const struct cpi_depot *depot, cpool_frame_t *frame)
 {
-    struct cpi_depot *depot = &pool->depot;
     uint32_t node = (uint32_t)frame->full;
-    struct cpi_magazine *magazine = cpi_depot_magazine(depot, node);
-    struct cpi_exchanger by;
 
     set_full(frame, cpi_tagstack_below(&depot->links, node));
-    memcpy(frame->first, magazine->rounds, depot->limit * sizeof(void *));
-    set_next(frame, frame->first + depot->limit);
+    return node;
+}
+
+CPI_COLD static void unstash_record(struct cpi_pool *pool, cpool_frame_t *frame)
+{
+    uint32_t node = unchain_top(&pool->depot, frame);
+    struct cpi_magazine *magazine = cpi_depot_magazine(&pool->depot, node);
+
+    memcpy(frame->first, magazine->rounds, pool->depot.limit * sizeof(void *));
+    set_next(frame, frame->first + pool->depot.limit);
     cpi_magazine_set_count(magazine, 0);
-    enter_exchange(pool, &by);
-    cpi_depot_give(depot, by.counters, node);
-    leave_exchange(pool, &by);
+    exchange(pool, node);
 }
 
-static bool has_room(struct cpi_pool *pool, cpool_frame_t *frame)
+static int record_slot(struct cpi_pool *pool, cpool_frame_t *frame, void *slot)
 {
-    return CPI_LIKELY(frame->next < frame->first + pool->depot.limit) || stash_record(pool, frame);
-}
-
-static void record_slot(cpool_frame_t *frame, void *slot)
-{
+    if (CPI_UNLIKELY(frame->next == frame->first + pool->depot.limit) &&
+        !stash_record(pool, frame))
+        return CPOOL_EDOUBLEFREE;
+    if (CPI_UNLIKELY(pool->checked) &&
+        !cpi_record_enter_frame(&pool->slab, cpi_slab_index(&pool->slab, slot)))
+        return CPOOL_EFRAMED;
     *frame->next = slot;
     set_next(frame, frame->next + 1);
+    return 0;
 }
 
 void *cpi_frame_take_back(cpool_frame_t *frame)
@@ -332,33 +306,12 @@ void *cpool_frame_alloc_abi3(cpool_frame_t *frame, const struct cpool_typed *typ
         cpi_pool_report(CPOOL_EFRAME, call.function, pool);
         return NULL;
     }
-    if (pool == NULL || !has_room(pool, frame))
-        return NULL;
-    slot = cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), call);
-    if (slot == NULL)
-        return NULL;
-    if (CPI_UNLIKELY(pool->checked))
-        (void)cpi_record_enter_frame(&pool->slab, cpi_slab_index(&pool->slab, slot));
-    record_slot(frame, slot);
-    return slot;
-}
-
-/* 0 if the slot is live and in no frame, as far as the pool knows, or a code. */
-static int judge_live(const struct cpi_pool *pool, uintptr_t index)
-{
-    static const int codes[] = {
-        [CPI_SLOTMAP_LIVE_ONE] = 0,
-        [CPI_SLOTMAP_FREE] = CPOOL_EDOUBLEFREE,
-        [CPI_SLOTMAP_RETIRED_ONE] = CPOOL_ERETIRED,
-        [CPI_SLOTMAP_NEVER_TAKEN] = CPOOL_EUNUSED,
-    };
-    int code = cpi_track_map(pool) != NULL
-                   ? codes[cpi_slotmap_state(cpi_track_map(pool), index)]
-                   : 0;
-
-    if (code == 0 && pool->checked && !cpi_record_enter_frame(&pool->slab, index))
-        code = CPOOL_EFRAMED;
-    return code;
+    slot = pool != NULL ? cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), call)
+                        : NULL;
+    if (slot == NULL || CPI_LIKELY(record_slot(pool, frame, slot) == 0))
+        return slot;
+    cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
+    return NULL;
 }
 
 int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
@@ -375,10 +328,11 @@ int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
     code = cpi_pool_judge(pool, slot, function, &index);
     if (code != 0)
         return code;
-    code = has_room(pool, frame) ? judge_live(pool, index) : CPOOL_EDOUBLEFREE;
+    if (pool->gate != NULL)
+        code = pool->gate->retired(pool, index, CPI_RETIRING_ASKED); /* whether it is live */
     if (code == 0)
-        record_slot(frame, slot);
-    else
+        code = record_slot(pool, frame, slot);
+    if (code != 0)
         cpi_pool_report_slot(code, function, pool, index);
     return code;
 }
@@ -412,106 +366,65 @@ CPI_WITHIN static inline bool give_near(cpool_frame_t *frame, bool ends)
            push_record(frame, cpi_thread_entry(frame->pool), ends);
 }
 
-/* The slots of the record, one by one if need be.  Returns false where there is no empty
- * magazine. */
-static bool give_record(struct cpi_pool *pool, const struct cpi_exchanger *by,
-                        cpool_frame_t *frame)
+/* The same in any pool without a gate.  The free of the last slot tells of it. */
+static bool give_inside(struct cpi_pool *pool, cpool_frame_t *frame)
 {
-    void *const *slots = frame->first;
-    size_t n = (size_t)(frame->next - frame->first);
-    bool given = true;
-    size_t i;
+    struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
+    bool given;
 
-    if (by->cache != NULL && push_record(frame, cpi_cache_active(by->cache), false)) {
-        cpi_cache_count_free(by->cache);
-        return true;
-    }
-    set_next(frame, frame->first);
-    for (i = 0; i < n; i++)
-        given = (by->cache != NULL ? cpi_cache_free(by->cache, slots[i])
-                                   : cpi_depot_free_slot(&pool->depot, by->counters, slots[i])) &&
-                given;
+    if (cache == NULL || !cpi_mark_try_enter(cache))
+        return false;
+    given = push_record(frame, cpi_cache_active(cache), false);
+    cpi_mark_leave(cache);
     return given;
 }
 
-/* Full magazines as a whole.  The pool is there until the exchanger has left. */
-static void give_magazines(struct cpi_pool *pool, cpool_frame_t *frame, bool ends,
-                           struct cpi_call call)
-{
-    struct cpi_exchanger by;
-    uint32_t node;
-    bool given;
-
-    enter_exchange(pool, &by);
-    while ((node = (uint32_t)frame->full) != 0) {
-        set_full(frame, cpi_tagstack_below(&pool->depot.links, node));
-        cpi_depot_give(&pool->depot, by.counters, node);
-    }
-    given = give_record(pool, &by, frame);
-    if (ends)
-        close_frame(frame);
-    leave_and_call(pool, &by);
-    if (CPI_UNLIKELY(!given))
-        cpi_pool_report(CPOOL_EDOUBLEFREE, call.function, pool);
-}
-
-/* As cpool_free, after damage has been reported and repaired. */
+/* As cpool_free, after damage before and after the slot has been reported and repaired. */
 static void give_one(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
-    unsigned repairs = pool->checked ? 0 : CPI_FRAME_REPAIRS;
+    unsigned sides = pool->checked ? 2 : 0;
 
-    for (; repairs < CPI_FRAME_REPAIRS; repairs++) {
-        uintptr_t at = index;
-
-        if (cpi_pool_verify_next(pool, &at, index + 1, call.function) != CPOOL_EGUARD)
-            break;
-    }
+    while (sides-- > 0 &&
+           cpi_pool_verify_next(pool, &index, index + 1, call.function) == CPOOL_EGUARD)
+        ;
     cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
 }
 
-/* The frame is closed before its last slot goes back, when the pool may be destroyed. */
-static void give_each(struct cpi_pool *pool, cpool_frame_t *frame, bool ends, struct cpi_call call)
-{
-    bool more;
-
-    do {
-        void *slot = cpi_frame_take_back(frame);
-
-        more = !is_empty(frame);
-        if (!more && ends)
-            close_frame(frame);
-        give_one(pool, slot, call);
-    } while (more);
-}
-
-/* An empty frame has nothing for a cache, so its thread gets none. */
-
+/* The last slot keeps the pool from being destroyed.  Its free calls waiters for all of them. */
 CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi_call call)
 {
     struct cpi_pool *pool = pool_of(frame, call.function);
+    bool whole;
+    void *slot;
 
     if (pool == NULL)
         return;
-    if (!is_empty(frame) && (pool->gate != NULL || cpi_handle_is_asked(pool->handle)))
-        give_each(pool, frame, ends, call);
-    else if (!is_empty(frame))
-        give_magazines(pool, frame, ends, call);
-    else if (ends)
+    whole = pool->gate == NULL && !cpi_handle_is_asked(pool->handle);
+    slot = cpi_frame_take_back(frame);
+    while (!is_empty(frame)) {
+        if (whole && frame->full != 0) {
+            exchange(pool, unchain_top(&pool->depot, frame));
+        } else if (!whole || !give_inside(pool, frame)) {
+            give_one(pool, slot, call);
+            slot = cpi_frame_take_back(frame);
+        }
+    }
+    if (ends)
         close_frame(frame);
+    if (slot != NULL)
+        give_one(pool, slot, call);
 }
 
 void cpool_frame_end(cpool_frame_t *frame)
 {
-    if (frame == NULL)
-        return;
-    if (CPI_UNLIKELY(!give_near(frame, true)))
+    if (frame != NULL && CPI_UNLIKELY(!give_near(frame, true)))
         give_at_length(frame, true, CPI_CALL("cpool_frame_end"));
 }
 
 void cpool_frame_reset(cpool_frame_t *frame)
 {
-    if (CPI_LIKELY(frame != NULL) && CPI_UNLIKELY(!give_near(frame, false)))
+    if (frame != NULL && CPI_UNLIKELY(!give_near(frame, false)))
         give_at_length(frame, false, CPI_CALL("cpool_frame_reset"));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_frame.c - an owner ends a frame, which has one full magazine, and takes a slot through its
- * cache, which has another.  Meanwhile a thread without a cache looks for a slot.
+ * empty_frame.c - an owner gives the full magazine of a frame to the depot, and takes a slot through
+ * its cache, which has another.  Meanwhile a thread without a cache looks for a slot.
  *
  * Holds: the thread finds one, as a slot is free all the time, and it is another one than the
  * owner's.
@@ -42,8 +42,6 @@ MODEL_ABSENT(const char *, cpool_strerror, int code)
 MODEL_ABSENT(void, cpi_pool_report, int code, const char *function, const struct cpi_pool *pool)
 MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *handle)
 MODEL_ABSENT(void, cpi_tools_wrote, const void *address, size_t size)
-MODEL_ABSENT(enum cpi_slotmap_state, cpi_slotmap_state, const struct cpi_slotmap *map,
-             uintptr_t index)
 MODEL_ABSENT(int, cpi_pool_verify_next, const struct cpi_pool *pool, uintptr_t *index,
              uintptr_t end, const char *function)
 
@@ -56,7 +54,7 @@ static void *model_record[MODEL_LIMIT];
 static void *ender(void *number)
 {
     model_begin(number);
-    cpool_frame_end(&model_frames.frame[0]);
+    exchange(&model_pool, unchain_top(&model_depot, &model_frames.frame[0]));
     model_use_slot(cpi_pool_take(&model_pool, model_own_cache()));
     model_barrier_end();
     return NULL;
@@ -85,7 +83,7 @@ static void open_frame(void)
     frame->first = frame->next = model_record;
     frame->end = model_record + MODEL_LIMIT;
     cpi_store(&model_frames.open, 1, relaxed);
-    record_slot(frame, &model_slots[0]);
+    assert(record_slot(&model_pool, frame, &model_slots[0]) == 0);
     assert(stash_record(&model_pool, frame));
 }
 

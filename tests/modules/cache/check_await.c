@@ -8,8 +8,6 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include <cpool/frame.h>
-
 #include "inside.h"
 #include "cache/await.h"
 #include "cache/mark.h"
@@ -136,26 +134,6 @@ START_TEST(activity_tells_of_fresh_slots_and_visitors)
 }
 END_TEST
 
-/* The rounds are as many as before. */
-START_TEST(activity_tells_of_a_frame_that_went_into_the_loaded_magazine)
-{
-    cpool_config_t config = support_config(16, 100);
-    cpool_frame_t *frame;
-    uint64_t before;
-
-    config.flags = CPOOL_EXACT;
-    pool = support_create(&config);
-    cpool_free(pool, cpool_alloc(pool));
-    REQUIRE_EQUAL(cpool_frame_begin(&frame, pool), 0);
-    before = moves();
-    REQUIRE(cpool_frame_alloc(frame) != NULL);
-    cpool_frame_reset(frame);
-    REQUIRE(moves() != before);
-    cpool_frame_end(frame);
-    support_destroy_empty(pool);
-}
-END_TEST
-
 static _Atomic bool is_over;
 
 static void *destroy(void *unused)
@@ -189,7 +167,6 @@ int main(void)
         ONCE(hands_of_others_are_out_of_reach),
         ONCE(loaded_magazines_of_other_typed_entries_count_as_full),
         TIMES(activity_tells_of_fresh_slots_and_visitors, 2),
-        ONCE(activity_tells_of_a_frame_that_went_into_the_loaded_magazine),
         ONCE(destroy_waits_for_an_owner_that_is_inside),
     };
 
