@@ -15,6 +15,7 @@
  *   slots handed out.  There is an empty one for the next that is full (depot.h).
  *   The record itself lies in memory of the frames' own, because it is no such magazine.
  *   `full` and `next` change before the slots move, for the child of a fork: it finds none twice.
+ *   A frame that is closed is empty, and has no pool and no owner.
  *
  * ORDERING TABLE
  *   claim  | open CAS that sets a bit     | acquire | close  | the frame, which is closed
@@ -22,7 +23,7 @@
  *   peek   | open load, CAS failure; begun fetch-and-add | relaxed | - | -
  *   made   | frames store                 | release | see    | the frames, all closed
  *   see    | frames load                  | acquire | made   | the frames
- *   alone  | frames and open load and store, while nobody uses the pool | relaxed | - | -
+ *   alone  | frames load and store, open store, while nobody uses the pool | relaxed | - | -
  *   record | next and full store          | release | the child of a fork | the slots below, or
  *                                                      that they have left
  *   own    | entry count load             | relaxed | - | -
@@ -55,7 +56,6 @@ struct cpi_frames {
     _Atomic uint32_t open;   /* a bit for each frame that is */
     _Atomic uint32_t begun;  /* in pools with a gate */
     void **records;          /* constant, of all frames, one after the other */
-    size_t size;             /* constant: bytes of the records */
     struct cpi_frames *next; /* of those that no pool has.  Guarded by the lock */
     _Alignas(CPI_LINE) struct cpool_frame frame[CPOOL_FRAMES_MAX];
 };
@@ -67,28 +67,45 @@ static struct cpi_frame_part *part_of(const struct cpi_pool *pool)
     return pool->part[CPI_PART_FRAME];
 }
 
-static void end_frames(struct cpi_pool *pool);
+static size_t records_size(const struct cpi_pool *pool)
+{
+    return CPOOL_FRAMES_MAX * pool->depot.limit * sizeof(void *);
+}
+
+CPI_COLD static void end_frames(struct cpi_pool *pool)
+{
+    struct cpi_frames *frames = cpi_load(&part_of(pool)->frames, relaxed); /* [alone] */
+    bool held = cpi_lock_is_held(); /* by a reset */
+
+    memset(frames->frame, 0, sizeof frames->frame);
+    cpi_store(&frames->open, 0, relaxed); /* [alone] */
+    cpi_os_release(frames->records, records_size(pool));
+    cpi_pool_note_calls(pool, 1);
+    part_of(pool)->end = NULL;
+    cpi_store(&part_of(pool)->frames, NULL, relaxed); /* [alone] */
+    if (!held)
+        cpi_lock();
+    frames->next = unused_frames;
+    unused_frames = frames;
+    if (!held)
+        cpi_unlock();
+}
 
 /* With the lock held. */
 static struct cpi_frames *make_frames(struct cpi_pool *pool)
 {
-    size_t size = CPOOL_FRAMES_MAX * pool->depot.limit * sizeof(void *);
-    void **records = cpi_os_map(size);
-    struct cpi_frames *frames = unused_frames;
+    struct cpi_frames *frames;
 
-    cpi_pool_note_calls(pool, 1);
-    if (records == NULL)
-        return NULL;
+    if (unused_frames == NULL)
+        unused_frames = cpi_os_map(sizeof *frames);
+    frames = unused_frames;
     if (frames == NULL)
-        frames = cpi_os_map(sizeof *frames);
-    else
-        unused_frames = frames->next;
-    if (frames == NULL) {
-        cpi_os_release(records, size);
         return NULL;
-    }
-    frames->records = records;
-    frames->size = size;
+    frames->records = cpi_os_map(records_size(pool));
+    cpi_pool_note_calls(pool, 1);
+    if (frames->records == NULL)
+        return NULL;
+    unused_frames = frames->next;
     part_of(pool)->end = end_frames;
     cpi_store(&part_of(pool)->frames, frames, release); /* [made] */
     return frames;
@@ -108,13 +125,26 @@ static struct cpi_frames *frames_of(struct cpi_pool *pool)
     return frames;
 }
 
-/* The pool of an open frame, or NULL after it was reported that it is none. */
-static struct cpi_pool *pool_of(const cpool_frame_t *frame, const char *function)
+void cpi_frame_each(const cpool_t *handle, void (*visit)(cpool_frame_t *frame, void *arg),
+                    void *arg)
+{
+    struct cpi_frames *frames = cpi_load(&part_of(handle->state)->frames, relaxed); /* [alone] */
+    unsigned i;
+
+    for (i = 0; frames != NULL && i < CPOOL_FRAMES_MAX; i++)
+        if (frames->frame[i].pool != NULL)
+            visit(&frames->frame[i], arg);
+}
+
+/* The pool of an open frame, and of this typed pool unless that is NULL, or NULL after a report. */
+static struct cpi_pool *pool_of(const cpool_frame_t *frame, const struct cpool_typed *typed,
+                                const char *function)
 {
     cpool_error_t error = {
         .code = CPOOL_EFRAME, .function = function, .name = "", .address = frame};
 
-    if (CPI_LIKELY(frame->pool != NULL))
+    if (CPI_LIKELY(frame->pool != NULL) &&
+        (typed == NULL || CPI_LIKELY(frame->pool == cpi_typed_opened(typed))))
         return frame->pool->state;
     cpi_report(&error, "%s: %s (frame %p)", function, cpool_strerror(CPOOL_EFRAME),
                (const void *)frame);
@@ -123,9 +153,9 @@ static struct cpi_pool *pool_of(const cpool_frame_t *frame, const char *function
 
 /* --- Beginning and closing --- */
 
-/* The number of a closed frame that is the caller's now, or CPOOL_FRAMES_MAX.  In pools with a gate
- * one frame comes after the other, so that the use of one that has ended is noticed for long. */
-static unsigned claim_frame(struct cpi_frames *frames, bool in_turn)
+/* A closed frame, which is the caller's now, or NULL.  In pools with a gate one comes after the
+ * other, so that the use of a frame that has ended is noticed for long. */
+static cpool_frame_t *claim_frame(struct cpi_frames *frames, bool in_turn)
 {
     uint32_t first = in_turn ? cpi_fetch_add(&frames->begun, 1u, relaxed) : 0; /* [peek] */
     uint32_t open = cpi_load(&frames->open, relaxed);                          /* [peek] */
@@ -134,12 +164,12 @@ static unsigned claim_frame(struct cpi_frames *frames, bool in_turn)
 
     do {
         if (open == UINT32_MAX)
-            return CPOOL_FRAMES_MAX;
+            return NULL;
         later = ~open & UINT32_MAX << first % CPOOL_FRAMES_MAX;
         i = (unsigned)__builtin_ctz(later != 0 ? later : ~open);
     } while (!cpi_cas_weak(&frames->open, &open, open | (uint32_t)1 << i, /* [claim] */
                            acquire, relaxed));                            /* [peek] */
-    return i;
+    return &frames->frame[i];
 }
 
 static void close_frame(cpool_frame_t *frame)
@@ -148,6 +178,7 @@ static void close_frame(cpool_frame_t *frame)
 
     frame->pool = NULL;
     frame->end = NULL;
+    frame->owner = NULL;
     cpi_fetch_and(&frames->open, ~((uint32_t)1 << (frame - frames->frame)), release); /* [close] */
 }
 
@@ -156,8 +187,6 @@ int cpool_frame_begin(cpool_frame_t **frame, cpool_t *handle)
     struct cpi_pool *pool;
     struct cpi_frames *frames;
     cpool_frame_t *begun;
-    bool gated;
-    unsigned i;
 
     if (frame == NULL)
         return CPOOL_ENULL;
@@ -171,17 +200,13 @@ int cpool_frame_begin(cpool_frame_t **frame, cpool_t *handle)
     frames = frames_of(pool);
     if (frames == NULL)
         return CPOOL_ENOMEM;
-    gated = pool->gate != NULL;
-    i = claim_frame(frames, gated);
-    if (i == CPOOL_FRAMES_MAX)
+    begun = claim_frame(frames, pool->gate != NULL);
+    if (begun == NULL)
         return CPOOL_EFRAMES;
-    begun = &frames->frame[i];
-    begun->first = frames->records + (size_t)i * pool->depot.limit;
+    begun->first = frames->records + (size_t)(begun - frames->frame) * pool->depot.limit;
     begun->next = begun->first;
-    begun->end = gated ? NULL : begun->first + pool->depot.limit;
+    begun->end = pool->gate != NULL ? NULL : begun->first + pool->depot.limit;
     begun->state = frames;
-    begun->owner = NULL;
-    begun->full = 0;
     begun->pool = handle;
     *frame = begun;
     return 0;
@@ -299,25 +324,24 @@ void *cpi_frame_take_back(cpool_frame_t *frame)
 void *cpool_frame_alloc_abi3(cpool_frame_t *frame, const struct cpool_typed *typed)
 {
     const struct cpi_call call = CPI_CALL("cpool_frame_alloc");
-    struct cpi_pool *pool = pool_of(frame, call.function);
+    struct cpi_pool *pool = pool_of(frame, typed, call.function);
+    struct cpi_cache *cache;
     void *slot;
 
-    if (CPI_UNLIKELY(pool != NULL && typed != NULL && frame->pool != cpi_typed_opened(typed))) {
-        cpi_pool_report(CPOOL_EFRAME, call.function, pool);
+    if (pool == NULL)
         return NULL;
-    }
-    slot = pool != NULL ? cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), call)
-                        : NULL;
+    cache = cpi_registry_own_cache(&pool->registry);
+    slot = cpi_pool_alloc(pool, cache, call);
     if (slot == NULL || CPI_LIKELY(record_slot(pool, frame, slot) == 0))
         return slot;
-    cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
+    cpi_pool_free(pool, cache, slot, call);
     return NULL;
 }
 
 int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
 {
     static const char function[] = "cpool_frame_adopt";
-    struct cpi_pool *pool = pool_of(frame, function);
+    struct cpi_pool *pool = pool_of(frame, NULL, function);
     uintptr_t index;
     int code;
 
@@ -394,7 +418,7 @@ static void give_one(struct cpi_pool *pool, void *slot, struct cpi_call call)
 /* The last slot keeps the pool from being destroyed.  Its free calls waiters for all of them. */
 CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi_call call)
 {
-    struct cpi_pool *pool = pool_of(frame, call.function);
+    struct cpi_pool *pool = pool_of(frame, NULL, call.function);
     bool whole;
     void *slot;
 
@@ -426,34 +450,4 @@ void cpool_frame_reset(cpool_frame_t *frame)
 {
     if (frame != NULL && CPI_UNLIKELY(!give_near(frame, false)))
         give_at_length(frame, false, CPI_CALL("cpool_frame_reset"));
-}
-
-/* --- In the life of a pool --- */
-
-void cpi_frame_each(const cpool_t *handle, void (*visit)(cpool_frame_t *frame, void *arg),
-                    void *arg)
-{
-    struct cpi_frames *frames = cpi_load(&part_of(handle->state)->frames, relaxed); /* [alone] */
-    unsigned i;
-
-    for (i = 0; frames != NULL && i < CPOOL_FRAMES_MAX; i++)
-        if (frames->frame[i].pool != NULL)
-            visit(&frames->frame[i], arg);
-}
-
-/* With the lock held.  The caches have ended, and the depot is reset or goes. */
-CPI_COLD static void end_frames(struct cpi_pool *pool)
-{
-    struct cpi_frames *frames = cpi_load(&part_of(pool)->frames, relaxed); /* [alone] */
-    unsigned i;
-
-    for (i = 0; i < CPOOL_FRAMES_MAX; i++)
-        if (frames->frame[i].pool != NULL)
-            close_frame(&frames->frame[i]);
-    cpi_store(&frames->open, 0, relaxed); /* [alone] */
-    cpi_os_release(frames->records, frames->size);
-    cpi_pool_note_calls(pool, 1);
-    frames->next = unused_frames;
-    unused_frames = frames;
-    cpi_store(&part_of(pool)->frames, NULL, relaxed); /* [alone] */
 }

@@ -33,15 +33,16 @@ static cpool_frame_t *slots_of(cpool_object_frame_t *frame)
     return (cpool_frame_t *)(void *)frame;
 }
 
+/* Of a frame that is open. */
 static bool is_fake_frame(const cpool_frame_t *frame)
 {
-    return frame->state == NULL;
+    return frame->pool == NULL;
 }
 
 /* The pool of an open frame, or NULL after it was reported that it is none. */
 static cpool_objects_t *objects_of(const cpool_frame_t *frame, const char *function)
 {
-    if (CPI_LIKELY(frame->pool != NULL) || is_fake_frame(frame))
+    if (CPI_LIKELY(frame->owner != NULL))
         return frame->owner;
     cpi_object_report(CPOOL_EFRAME, function, NULL, frame);
     return NULL;

@@ -34,12 +34,12 @@ static cpool_cache_t model_entry; /* the inline path shows nothing */
 
 MODEL_ABSENT(void *, cpi_os_map_at, uintptr_t wish, size_t size)
 MODEL_ABSENT(void, cpi_os_release, void *address, size_t size)
+MODEL_ABSENT(bool, cpi_lock_is_held, void)
 MODEL_ABSENT(void, cpi_lock, void)
 MODEL_ABSENT(void, cpi_unlock, void)
 MODEL_ABSENT(void, cpi_pool_note_calls, struct cpi_pool *pool, uint64_t calls)
 MODEL_ABSENT(void, cpi_report, cpool_error_t *error, const char *format, ...)
 MODEL_ABSENT(const char *, cpool_strerror, int code)
-MODEL_ABSENT(void, cpi_pool_report, int code, const char *function, const struct cpi_pool *pool)
 MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *handle)
 MODEL_ABSENT(void, cpi_tools_wrote, const void *address, size_t size)
 MODEL_ABSENT(int, cpi_pool_verify_next, const struct cpi_pool *pool, uintptr_t *index,
