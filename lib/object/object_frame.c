@@ -23,9 +23,10 @@
 /* Whether there is nothing to be done for an object when its use ends. */
 static bool ends_as_slots(const cpool_objects_t *pool)
 {
-    return (pool->flags & CPOOL_OBJECT_COUNTED) == 0 && pool->max_inactive == 0 &&
-           !cpi_object_slots_are(pool, CPOOL_WAITABLE) && pool->policy == NULL &&
-           pool->type.deactivate == NULL && pool->resets != CPI_RESET_ON_PUT;
+    return (pool->flags & (CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_FAKE)) == 0 &&
+           pool->max_inactive == 0 && !cpi_object_slots_are(pool, CPOOL_WAITABLE) &&
+           pool->policy == NULL && pool->type.deactivate == NULL &&
+           pool->resets != CPI_RESET_ON_PUT;
 }
 
 static cpool_frame_t *slots_of(cpool_object_frame_t *frame)
@@ -48,44 +49,6 @@ static cpool_objects_t *objects_of(const cpool_frame_t *frame, const char *funct
     return NULL;
 }
 
-/* --- Fake pools --- */
-
-static cpool_frame_t *begin_fake(cpool_objects_t *pool)
-{
-    cpool_frame_t *frame = calloc(1, sizeof *frame);
-
-    if (frame != NULL)
-        frame->owner = pool;
-    return frame;
-}
-
-static bool has_fake_room(cpool_frame_t *frame)
-{
-    size_t used = (size_t)(frame->next - frame->first);
-    size_t size = used == 0 ? 16 : 2 * used;
-    void **grown;
-
-    if (frame->next != frame->end)
-        return true;
-    grown = realloc(frame->first, size * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    frame->first = grown;
-    frame->next = grown + used;
-    frame->end = grown + size;
-    return true;
-}
-
-static void give_fake(cpool_frame_t *frame, bool ends)
-{
-    while (frame->next != frame->first)
-        (void)cpool_object_put(frame->owner, *--frame->next);
-    if (!ends)
-        return;
-    free(frame->first);
-    free(frame);
-}
-
 /* --- Beginning --- */
 
 int cpool_object_frame_begin(cpool_object_frame_t **frame, cpool_objects_t *pool)
@@ -100,7 +63,7 @@ int cpool_object_frame_begin(cpool_object_frame_t **frame, cpool_objects_t *pool
         return CPOOL_ENULL;
     if (!cpi_object_is_fake(pool))
         code = cpool_frame_begin(&slots, pool->pool);
-    else if ((slots = begin_fake(pool)) == NULL)
+    else if ((slots = calloc(1, sizeof *slots)) == NULL)
         code = CPOOL_ENOMEM;
     if (code != 0)
         return code;
@@ -111,16 +74,38 @@ int cpool_object_frame_begin(cpool_object_frame_t **frame, cpool_objects_t *pool
 
 /* --- Getting and adopting --- */
 
-/* A BUSY object is the frame's from now on, unless a code is returned.  Then it is active. */
+static int record_fake(cpool_frame_t *frame, void *object)
+{
+    size_t used = (size_t)(frame->next - frame->first);
+
+    if ((used & (used - 1)) == 0) { /* room for twice as many */
+        void **grown = realloc(frame->first, (2 * used + 1) * sizeof *grown);
+
+        if (grown == NULL)
+            return CPOOL_ENOMEM;
+        frame->first = grown;
+    }
+    frame->first[used] = object;
+    frame->next = frame->first + used + 1;
+    return 0;
+}
+
+/* A BUSY object is the frame's from now on, unless a code is returned.  Then it is active, as all
+ * of a fake pool are. */
 static int join_frame(cpool_objects_t *pool, cpool_frame_t *frame, uintptr_t index)
 {
+    void *object = cpi_object_at(pool, index);
     int code;
 
-    if (pool->policy != NULL)
-        pool->policy->given(pool, index);
-    cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
-    code = cpool_frame_adopt(frame, cpi_object_at(pool, index));
-    if (code != 0)
+    if (is_fake_frame(frame)) {
+        code = record_fake(frame, object);
+    } else {
+        if (pool->policy != NULL)
+            pool->policy->given(pool, index);
+        cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
+        code = cpool_frame_adopt(frame, object);
+    }
+    if (code != 0 || is_fake_frame(frame))
         cpi_object_show(pool, index, cpi_load(&pool->records[index], relaxed) / /* [own] */
                                          CPI_OBJECT_USE);
     return code;
@@ -173,17 +158,12 @@ void *cpool_object_frame_get(cpool_object_frame_t *objects)
 {
     cpool_frame_t *frame = slots_of(objects);
     cpool_objects_t *pool = objects_of(frame, "cpool_object_frame_get");
-    void *object = NULL;
+    void *object;
 
     if (pool == NULL)
         return NULL;
-    if (CPI_LIKELY(!is_fake_frame(frame))) {
-        object = get_near(pool, frame);
-        return CPI_LIKELY(object != NULL) ? object : get_and_join(pool, frame, CPI_CALLER());
-    }
-    if (has_fake_room(frame) && (object = cpool_object_get(pool)) != NULL)
-        *frame->next++ = object;
-    return object;
+    object = get_near(pool, frame);
+    return CPI_LIKELY(object != NULL) ? object : get_and_join(pool, frame, CPI_CALLER());
 }
 
 int cpool_object_frame_adopt(cpool_object_frame_t *objects, void *object)
@@ -200,61 +180,14 @@ int cpool_object_frame_adopt(cpool_object_frame_t *objects, void *object)
     index = cpi_object_index(pool, object);
     if (index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index))
         return cpi_object_refuse(pool, object, function);
-    if (!is_fake_frame(frame))
-        return join_frame(pool, frame, index);
-    cpi_object_show(pool, index, cpi_load(&pool->records[index], relaxed) / /* [own] */
-                                     CPI_OBJECT_USE);
-    if (!has_fake_room(frame))
-        return CPOOL_ENOMEM;
-    *frame->next++ = object;
-    return 0;
+    return join_frame(pool, frame, index);
 }
 
 /* --- The end --- */
 
-/* An object is off the record before its hooks run, so that the next end goes on after one that was
- * left. */
-static void put_each(cpool_objects_t *pool, cpool_frame_t *frame)
-{
-    void *slot;
-
-    while ((slot = cpi_frame_take_back(frame)) != NULL) {
-        uintptr_t index = cpi_object_index_of(pool, slot);
-
-        cpi_object_set_busy(pool, index);
-        cpi_object_give(pool, index);
-    }
-}
-
-static void give_back(cpool_frame_t *frame, bool ends, const char *function)
-{
-    cpool_objects_t *pool = frame != NULL ? objects_of(frame, function) : NULL;
-
-    if (pool == NULL)
-        return;
-    if (is_fake_frame(frame)) {
-        give_fake(frame, ends);
-        return;
-    }
-    if (!ends_as_slots(pool))
-        put_each(pool, frame);
-    if (ends)
-        cpool_frame_end(frame);
-    else
-        cpool_frame_reset(frame);
-}
-
-void cpool_object_frame_end(cpool_object_frame_t *frame)
-{
-    give_back(slots_of(frame), true, "cpool_object_frame_end");
-}
-
-void cpool_object_frame_reset(cpool_object_frame_t *frame)
-{
-    give_back(slots_of(frame), false, "cpool_object_frame_reset");
-}
-
-static void end_objects(cpool_frame_t *frame, void *count)
+/* Puts each object back, or ends it with the pool and counts it.  It is off the record before its
+ * hooks run, so that the next end goes on after one that was left. */
+static void end_each(cpool_frame_t *frame, void *count)
 {
     cpool_objects_t *pool = frame->owner;
     void *slot;
@@ -263,9 +196,49 @@ static void end_objects(cpool_frame_t *frame, void *count)
         uintptr_t index = cpi_object_index_of(pool, slot);
 
         cpi_object_set_busy(pool, index);
-        cpi_object_end(pool, index, cpi_object_end_deactivates(pool));
-        ++*(size_t *)count;
+        if (count == NULL) {
+            cpi_object_give(pool, index);
+        } else {
+            cpi_object_end(pool, index, cpi_object_end_deactivates(pool));
+            ++*(size_t *)count;
+        }
     }
+}
+
+static void end_fake(cpool_frame_t *frame, bool ends)
+{
+    while (frame->next != frame->first)
+        (void)cpool_object_put(frame->owner, *--frame->next);
+    if (ends) {
+        free(frame->first);
+        free(frame);
+    }
+}
+
+static void give_back(cpool_object_frame_t *objects, bool ends, const char *function)
+{
+    cpool_frame_t *frame = slots_of(objects);
+    const cpool_objects_t *pool = frame != NULL ? objects_of(frame, function) : NULL;
+
+    if (pool == NULL)
+        return;
+    if (is_fake_frame(frame)) {
+        end_fake(frame, ends);
+        return;
+    }
+    if (!ends_as_slots(pool))
+        end_each(frame, NULL);
+    (ends ? cpool_frame_end : cpool_frame_reset)(frame);
+}
+
+void cpool_object_frame_end(cpool_object_frame_t *frame)
+{
+    give_back(frame, true, "cpool_object_frame_end");
+}
+
+void cpool_object_frame_reset(cpool_object_frame_t *frame)
+{
+    give_back(frame, false, "cpool_object_frame_reset");
 }
 
 size_t cpi_object_frames_end(const cpool_objects_t *pool)
@@ -273,6 +246,6 @@ size_t cpi_object_frames_end(const cpool_objects_t *pool)
     size_t objects = 0;
 
     if (!cpi_object_is_fake(pool))
-        cpi_frame_each(pool->pool, end_objects, &objects);
+        cpi_frame_each(pool->pool, end_each, &objects);
     return objects;
 }
