@@ -6,14 +6,12 @@
  *   first           next             end
  *   [ s s s s s s s |  -  -  -  -  -  ]   full -> [ s s s s ... s ] -> [ s s s s ... s ]
  *
- * The record of a frame has room for a magazine of slots.  When it is full its slots move into an
- * empty magazine of the depot, on top of the others that the frame has.
+ * A full record moves into an empty magazine of the depot, on top of the others of the frame.
  *
  * Invariants
- *   Every slot on record is live, and on record once.  So the magazines of frames are full of live
- *   slots, and those and the depot's full ones together are no more than the magazines for all
- *   slots handed out.  There is an empty one for the next that is full (depot.h).
- *   The record itself lies in memory of the frames' own, because it is no such magazine.
+ *   Every slot on record is live, and on record once.  So the magazines of frames and the depot's
+ *   full ones are no more than the magazines for all slots handed out, and there is an empty one
+ *   for the next (depot.h).  A record is no such magazine, and lies in memory of the frames' own.
  *   `full` and `next` change before the slots move, for the child of a fork: it finds none twice.
  *   A frame that is closed is empty, and has no pool and no owner.
  *
@@ -31,8 +29,7 @@
  *   show   | entry count store            | release | registry.c's forked | the rounds below it
  *
  * A frame has one owner at a time, so its members need no order but for the child of a fork.  A
- * slot that goes back is published by the exchange with the depot or by the owner's mark, as one
- * that is freed.
+ * slot that goes back is published as one that is freed.
  */
 #include "frame/frame.h"
 
@@ -94,17 +91,13 @@ CPI_COLD static void end_frames(struct cpi_pool *pool)
 /* With the lock held. */
 static struct cpi_frames *make_frames(struct cpi_pool *pool)
 {
-    struct cpi_frames *frames;
+    struct cpi_frames *frames = unused_frames;
 
-    if (unused_frames == NULL)
-        unused_frames = cpi_os_map(sizeof *frames);
-    frames = unused_frames;
     if (frames == NULL)
+        frames = unused_frames = cpi_os_map(sizeof *frames);
+    if (frames == NULL || (frames->records = cpi_os_map(records_size(pool))) == NULL)
         return NULL;
-    frames->records = cpi_os_map(records_size(pool));
     cpi_pool_note_calls(pool, 1);
-    if (frames->records == NULL)
-        return NULL;
     unused_frames = frames->next;
     part_of(pool)->end = end_frames;
     cpi_store(&part_of(pool)->frames, frames, release); /* [made] */
@@ -153,12 +146,14 @@ static struct cpi_pool *pool_of(const cpool_frame_t *frame, const struct cpool_t
 
 /* --- Beginning and closing --- */
 
-/* A closed frame, which is the caller's now, or NULL.  In pools with a gate one comes after the
- * other, so that the use of a frame that has ended is noticed for long. */
-static cpool_frame_t *claim_frame(struct cpi_frames *frames, bool in_turn)
+/* Opens a closed frame, or returns NULL.  In pools with a gate one comes after the other, so that
+ * the use of a frame that has ended is noticed for long. */
+static cpool_frame_t *open_frame(struct cpi_frames *frames, const struct cpi_pool *pool)
 {
+    bool in_turn = pool->gate != NULL;
     uint32_t first = in_turn ? cpi_fetch_add(&frames->begun, 1u, relaxed) : 0; /* [peek] */
     uint32_t open = cpi_load(&frames->open, relaxed);                          /* [peek] */
+    cpool_frame_t *frame;
     uint32_t later;
     unsigned i;
 
@@ -169,7 +164,12 @@ static cpool_frame_t *claim_frame(struct cpi_frames *frames, bool in_turn)
         i = (unsigned)__builtin_ctz(later != 0 ? later : ~open);
     } while (!cpi_cas_weak(&frames->open, &open, open | (uint32_t)1 << i, /* [claim] */
                            acquire, relaxed));                            /* [peek] */
-    return &frames->frame[i];
+    frame = &frames->frame[i];
+    frame->first = frame->next = frames->records + (size_t)i * pool->depot.limit;
+    frame->end = in_turn ? NULL : frame->first + pool->depot.limit;
+    frame->state = frames;
+    frame->pool = pool->handle;
+    return frame;
 }
 
 static void close_frame(cpool_frame_t *frame)
@@ -186,7 +186,6 @@ int cpool_frame_begin(cpool_frame_t **frame, cpool_t *handle)
 {
     struct cpi_pool *pool;
     struct cpi_frames *frames;
-    cpool_frame_t *begun;
 
     if (frame == NULL)
         return CPOOL_ENULL;
@@ -200,16 +199,8 @@ int cpool_frame_begin(cpool_frame_t **frame, cpool_t *handle)
     frames = frames_of(pool);
     if (frames == NULL)
         return CPOOL_ENOMEM;
-    begun = claim_frame(frames, pool->gate != NULL);
-    if (begun == NULL)
-        return CPOOL_EFRAMES;
-    begun->first = frames->records + (size_t)(begun - frames->frame) * pool->depot.limit;
-    begun->next = begun->first;
-    begun->end = pool->gate != NULL ? NULL : begun->first + pool->depot.limit;
-    begun->state = frames;
-    begun->pool = handle;
-    *frame = begun;
-    return 0;
+    *frame = open_frame(frames, pool);
+    return *frame != NULL ? 0 : CPOOL_EFRAMES;
 }
 
 /* --- The record --- */
@@ -279,17 +270,6 @@ static uint32_t unchain_top(const struct cpi_depot *depot, cpool_frame_t *frame)
     return node;
 }
 
-CPI_COLD static void unstash_record(struct cpi_pool *pool, cpool_frame_t *frame)
-{
-    uint32_t node = unchain_top(&pool->depot, frame);
-    struct cpi_magazine *magazine = cpi_depot_magazine(&pool->depot, node);
-
-    memcpy(frame->first, magazine->rounds, pool->depot.limit * sizeof(void *));
-    set_next(frame, frame->first + pool->depot.limit);
-    cpi_magazine_set_count(magazine, 0);
-    exchange(pool, node);
-}
-
 static int record_slot(struct cpi_pool *pool, cpool_frame_t *frame, void *slot)
 {
     if (CPI_UNLIKELY(frame->next == frame->first + pool->depot.limit) &&
@@ -310,8 +290,15 @@ void *cpi_frame_take_back(cpool_frame_t *frame)
 
     if (is_empty(frame))
         return NULL;
-    if (frame->next == frame->first)
-        unstash_record(pool, frame);
+    if (frame->next == frame->first) {
+        uint32_t node = unchain_top(&pool->depot, frame);
+        struct cpi_magazine *magazine = cpi_depot_magazine(&pool->depot, node);
+
+        memcpy(frame->first, magazine->rounds, pool->depot.limit * sizeof(void *));
+        set_next(frame, frame->first + pool->depot.limit);
+        cpi_magazine_set_count(magazine, 0);
+        exchange(pool, node);
+    }
     slot = frame->next[-1];
     set_next(frame, frame->next - 1);
     if (CPI_UNLIKELY(pool->checked))
@@ -364,9 +351,8 @@ int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
 /* --- Giving back --- */
 
 /* The slots of the record go into the loaded magazine that this entry shows.  Returns false if it
- * has no room for all of them, or there are none here and there: maybe no magazine is loaded.  The
- * frame is closed before it shows them, because other threads may have slack in their place then,
- * and destroy the pool. */
+ * has no room for them, or there are none here and there: maybe no magazine is loaded.  The frame
+ * is closed before, as other threads may have slack in their place then, and destroy the pool. */
 CPI_WITHIN static inline bool push_record(cpool_frame_t *frame, cpool_cache_t *entry, bool ends)
 {
     uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
@@ -382,8 +368,7 @@ CPI_WITHIN static inline bool push_record(cpool_frame_t *frame, cpool_cache_t *e
     return true;
 }
 
-/* Where the frame has filled no magazine, and the inline path shows the loaded one: that path of a
- * free, once for all slots. */
+/* The inline path of a free, once for all slots, where the frame has filled no magazine. */
 CPI_WITHIN static inline bool give_near(cpool_frame_t *frame, bool ends)
 {
     return CPI_LIKELY(frame->end != NULL) && CPI_LIKELY(frame->full == 0) &&
