@@ -46,7 +46,7 @@ static size_t take_run(cpool_cache_t *entry, void **slots, size_t n)
 }
 
 /* No stealing thread locks a cache of a pool that has the inline path. */
-static bool refill(struct cpi_cache *cache)
+static bool refill_inside(struct cpi_cache *cache)
 {
     bool refilled;
 
@@ -66,7 +66,7 @@ static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, struct c
         if (got == n)
             break;
         cpi_pool_note_exchange(pool, cache);
-        if (!refill(cache))
+        if (!refill_inside(cache))
             break;
     }
     /* Dry, or done: one by one, which does all there is to do about it. */

@@ -9,7 +9,7 @@
 
 GENMC = genmc
 
-# All but empty_swap, retire_asked, retire_dry, retire_open and wait_serve,
+# All but empty_run, empty_swap, retire_asked, retire_dry, retire_open and wait_serve,
 # which are too long for GenMC.
 model_names = \
 	cache_edge cache_exchange cache_offer cache_steal \
@@ -33,7 +33,7 @@ EXTRA_DIST += \
 	tests/model/empty_spare.c \
 	tests/model/empty_fresh.c tests/model/empty_loaded.c \
 	tests/model/empty_refill.c tests/model/empty_partial.c \
-	tests/model/empty_steal.c tests/model/empty_swap.c \
+	tests/model/empty_run.c tests/model/empty_steal.c tests/model/empty_swap.c \
 	tests/model/extent_commit.c tests/model/pool.h \
 	tests/model/recall_barrier.c tests/model/recall_barrier_reopen.c \
 	tests/model/recall_inline.c tests/model/recall_loaded.c tests/model/recall_reopen.c \
