@@ -16,7 +16,7 @@ tests_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
 tests_harness_libharness_a_SOURCES = tests/harness/inside.h tests/harness/inside_wait.h \
 	tests/harness/crew.c tests/harness/crew.h tests/harness/doors.h \
 	tests/harness/fixture.c tests/harness/fixture.h tests/harness/growth.c \
-	tests/harness/growth.h \
+	tests/harness/growth.h tests/harness/main.c \
 	tests/harness/misuse.c tests/harness/misuse.h tests/harness/object.h \
 	tests/harness/random.h tests/harness/sized.h tests/harness/support.c \
 	tests/harness/support.h tests/harness/support_pool.c tests/harness/support_threads.c \

@@ -94,7 +94,23 @@ void *support_lines(size_t size);
  * ---- Suites --------------------------------------------------------------
  */
 
-/* A test, and how many times it runs, with _i from 0. */
+/* Begins a test, which runs once or more often, with _i from 0.  It makes itself known before
+ * main, which is that of main.c if the program has none. */
+#define TEST(name) TEST_TIMES(name, 1)
+#define TEST_TIMES(name, times)                                                \
+    static const TTest *name;                                                  \
+    __attribute__((__constructor__)) static void name##_is_known(void)         \
+    {                                                                          \
+        support_add_test(name, (times), __LINE__);                             \
+    }                                                                          \
+    START_TEST(name)
+
+void support_add_test(const TTest *test, size_t times, int line);
+
+/* As support_run for all tests of the program, in the order of their lines. */
+int support_run_all(const char *suite);
+
+/* A test in a list of its own, and how many times it runs. */
 struct support_test {
     const TTest *test;
     size_t times;

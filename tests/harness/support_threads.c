@@ -34,6 +34,33 @@ void *support_page_of(const void *address)
 }
 
 /*
+ * ---- Suites --------------------------------------------------------------
+ */
+
+static struct support_test known[100];
+static int lines[sizeof(known) / sizeof(known[0])];
+static size_t known_count;
+
+void support_add_test(const TTest *test, size_t times, int line)
+{
+    size_t place = known_count++;
+
+    if (place >= sizeof(known) / sizeof(known[0]))
+        abort();
+    for (; place > 0 && lines[place - 1] > line; place--) {
+        known[place] = known[place - 1];
+        lines[place] = lines[place - 1];
+    }
+    known[place] = (struct support_test){ test, times };
+    lines[place] = line;
+}
+
+int support_run_all(const char *suite)
+{
+    return support_run(suite, known, known_count);
+}
+
+/*
  * ---- Threads -------------------------------------------------------------
  */
 

@@ -88,7 +88,7 @@ start() {
         return
     fi
     worst=0
-    for case in $(sed -n 's/^START_TEST(\([a-z0-9_]*\))$/\1/p' "$here/../$1.c"); do
+    for case in $(sed -En 's/^(START_)?TEST(_TIMES)?\(([a-z0-9_]*)[,)].*/\3/p' "$here/../$1.c"); do
         echo "$left_out" | grep -qx "$case" && continue
         # shellcheck disable=SC2086 # several words
         CK_RUN_CASE=$case ./libtool --mode=execute ${MACHINES_LIMIT-} $MACHINES_LAUNCH "$2" </dev/null || worst=$?

@@ -39,7 +39,7 @@ planted=$top/tests/planted
 list=${PLANTED_LIST:-$planted/list.txt}
 mkdir -p "$mutant" || exit 1
 
-helpers='harness/support harness/support_threads harness/support_pool harness/growth
+helpers='harness/main harness/support harness/support_threads harness/support_pool harness/growth
     harness/waiter harness/crew harness/fault harness/fixture harness/misuse harness/refuse
     steps/script steps/meeting'
 histories='check_histories burst history linear'

@@ -98,7 +98,7 @@ static void free_shuffled(cpool_t *pool, void **slots, size_t count)
         cpool_free(pool, slots[i]);
 }
 
-START_TEST(alloc_every_geometry_gives_all_in_order_and_keeps_bytes)
+TEST_TIMES(alloc_every_geometry_gives_all_in_order_and_keeps_bytes, GEOMETRIES)
 {
     cpool_t *pool = make_geometry(_i);
     cpool_stats_t stats = support_stats(pool);
@@ -120,9 +120,8 @@ START_TEST(alloc_every_geometry_gives_all_in_order_and_keeps_bytes)
     support_destroy_empty(pool);
     free(slots);
 }
-END_TEST
 
-START_TEST(alloc_dry_pool_gives_each_freed_slot_again)
+TEST_TIMES(alloc_dry_pool_gives_each_freed_slot_again, GEOMETRIES)
 {
     cpool_t *pool = make_geometry(_i);
     cpool_stats_t stats = support_stats(pool);
@@ -137,7 +136,6 @@ START_TEST(alloc_dry_pool_gives_each_freed_slot_again)
     REQUIRE_EQUAL(support_destroy(pool), stats.capacity);
     free(slots);
 }
-END_TEST
 
 static void require_aligned(size_t align, size_t offset, unsigned flags)
 {
@@ -165,7 +163,7 @@ static void require_aligned(size_t align, size_t offset, unsigned flags)
     support_destroy_empty(pool);
 }
 
-START_TEST(alloc_aligned_holds_for_every_alignment_and_offset)
+TEST(alloc_aligned_holds_for_every_alignment_and_offset)
 {
     static const size_t offsets[] = { 0, 1, 7, 8, 24, 39, 40 };
 
@@ -175,9 +173,8 @@ START_TEST(alloc_aligned_holds_for_every_alignment_and_offset)
             require_aligned(align, offsets[i], CPOOL_CHECKED);
         }
 }
-END_TEST
 
-START_TEST(alloc_default_alignment_is_natural)
+TEST(alloc_default_alignment_is_natural)
 {
     for (size_t size = 1; size <= 200; size++) {
         cpool_t *pool = support_create_plain(size, 5);
@@ -190,10 +187,9 @@ START_TEST(alloc_default_alignment_is_natural)
         REQUIRE_EQUAL(support_destroy(pool), 5);
     }
 }
-END_TEST
 
 /* The example of B. Kenwright, "Fast Efficient Fixed-Size Memory Pool", 2012. */
-START_TEST(alloc_kenwright_trace_holds)
+TEST(alloc_kenwright_trace_holds)
 {
     cpool_t *pool = support_create_plain(4, 4);
     void *slots[3];
@@ -210,10 +206,9 @@ START_TEST(alloc_kenwright_trace_holds)
     REQUIRE(cpool_alloc(pool) == NULL);
     REQUIRE_EQUAL(support_destroy(pool), 4);
 }
-END_TEST
 
 /* As many as a cache holds.  Slots that go through the depot come in another order. */
-START_TEST(alloc_after_frees_is_last_in_first_out)
+TEST(alloc_after_frees_is_last_in_first_out)
 {
     cpool_t *pool = support_create_plain(32, 10000);
     void *slots[500];
@@ -227,9 +222,8 @@ START_TEST(alloc_after_frees_is_last_in_first_out)
         REQUIRE(cpool_alloc(pool) == slots[i]);
     REQUIRE_EQUAL(support_destroy(pool), count);
 }
-END_TEST
 
-START_TEST(alloc_first_use_gives_zeroes)
+TEST(alloc_first_use_gives_zeroes)
 {
     cpool_t *pool = support_create_plain(333, 100);
 
@@ -241,7 +235,6 @@ START_TEST(alloc_first_use_gives_zeroes)
     }
     REQUIRE_EQUAL(support_destroy(pool), 100);
 }
-END_TEST
 
 /* Its neighbours are live and adjoin.  Not a byte of theirs may change. */
 static void require_zeroes_one(size_t size)
@@ -264,17 +257,16 @@ static void require_zeroes_one(size_t size)
     REQUIRE_EQUAL(support_destroy(pool), 3);
 }
 
-START_TEST(calloc_used_slot_zeroes_exactly_slot_size)
+TEST(calloc_used_slot_zeroes_exactly_slot_size)
 {
     for (size_t i = 0; i < SLOT_SIZES; i++)
         require_zeroes_one(slot_sizes[i]);
     for (size_t size = 1; size <= 80; size++)
         require_zeroes_one(size);
 }
-END_TEST
 
 /* The gap between two slots for the sake of alignment is the user's too. */
-START_TEST(calloc_padded_slot_leaves_padding_alone)
+TEST(calloc_padded_slot_leaves_padding_alone)
 {
     cpool_config_t config = support_config(40, 2);
     unsigned char *slot;
@@ -291,9 +283,8 @@ START_TEST(calloc_padded_slot_leaves_padding_alone)
     cpool_free(pool, slot);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(free_null_does_nothing)
+TEST(free_null_does_nothing)
 {
     cpool_t *pool = support_create_plain(8, 10);
     void *slot;
@@ -309,11 +300,10 @@ START_TEST(free_null_does_nothing)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Random replacement of 500 in a pool of 1000, each slot stamped by its owner. */
 /* The two lines of doc/ADOPTING.md ("From malloc"). */
-START_TEST(alloc_dry_pool_and_malloc_go_back_where_they_came_from)
+TEST(alloc_dry_pool_and_malloc_go_back_where_they_came_from)
 {
     cpool_t *pool = support_create_plain(40, 10);
     void *held[15];
@@ -332,9 +322,8 @@ START_TEST(alloc_dry_pool_and_malloc_go_back_where_they_came_from)
     support_release_reports();
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(alloc_random_replace_never_gives_a_live_slot)
+TEST(alloc_random_replace_never_gives_a_live_slot)
 {
     enum { HELD = 500 };
     cpool_t *pool = support_create_plain(sizeof(size_t), 1000);
@@ -361,9 +350,8 @@ START_TEST(alloc_random_replace_never_gives_a_live_slot)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(alloc_any_rounds_gives_all)
+TEST(alloc_any_rounds_gives_all)
 {
     static const size_t rounds[] = { 1, 2, 3, 16, 64, 100, 999, 1000 };
 
@@ -379,9 +367,8 @@ START_TEST(alloc_any_rounds_gives_all)
         support_destroy_empty(pool);
     }
 }
-END_TEST
 
-START_TEST(depot_alloc_gives_all_and_mixes_with_the_cached_pair)
+TEST(depot_alloc_gives_all_and_mixes_with_the_cached_pair)
 {
     cpool_t *pool = support_create_plain(24, 300);
     void *slots[300];
@@ -406,9 +393,8 @@ START_TEST(depot_alloc_gives_all_and_mixes_with_the_cached_pair)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(depot_alloc_alone_gives_all_without_a_cache)
+TEST(depot_alloc_alone_gives_all_without_a_cache)
 {
     cpool_t *pool = support_create_plain(24, 1000);
     void *slots[1000];
@@ -424,28 +410,4 @@ START_TEST(depot_alloc_alone_gives_all_without_a_cache)
     support_require_live(pool, 0);
     REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(alloc_every_geometry_gives_all_in_order_and_keeps_bytes, GEOMETRIES),
-        TIMES(alloc_dry_pool_gives_each_freed_slot_again, GEOMETRIES),
-        ONCE(alloc_aligned_holds_for_every_alignment_and_offset),
-        ONCE(alloc_default_alignment_is_natural),
-        ONCE(alloc_kenwright_trace_holds),
-        ONCE(alloc_after_frees_is_last_in_first_out),
-        ONCE(alloc_first_use_gives_zeroes),
-        ONCE(calloc_used_slot_zeroes_exactly_slot_size),
-        ONCE(calloc_padded_slot_leaves_padding_alone),
-        ONCE(free_null_does_nothing),
-        ONCE(alloc_dry_pool_and_malloc_go_back_where_they_came_from),
-        ONCE(alloc_random_replace_never_gives_a_live_slot),
-        ONCE(alloc_any_rounds_gives_all),
-        ONCE(depot_alloc_gives_all_and_mixes_with_the_cached_pair),
-        ONCE(depot_alloc_alone_gives_all_without_a_cache),
-    };
-
-    return SUPPORT_RUN("alloc", tests);
 }

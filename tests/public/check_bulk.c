@@ -36,7 +36,7 @@ static void require_distinct(size_t n)
     }
 }
 
-START_TEST(alloc_bulk_of_every_number_gives_that_many)
+TEST_TIMES(alloc_bulk_of_every_number_gives_that_many, 4)
 {
     static const size_t rounds[] = { 0, 1, 7, 64 };
 
@@ -51,9 +51,8 @@ START_TEST(alloc_bulk_of_every_number_gives_that_many)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(alloc_bulk_of_all_gives_all)
+TEST(alloc_bulk_of_all_gives_all)
 {
     make_pool(0);
     for (int round = 0; round < 5; round++) {
@@ -67,9 +66,8 @@ START_TEST(alloc_bulk_of_all_gives_all)
     }
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(alloc_bulk_of_more_than_there_are_gives_the_rest)
+TEST(alloc_bulk_of_more_than_there_are_gives_the_rest)
 {
     void *held[10];
 
@@ -84,9 +82,8 @@ START_TEST(alloc_bulk_of_more_than_there_are_gives_the_rest)
     cpool_free_bulk(pool, slots, CAPACITY);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(alloc_bulk_of_none_does_nothing)
+TEST(alloc_bulk_of_none_does_nothing)
 {
     make_pool(0);
     support_capture_reports();
@@ -96,9 +93,8 @@ START_TEST(alloc_bulk_of_none_does_nothing)
     support_require_live(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(alloc_bulk_into_null_reported)
+TEST(alloc_bulk_into_null_reported)
 {
     struct support_report report;
 
@@ -111,9 +107,8 @@ START_TEST(alloc_bulk_into_null_reported)
     support_require_live(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(free_bulk_with_null_entries_skips_them)
+TEST(free_bulk_with_null_entries_skips_them)
 {
     make_pool(0);
     support_capture_reports();
@@ -127,9 +122,8 @@ START_TEST(free_bulk_with_null_entries_skips_them)
     support_require_live(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(free_bulk_with_wrong_entries_refuses_those_alone)
+TEST(free_bulk_with_wrong_entries_refuses_those_alone)
 {
     char foreign;
 
@@ -149,9 +143,8 @@ START_TEST(free_bulk_with_wrong_entries_refuses_those_alone)
     support_require_live(pool, 1); /* the slot that stood at 99 */
     REQUIRE_EQUAL(support_destroy(pool), 1);
 }
-END_TEST
 
-START_TEST(alloc_bulk_mixed_with_single_never_gives_a_live_slot)
+TEST_TIMES(alloc_bulk_mixed_with_single_never_gives_a_live_slot, 9)
 {
     unsigned owner[CAPACITY] = { 0 };
     uint64_t state = 362436069u;
@@ -182,10 +175,9 @@ START_TEST(alloc_bulk_mixed_with_single_never_gives_a_live_slot)
     support_require_live(pool, live);
     REQUIRE_EQUAL(support_destroy(pool), live);
 }
-END_TEST
 
 /* A bulk that empties the cache and then needs the depot and fresh slots too. */
-START_TEST(alloc_bulk_draws_from_cache_depot_and_fresh)
+TEST(alloc_bulk_draws_from_cache_depot_and_fresh)
 {
     make_pool(10);
     REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 205), 205);
@@ -196,7 +188,6 @@ START_TEST(alloc_bulk_draws_from_cache_depot_and_fresh)
     require_distinct(CAPACITY - 98);
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY);
 }
-END_TEST
 
 static void *free_second_half(void *unused)
 {
@@ -204,7 +195,7 @@ static void *free_second_half(void *unused)
     return unused;
 }
 
-START_TEST(free_bulk_by_another_thread_returns_them_all)
+TEST(free_bulk_by_another_thread_returns_them_all)
 {
     make_pool(0);
     REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY);
@@ -213,23 +204,4 @@ START_TEST(free_bulk_by_another_thread_returns_them_all)
     cpool_free_bulk(pool, slots, CAPACITY / 2);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(alloc_bulk_of_every_number_gives_that_many, 4),
-        ONCE(alloc_bulk_of_all_gives_all),
-        ONCE(alloc_bulk_of_more_than_there_are_gives_the_rest),
-        ONCE(alloc_bulk_of_none_does_nothing),
-        ONCE(alloc_bulk_into_null_reported),
-        ONCE(free_bulk_with_null_entries_skips_them),
-        ONCE(free_bulk_with_wrong_entries_refuses_those_alone),
-        TIMES(alloc_bulk_mixed_with_single_never_gives_a_live_slot, 9),
-        ONCE(alloc_bulk_draws_from_cache_depot_and_fresh),
-        ONCE(free_bulk_by_another_thread_returns_them_all),
-    };
-
-    return SUPPORT_RUN("bulk", tests);
 }

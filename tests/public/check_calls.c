@@ -241,7 +241,7 @@ static struct counts *map_counts(void)
     return counts;
 }
 
-START_TEST(pool_counts_the_system_calls_that_are_made)
+TEST_TIMES(pool_counts_the_system_calls_that_are_made, KINDS)
 {
     struct counts *counts = map_counts();
     uint64_t all = 0;
@@ -262,19 +262,15 @@ START_TEST(pool_counts_the_system_calls_that_are_made)
     REQUIRE(all > 10);
     REQUIRE_EQUAL(munmap(counts, sizeof(*counts)), 0);
 }
-END_TEST
 
 int main(void)
 {
-    const struct support_test tests[] = {
-        TIMES(pool_counts_the_system_calls_that_are_made, KINDS),
-    };
     struct counts *counts = map_counts();
 
     if (!count_in_child(0, counts))
         return support_skip_all("calls",
                                 "this system lets nobody count a child's system calls");
-    return SUPPORT_RUN("calls", tests);
+    return support_run_all("calls");
 }
 
 #else

@@ -110,7 +110,7 @@ static void use_all_in_thread(void *doomed)
     REQUIRE(!((struct doomed *)doomed)->immortal);
 }
 
-START_TEST(no_function_is_a_point_of_cancellation)
+TEST_TIMES(no_function_is_a_point_of_cancellation, KINDS)
 {
     struct doomed doomed = { kinds[_i], false, false };
     struct support_outcome outcome;
@@ -120,14 +120,4 @@ START_TEST(no_function_is_a_point_of_cancellation)
     if (outcome.status != 0)
         support_fail(__FILE__, __LINE__, outcome.text);
     REQUIRE((strstr(outcome.text, "1 live") != NULL) == (kinds[_i] == CPOOL_CHECKED));
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(no_function_is_a_point_of_cancellation, KINDS),
-    };
-
-    return SUPPORT_RUN("cancel", tests);
 }

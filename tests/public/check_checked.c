@@ -26,7 +26,7 @@ static cpool_t *make_checked(size_t slot_size)
  */
 
 /* Taken at one door, freed at another, and freed again at a third. */
-START_TEST(free_twice_reported_and_refused)
+TEST_TIMES(free_twice_reported_and_refused, DOORS * DOORS)
 {
     cpool_t *pool = make_checked(24);
     int first = _i / DOORS;
@@ -54,9 +54,8 @@ START_TEST(free_twice_reported_and_refused)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(free_twice_after_others_reported)
+TEST(free_twice_after_others_reported)
 {
     cpool_t *pool = make_checked(7);
     void *slots[CAPACITY];
@@ -72,9 +71,8 @@ START_TEST(free_twice_after_others_reported)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(free_twice_in_one_bulk_reported_once)
+TEST(free_twice_in_one_bulk_reported_once)
 {
     cpool_t *pool = make_checked(24);
     void *slots[4];
@@ -86,10 +84,9 @@ START_TEST(free_twice_in_one_bulk_reported_once)
     support_require_live(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* A slot that was taken by the cache along with others, but never given out. */
-START_TEST(free_of_slot_still_in_cache_reported)
+TEST(free_of_slot_still_in_cache_reported)
 {
     cpool_t *pool = make_checked(24);
 
@@ -103,7 +100,6 @@ START_TEST(free_of_slot_still_in_cache_reported)
     }
     REQUIRE_EQUAL(support_destroy(pool), 1);
 }
-END_TEST
 
 struct race {
     pthread_barrier_t barrier;
@@ -124,7 +120,7 @@ static void *free_in_race(void *argument)
     return NULL;
 }
 
-START_TEST(free_by_two_threads_at_once_refuses_one)
+TEST_TIMES(free_by_two_threads_at_once_refuses_one, 3)
 {
     static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_TRACKED, CPOOL_TRACKED | CPOOL_EXACT };
     cpool_config_t config = support_config(24, CAPACITY);
@@ -149,7 +145,6 @@ START_TEST(free_by_two_threads_at_once_refuses_one)
     support_require_obtainable(race.pool, 0);
     support_destroy_empty(race.pool);
 }
-END_TEST
 
 /*
  * ---- Caches in the wrong hands -------------------------------------------
@@ -171,7 +166,7 @@ static void *use_anothers_cache(void *argument)
     return NULL;
 }
 
-START_TEST(cache_used_by_wrong_thread_refused)
+TEST(cache_used_by_wrong_thread_refused)
 {
     cpool_t *pool = make_checked(24);
     struct hands hands;
@@ -184,7 +179,6 @@ START_TEST(cache_used_by_wrong_thread_refused)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void *use_handed_cache(void *argument)
 {
@@ -195,7 +189,7 @@ static void *use_handed_cache(void *argument)
     return NULL;
 }
 
-START_TEST(cache_created_may_be_used_by_any_thread)
+TEST(cache_created_may_be_used_by_any_thread)
 {
     cpool_t *pool = make_checked(24);
     struct hands hands;
@@ -209,10 +203,9 @@ START_TEST(cache_created_may_be_used_by_any_thread)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* The handle of a cache that was destroyed is refused, although others were created. */
-START_TEST(cache_used_after_its_end_refused)
+TEST(cache_used_after_its_end_refused)
 {
     cpool_t *pool = make_checked(24);
     cpool_cache_t *ended;
@@ -233,7 +226,6 @@ START_TEST(cache_used_after_its_end_refused)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Kinds of error ------------------------------------------------------
@@ -302,7 +294,7 @@ static void require_full_table_is_refused(void)
 }
 
 /* J.  Dunstan's list (unmanaged memory pools, 2017), and the code for each. */
-START_TEST(use_wrong_in_every_known_kind_refused)
+TEST(use_wrong_in_every_known_kind_refused)
 {
     cpool_config_t config = support_config(16, 0);
     cpool_t *pool = NULL;
@@ -346,7 +338,6 @@ START_TEST(use_wrong_in_every_known_kind_refused)
     REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EPOOL);
     (void)REQUIRE_REPORT(CPOOL_EPOOL);
 }
-END_TEST
 
 static void *work(void *pool)
 {
@@ -362,7 +353,7 @@ static void *work(void *pool)
     return NULL;
 }
 
-START_TEST(use_right_by_several_threads_reports_nothing)
+TEST(use_right_by_several_threads_reports_nothing)
 {
     cpool_t *pool = make_checked(24);
     pthread_t threads[4];
@@ -374,23 +365,4 @@ START_TEST(use_right_by_several_threads_reports_nothing)
     support_require_obtainable(pool, 0);
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(free_twice_reported_and_refused, DOORS * DOORS),
-        ONCE(free_twice_after_others_reported),
-        ONCE(free_twice_in_one_bulk_reported_once),
-        ONCE(free_of_slot_still_in_cache_reported),
-        TIMES(free_by_two_threads_at_once_refuses_one, 3),
-        ONCE(cache_used_by_wrong_thread_refused),
-        ONCE(cache_created_may_be_used_by_any_thread),
-        ONCE(cache_used_after_its_end_refused),
-        ONCE(use_wrong_in_every_known_kind_refused),
-        ONCE(use_right_by_several_threads_reports_nothing),
-    };
-
-    return SUPPORT_RUN("checked", tests);
 }

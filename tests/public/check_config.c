@@ -83,7 +83,7 @@ static cpool_config_t wrong_config(const struct mistake *mistake)
     return config;
 }
 
-START_TEST(create_wrong_member_names_the_mistake)
+TEST(create_wrong_member_names_the_mistake)
 {
     static const struct {
         int code;
@@ -111,9 +111,8 @@ START_TEST(create_wrong_member_names_the_mistake)
         REQUIRE(strstr(cpool_strerror(bounds[i].code), digits) != NULL);
     }
 }
-END_TEST
 
-START_TEST(create_null_pointers_refused)
+TEST(create_null_pointers_refused)
 {
     cpool_config_t config = good_config();
 
@@ -122,7 +121,6 @@ START_TEST(create_null_pointers_refused)
     REQUIRE_EQUAL(cpool_create(NULL, NULL), CPOOL_ENULL);
     REQUIRE_EQUAL(cpool_memory_required(NULL), 0);
 }
-END_TEST
 
 #define KNOWN_FLAGS \
     (CPOOL_CHECKED | CPOOL_FILL | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE)
@@ -135,7 +133,7 @@ END_TEST
     (HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | \
      CPOOL_MEMORY_NO_POISON)
 
-START_TEST(each_flag_has_a_bit_of_its_own)
+TEST(each_flag_has_a_bit_of_its_own)
 {
     static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_FILL, CPOOL_TRACKED, CPOOL_EXACT,
                                       CPOOL_WAITABLE, CPOOL_MEMORY_HUGE_PAGES,
@@ -149,9 +147,8 @@ START_TEST(each_flag_has_a_bit_of_its_own)
     }
     REQUIRE_EQUAL(seen, KNOWN_FLAGS | MEMORY_FLAGS | CPOOL_MEMORY_HUGE_PAGES);
 }
-END_TEST
 
-START_TEST(create_any_unknown_flag_refused)
+TEST(create_any_unknown_flag_refused)
 {
     for (unsigned bit = 0; bit < sizeof(unsigned) * 8; bit++) {
         cpool_config_t config = good_config();
@@ -165,10 +162,9 @@ START_TEST(create_any_unknown_flag_refused)
         REQUIRE_EQUAL(cpool_memory_required(&config), 0);
     }
 }
-END_TEST
 
 /* A flag of a pool in memory_flags, and one of memory in flags, too. */
-START_TEST(create_flag_of_the_other_kind_refused)
+TEST(create_flag_of_the_other_kind_refused)
 {
     for (unsigned bit = 0; bit < sizeof(unsigned) * 8; bit++) {
         cpool_config_t config = good_config();
@@ -181,9 +177,8 @@ START_TEST(create_flag_of_the_other_kind_refused)
         require_refused(&config, CPOOL_EFLAGS);
     }
 }
-END_TEST
 
-START_TEST(filling_makes_a_pool_checked)
+TEST(filling_makes_a_pool_checked)
 {
     cpool_config_t config = good_config();
     cpool_t *pool;
@@ -198,10 +193,9 @@ START_TEST(filling_makes_a_pool_checked)
     REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* With more magazines than the depot can tell apart. */
-START_TEST(create_rounds_too_few_for_capacity_refused)
+TEST(create_rounds_too_few_for_capacity_refused)
 {
     cpool_config_t config = support_config(1, CPOOL_CAPACITY_MAX);
 
@@ -210,9 +204,8 @@ START_TEST(create_rounds_too_few_for_capacity_refused)
     config.magazine_rounds = CPOOL_ROUNDS_MAX;
     REQUIRE_EQUAL(cpool_destroy(support_create(&config)), 0);
 }
-END_TEST
 
-START_TEST(create_bounds_accepted)
+TEST(create_bounds_accepted)
 {
     static const struct mistake bounds[] = {
         MISTAKE(slot_size, 1, 0),
@@ -241,11 +234,10 @@ START_TEST(create_bounds_accepted)
         support_destroy_empty(pool);
     }
 }
-END_TEST
 
 /* The sum of the sizes passes no single test, and yet exceeds what any
  * address space has to give. */
-START_TEST(create_more_than_address_space_refused)
+TEST(create_more_than_address_space_refused)
 {
     cpool_config_t config = support_config(MIB, CPOOL_CAPACITY_MAX);
     cpool_t *pool = NULL;
@@ -254,7 +246,6 @@ START_TEST(create_more_than_address_space_refused)
     REQUIRE(code == CPOOL_ENOMEM || code == CPOOL_EOVERFLOW);
     REQUIRE(pool == NULL);
 }
-END_TEST
 
 static void refuse_all(void)
 {
@@ -265,7 +256,7 @@ static void refuse_all(void)
     }
 }
 
-START_TEST(create_refused_often_leaves_nothing_behind)
+TEST(create_refused_often_leaves_nothing_behind)
 {
     size_t space;
     size_t files;
@@ -278,7 +269,6 @@ START_TEST(create_refused_often_leaves_nothing_behind)
     REQUIRE_EQUAL(support_address_space(), space);
     REQUIRE_EQUAL(support_open_files(), files);
 }
-END_TEST
 
 /*
  * ---- Caller-provided memory ----------------------------------------------
@@ -405,15 +395,14 @@ static const cpool_config_t shapes[] = {
 
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
-START_TEST(create_exact_memory_serves_wherever_it_lies)
+TEST(create_exact_memory_serves_wherever_it_lies)
 {
     for (size_t i = 0; i < SHAPES; i++)
         for (size_t shift = 0; shift <= 4096; shift += i % 2 == 0 ? 64 : 1088)
             require_exact(shapes[i], shift);
 }
-END_TEST
 
-START_TEST(create_memory_too_small_refused)
+TEST(create_memory_too_small_refused)
 {
     cpool_config_t config = good_config();
     static _Alignas(64) char memory[64];
@@ -424,9 +413,8 @@ START_TEST(create_memory_too_small_refused)
         require_refused(&config, CPOOL_EMEMSIZE);
     }
 }
-END_TEST
 
-START_TEST(create_memory_misaligned_refused)
+TEST(create_memory_misaligned_refused)
 {
     cpool_config_t config = good_config();
     size_t required = cpool_memory_required(&config);
@@ -440,9 +428,8 @@ START_TEST(create_memory_misaligned_refused)
     require_margins(&region);
     drop_region(&region);
 }
-END_TEST
 
-START_TEST(create_memory_size_without_memory_refused)
+TEST(create_memory_size_without_memory_refused)
 {
     cpool_config_t config = good_config();
 
@@ -453,9 +440,8 @@ START_TEST(create_memory_size_without_memory_refused)
     /* Of no matter for what would be required. */
     REQUIRE(cpool_memory_required(&config) > 0);
 }
-END_TEST
 
-START_TEST(memory_required_ignores_memory_and_rises_with_capacity)
+TEST(memory_required_ignores_memory_and_rises_with_capacity)
 {
     cpool_config_t config = good_config();
     size_t required = cpool_memory_required(&config);
@@ -466,10 +452,9 @@ START_TEST(memory_required_ignores_memory_and_rises_with_capacity)
     config.capacity++;
     REQUIRE(cpool_memory_required(&config) >= required + 64);
 }
-END_TEST
 
 /* Memory that lived before as something else need not be zeroed. */
-START_TEST(create_memory_of_any_content_serves)
+TEST_TIMES(create_memory_of_any_content_serves, 2)
 {
     cpool_config_t config = good_config();
     struct region region;
@@ -490,9 +475,8 @@ START_TEST(create_memory_of_any_content_serves)
     }
     drop_region(&region);
 }
-END_TEST
 
-START_TEST(create_config_changed_afterwards_is_of_no_matter)
+TEST(create_config_changed_afterwards_is_of_no_matter)
 {
     char name[] = "jobs";
     cpool_config_t config = good_config();
@@ -508,30 +492,4 @@ START_TEST(create_config_changed_afterwards_is_of_no_matter)
     REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EFOREIGN).name, "jobs") == 0);
     support_release_reports();
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(create_wrong_member_names_the_mistake),
-        ONCE(create_null_pointers_refused),
-        ONCE(each_flag_has_a_bit_of_its_own),
-        ONCE(create_any_unknown_flag_refused),
-        ONCE(create_flag_of_the_other_kind_refused),
-        ONCE(filling_makes_a_pool_checked),
-        ONCE(create_rounds_too_few_for_capacity_refused),
-        ONCE(create_bounds_accepted),
-        ONCE(create_more_than_address_space_refused),
-        ONCE(create_refused_often_leaves_nothing_behind),
-        ONCE(create_exact_memory_serves_wherever_it_lies),
-        ONCE(create_memory_too_small_refused),
-        ONCE(create_memory_misaligned_refused),
-        ONCE(create_memory_size_without_memory_refused),
-        ONCE(memory_required_ignores_memory_and_rises_with_capacity),
-        TIMES(create_memory_of_any_content_serves, 2),
-        ONCE(create_config_changed_afterwards_is_of_no_matter),
-    };
-
-    return SUPPORT_RUN("config", tests);
 }

@@ -93,13 +93,12 @@ static void use_each_others(const char *path, const char *other_path, unsigned f
     REQUIRE_EQUAL(dlclose(other.handle), 0);
 }
 
-START_TEST(pool_of_another_copy_refused)
+TEST_TIMES(pool_of_another_copy_refused, 2 * KINDS)
 {
     bool own = _i / KINDS != 0;
 
     use_each_others(MODULE_SHARED, MODULE_STATIC, kinds[_i % KINDS], own);
 }
-END_TEST
 
 /* The plug-in has a copy of its own, with the first copy's word: -Bsymbolic-functions. */
 static void use_mixed(void *unused)
@@ -117,7 +116,7 @@ static void use_mixed(void *unused)
     REQUIRE_EQUAL(dlclose(first), 0);
 }
 
-START_TEST(copy_with_the_word_of_another_makes_no_pool)
+TEST(copy_with_the_word_of_another_makes_no_pool)
 {
     struct support_outcome outcome;
 
@@ -125,9 +124,8 @@ START_TEST(copy_with_the_word_of_another_makes_no_pool)
     REQUIRE_EQUAL(outcome.status, 0);
     REQUIRE(strstr(outcome.text, "cpool: no pool is made, because another copy") != NULL);
 }
-END_TEST
 
-START_TEST(copy_with_its_own_word_makes_pools)
+TEST(copy_with_its_own_word_makes_pools)
 {
     struct copy mixed = load(MODULE_MIXED);
 
@@ -137,17 +135,10 @@ START_TEST(copy_with_its_own_word_makes_pools)
     REQUIRE_EQUAL(mixed.close(), 0);
     REQUIRE_EQUAL(dlclose(mixed.handle), 0);
 }
-END_TEST
 
 int main(void)
 {
-    const struct support_test tests[] = {
-        TIMES(pool_of_another_copy_refused, 2 * KINDS),
-        ONCE(copy_with_the_word_of_another_makes_no_pool),
-        ONCE(copy_with_its_own_word_makes_pools),
-    };
-
     if (access(MODULE_SHARED, R_OK) != 0)
         return support_skip_all("copies", "without shared libraries there are no plug-ins");
-    return SUPPORT_RUN("copies", tests);
+    return support_run_all("copies");
 }

@@ -104,7 +104,7 @@ static void require_unsaid(const struct support_report *report, const char *what
  * ---- Gaps ----------------------------------------------------------------
  */
 
-START_TEST(overflow_tells_offset_bytes_and_culprit)
+TEST(overflow_tells_offset_bytes_and_culprit)
 {
     cpool_t *pool = make_pool(0);
     unsigned char *slots[3] = { take(pool), take(pool), take(pool) };
@@ -128,9 +128,8 @@ START_TEST(overflow_tells_offset_bytes_and_culprit)
     REQUIRE_EQUAL(cpool_reset(pool), 3);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(underflow_tells_offset_bytes_and_culprit)
+TEST(underflow_tells_offset_bytes_and_culprit)
 {
     cpool_t *pool = make_pool(0);
     unsigned char *slots[3] = { take(pool), take(pool), take(pool) };
@@ -150,10 +149,9 @@ START_TEST(underflow_tells_offset_bytes_and_culprit)
     REQUIRE_EQUAL(cpool_reset(pool), 3);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* The gap before the first slot has one neighbour. */
-START_TEST(damage_before_first_slot_has_one_neighbour)
+TEST(damage_before_first_slot_has_one_neighbour)
 {
     cpool_t *pool = make_pool(0);
     unsigned char *slot = take(pool);
@@ -167,10 +165,9 @@ START_TEST(damage_before_first_slot_has_one_neighbour)
     REQUIRE_EQUAL(cpool_reset(pool), 1);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Neither gap is the freed slot's own: it is reported, and the slot is freed. */
-START_TEST(free_finds_damage_beyond_its_neighbours)
+TEST(free_finds_damage_beyond_its_neighbours)
 {
     cpool_t *pool = make_pool(0);
     unsigned char *slots[5];
@@ -192,9 +189,8 @@ START_TEST(free_finds_damage_beyond_its_neighbours)
     REQUIRE_EQUAL(cpool_reset(pool), 4);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(audit_and_destroy_look_at_every_slot)
+TEST(audit_and_destroy_look_at_every_slot)
 {
     cpool_t *pool = make_pool(CPOOL_EXACT);
     void *slots[CAPACITY];
@@ -214,10 +210,9 @@ START_TEST(audit_and_destroy_look_at_every_slot)
     REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EGUARD);
     REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EGUARD).function, "cpool_destroy") == 0);
 }
-END_TEST
 
 /* An audit goes through a pool in portions of 1024 slots. */
-START_TEST(audit_looks_at_a_last_slot_of_its_own)
+TEST(audit_looks_at_a_last_slot_of_its_own)
 {
     cpool_config_t config = support_config(SIZE, 1025);
     cpool_t *pool;
@@ -234,7 +229,6 @@ START_TEST(audit_looks_at_a_last_slot_of_its_own)
     REQUIRE_EQUAL(REQUIRE_REPORT(CPOOL_EGUARD).index, config.capacity - 1);
     support_destroy(pool);
 }
-END_TEST
 
 /*
  * ---- Freed slots -----------------------------------------------------------
@@ -256,7 +250,7 @@ static void require_write_found(cpool_t *pool, unsigned char *slot, const char *
     (void)pool;
 }
 
-START_TEST(alloc_finds_write_after_free)
+TEST(alloc_finds_write_after_free)
 {
     cpool_t *pool = make_filling();
     unsigned char *slot = take(pool);
@@ -273,9 +267,8 @@ START_TEST(alloc_finds_write_after_free)
     cpool_free(pool, slot);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(audit_verify_and_destroy_find_write_after_free)
+TEST(audit_verify_and_destroy_find_write_after_free)
 {
     cpool_t *pool = make_filling();
     unsigned char *slot = take(pool);
@@ -296,10 +289,9 @@ START_TEST(audit_verify_and_destroy_find_write_after_free)
     REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EGUARD);
     require_write_found(pool, slot, "cpool_destroy");
 }
-END_TEST
 
 /* The contents of live slots, and of slots that a reset took back, are the user's. */
-START_TEST(audit_leaves_live_slots_alone)
+TEST(audit_leaves_live_slots_alone)
 {
     cpool_t *pool = make_filling();
 
@@ -313,9 +305,8 @@ START_TEST(audit_leaves_live_slots_alone)
     support_destroy_empty(pool);
     REQUIRE_NO_REPORT();
 }
-END_TEST
 
-START_TEST(calloc_of_filled_slot_is_zero)
+TEST(calloc_of_filled_slot_is_zero)
 {
     cpool_t *pool = make_filling();
     unsigned char *slot = take(pool);
@@ -327,9 +318,8 @@ START_TEST(calloc_of_filled_slot_is_zero)
     cpool_free(pool, slot);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(verify_judges_any_address)
+TEST(verify_judges_any_address)
 {
     cpool_t *pool = make_pool(0);
     cpool_t *plain = support_create_plain(SIZE, CAPACITY);
@@ -359,7 +349,6 @@ START_TEST(verify_judges_any_address)
     cpool_free(pool, slot);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Beside running threads ------------------------------------------------
@@ -386,7 +375,7 @@ static void *churn(void *argument)
     return NULL;
 }
 
-START_TEST(audit_beside_threads_finds_nothing_that_is_not)
+TEST(audit_beside_threads_finds_nothing_that_is_not)
 {
     struct work work = { make_filling(), false };
     pthread_t threads[3];
@@ -401,13 +390,12 @@ START_TEST(audit_beside_threads_finds_nothing_that_is_not)
     REQUIRE_NO_REPORT();
     support_destroy_empty(work.pool);
 }
-END_TEST
 
 /*
  * ---- Double free, and the way to learn more ---------------------------------
  */
 
-START_TEST(double_free_tells_both_sites)
+TEST(double_free_tells_both_sites)
 {
     cpool_t *pool = make_pool(0);
     unsigned char *slot = take(pool);
@@ -423,10 +411,9 @@ START_TEST(double_free_tells_both_sites)
     require_unsaid(&report, "CPOOL_OPTIONS");
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* The pool that the address belongs to is named by any other pool. */
-START_TEST(foreign_pointer_names_its_pool)
+TEST(foreign_pointer_names_its_pool)
 {
     cpool_config_t config = support_config(SIZE, CAPACITY);
     cpool_t *pools[2] = { make_pool(0), support_create_plain(SIZE, CAPACITY) };
@@ -457,9 +444,8 @@ START_TEST(foreign_pointer_names_its_pool)
     cpool_free(other, slot);
     support_destroy_empty(other);
 }
-END_TEST
 
-START_TEST(plain_pool_tells_how_to_learn_more)
+TEST(plain_pool_tells_how_to_learn_more)
 {
     cpool_t *pool = support_create_plain(SIZE, CAPACITY);
     struct support_report report;
@@ -470,28 +456,9 @@ START_TEST(plain_pool_tells_how_to_learn_more)
     require_said(&report, "CPOOL_OPTIONS=checked,fill in the environment");
     support_destroy_empty(pool);
 }
-END_TEST
 
 int main(void)
 {
-    const struct support_test tests[] = {
-        ONCE(overflow_tells_offset_bytes_and_culprit),
-        ONCE(underflow_tells_offset_bytes_and_culprit),
-        ONCE(damage_before_first_slot_has_one_neighbour),
-        ONCE(free_finds_damage_beyond_its_neighbours),
-        ONCE(audit_and_destroy_look_at_every_slot),
-        ONCE(audit_looks_at_a_last_slot_of_its_own),
-        ONCE(alloc_finds_write_after_free),
-        ONCE(audit_verify_and_destroy_find_write_after_free),
-        ONCE(audit_leaves_live_slots_alone),
-        ONCE(calloc_of_filled_slot_is_zero),
-        ONCE(verify_judges_any_address),
-        ONCE(audit_beside_threads_finds_nothing_that_is_not),
-        ONCE(double_free_tells_both_sites),
-        ONCE(foreign_pointer_names_its_pool),
-        ONCE(plain_pool_tells_how_to_learn_more),
-    };
-
     begun = seconds_now();
-    return SUPPORT_RUN("debug", tests);
+    return support_run_all("debug");
 }

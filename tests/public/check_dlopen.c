@@ -67,7 +67,7 @@ static void *work_and_end(void *module)
     return NULL;
 }
 
-START_TEST(unload_after_use_and_load_again_works)
+TEST_TIMES(unload_after_use_and_load_again_works, 2)
 {
     size_t space = 0;
 
@@ -84,9 +84,8 @@ START_TEST(unload_after_use_and_load_again_works)
     }
     REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
 }
-END_TEST
 
-START_TEST(end_thread_while_loaded_returns_its_cache)
+TEST_TIMES(end_thread_while_loaded_returns_its_cache, 2)
 {
     struct module module = load(paths[_i]);
 
@@ -99,7 +98,6 @@ START_TEST(end_thread_while_loaded_returns_its_cache)
     REQUIRE_EQUAL(module.close(), 0);
     unload(&module);
 }
-END_TEST
 
 /* Threads with a cache, waiting, while the plug-in goes. */
 struct crew {
@@ -171,12 +169,11 @@ static void require_outlived(const char *path, change_t *change)
     }
 }
 
-START_TEST(end_thread_after_unload_does_no_harm)
+TEST_TIMES(end_thread_after_unload_does_no_harm, 2)
 {
     for (int round = 0; round < 10; round++)
         require_outlived(paths[_i], unload_closed);
 }
-END_TEST
 
 struct visitors {
     struct module module;
@@ -199,7 +196,7 @@ static void *visit(void *argument)
 
 /* Of each load nothing stays with threads that have used it and live on.  None of them ends
  * while the module is being unloaded: its end could be running the module's code. */
-START_TEST(unload_beside_living_threads_leaves_nothing_of_theirs)
+TEST_TIMES(unload_beside_living_threads_leaves_nothing_of_theirs, 2)
 {
     struct visitors visitors = { .rounds = SUPPORT_COUNT(60, 30) };
     pthread_t threads[THREADS];
@@ -228,22 +225,19 @@ START_TEST(unload_beside_living_threads_leaves_nothing_of_theirs)
         support_join(threads[i]);
     pthread_barrier_destroy(&visitors.turn);
 }
-END_TEST
 
 /* The pool is never destroyed.  Its memory is lost, as that of any allocator. */
-START_TEST(end_thread_after_unload_with_pool_left_does_no_harm)
+TEST_TIMES(end_thread_after_unload_with_pool_left_does_no_harm, 2)
 {
     for (int round = 0; round < 10; round++)
         require_outlived(paths[_i], unload_open);
 }
-END_TEST
 
-START_TEST(use_by_old_thread_after_load_again_works)
+TEST_TIMES(use_by_old_thread_after_load_again_works, 2)
 {
     for (int round = 0; round < 10; round++)
         require_outlived(paths[_i], reload);
 }
-END_TEST
 
 /*
  * ---- Typed pools ---------------------------------------------------------
@@ -262,7 +256,7 @@ static void *outlive_typed(void *argument)
 
 /* Unloading closes the typed pool, while threads with caches of it wait, one of which
  * uses the plug-in when it is here again.  Their ends look at nothing that is gone. */
-START_TEST(unload_closes_typed_pool_of_living_threads)
+TEST_TIMES(unload_closes_typed_pool_of_living_threads, 2)
 {
     for (int round = 0; round < 10; round++) {
         struct crew crew = { .module = load(paths[_i]) };
@@ -285,10 +279,9 @@ START_TEST(unload_closes_typed_pool_of_living_threads)
         unload(&crew.module);
     }
 }
-END_TEST
 
 /* Its addresses are what is there to see: nobody else closes the pool. */
-START_TEST(unload_leaves_nothing_of_a_typed_pool)
+TEST_TIMES(unload_leaves_nothing_of_a_typed_pool, 2)
 {
     size_t space = 0;
 
@@ -302,10 +295,9 @@ START_TEST(unload_leaves_nothing_of_a_typed_pool)
     }
     REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
 }
-END_TEST
 
 /* Two plug-ins with a pool of the same name have two pools. */
-START_TEST(typed_pools_of_one_name_are_two)
+TEST(typed_pools_of_one_name_are_two)
 {
     struct module one = load(paths[0]);
     struct module two = load(paths[1]);
@@ -318,7 +310,6 @@ START_TEST(typed_pools_of_one_name_are_two)
     REQUIRE_EQUAL(two.typed(1000), 1000);
     unload(&two);
 }
-END_TEST
 
 static void do_nothing(void *unused)
 {
@@ -336,7 +327,7 @@ static void load_in_child(void *path)
 }
 
 /* No fork handler of what was unloaded is left. */
-START_TEST(fork_after_unload_does_no_harm)
+TEST_TIMES(fork_after_unload_does_no_harm, 2)
 {
     for (int round = 0; round < 5; round++) {
         load_in_child((void *)(uintptr_t)paths[_i]);
@@ -344,7 +335,6 @@ START_TEST(fork_after_unload_does_no_harm)
         support_in_child(load_in_child, (void *)(uintptr_t)paths[_i]);
     }
 }
-END_TEST
 
 static void work_in_child(void *argument)
 {
@@ -355,7 +345,7 @@ static void work_in_child(void *argument)
     unload(module);
 }
 
-START_TEST(fork_while_loaded_child_works_and_unloads)
+TEST_TIMES(fork_while_loaded_child_works_and_unloads, 2)
 {
     struct module module = load(paths[_i]);
 
@@ -366,7 +356,6 @@ START_TEST(fork_while_loaded_child_works_and_unloads)
     REQUIRE_EQUAL(module.close(), 0);
     unload(&module);
 }
-END_TEST
 
 static void exit_while_loaded(void *path)
 {
@@ -378,11 +367,10 @@ static void exit_while_loaded(void *path)
     exit(EXIT_SUCCESS);
 }
 
-START_TEST(exit_while_loaded_does_no_harm)
+TEST_TIMES(exit_while_loaded_does_no_harm, 2)
 {
     support_in_child(exit_while_loaded, (void *)(uintptr_t)paths[_i]);
 }
-END_TEST
 
 /* A host that uses a plug-in's typed pool by its handle, and the library by name. */
 struct host {
@@ -463,14 +451,13 @@ static void exit_with_typed_pool(void *sleeps)
 
 /* Before the library's own handler, whose turn it is first, the pool would be closed.  Later it
  * stays, for threads may use it until the process ends.  The plug-in's memory does not. */
-START_TEST(unload_by_a_late_exit_handler_leaves_the_typed_pool_usable)
+TEST_TIMES(unload_by_a_late_exit_handler_leaves_the_typed_pool_usable, 2)
 {
     support_in_child(exit_with_typed_pool, _i == 0 ? NULL : &host);
 }
-END_TEST
 
 /* The two plug-ins have a library each, with threads and pools of its own. */
-START_TEST(load_both_at_once_keeps_them_apart)
+TEST(load_both_at_once_keeps_them_apart)
 {
     struct module shared = load(MODULE_SHARED);
     struct module inside = load(MODULE_STATIC);
@@ -493,11 +480,10 @@ START_TEST(load_both_at_once_keeps_them_apart)
     REQUIRE_EQUAL(inside.close(), 0);
     unload(&inside);
 }
-END_TEST
 
 /* As a program in another language finds it: by name, the inline functions
  * too. */
-START_TEST(dlsym_finds_functions_to_call)
+TEST(dlsym_finds_functions_to_call)
 {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     int (*create)(cpool_t **, const cpool_config_t *);
@@ -522,29 +508,10 @@ START_TEST(dlsym_finds_functions_to_call)
     REQUIRE_EQUAL(destroy(pool), CPOOL_ELIVE);
     REQUIRE_EQUAL(dlclose(library), 0);
 }
-END_TEST
 
 int main(void)
 {
-    const struct support_test tests[] = {
-        TIMES(unload_after_use_and_load_again_works, 2),
-        TIMES(unload_beside_living_threads_leaves_nothing_of_theirs, 2),
-        TIMES(end_thread_while_loaded_returns_its_cache, 2),
-        TIMES(end_thread_after_unload_does_no_harm, 2),
-        TIMES(end_thread_after_unload_with_pool_left_does_no_harm, 2),
-        TIMES(use_by_old_thread_after_load_again_works, 2),
-        TIMES(unload_closes_typed_pool_of_living_threads, 2),
-        TIMES(unload_leaves_nothing_of_a_typed_pool, 2),
-        ONCE(typed_pools_of_one_name_are_two),
-        TIMES(fork_after_unload_does_no_harm, 2),
-        TIMES(fork_while_loaded_child_works_and_unloads, 2),
-        TIMES(exit_while_loaded_does_no_harm, 2),
-        TIMES(unload_by_a_late_exit_handler_leaves_the_typed_pool_usable, 2),
-        ONCE(load_both_at_once_keeps_them_apart),
-        ONCE(dlsym_finds_functions_to_call),
-    };
-
     if (access(MODULE_SHARED, R_OK) != 0 || access(LIBRARY, R_OK) != 0)
         return support_skip_all("dlopen", "without shared libraries there are no plug-ins");
-    return SUPPORT_RUN("dlopen", tests);
+    return support_run_all("dlopen");
 }

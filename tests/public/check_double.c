@@ -48,7 +48,7 @@ static void require_surplus(const char *function, const char *count)
 
 /* Through a cache or past it: three in one pool, and the pool is the same one to
  * the end. */
-START_TEST(free_twice_is_found_by_destroy)
+TEST_TIMES(free_twice_is_found_by_destroy, 2 * KINDS)
 {
     cpool_t *pool = create(kinds[_i % KINDS]);
     bool to_depot = _i / KINDS != 0;
@@ -66,9 +66,8 @@ START_TEST(free_twice_is_found_by_destroy)
     REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EDOUBLEFREE);
     require_surplus("cpool_destroy", " 3 slots ");
 }
-END_TEST
 
-START_TEST(free_twice_is_found_by_reset_and_gone_then)
+TEST_TIMES(free_twice_is_found_by_reset_and_gone_then, 2 * KINDS)
 {
     cpool_t *pool = create(kinds[_i % KINDS]);
     void *slot = cpool_alloc(pool);
@@ -82,7 +81,6 @@ START_TEST(free_twice_is_found_by_reset_and_gone_then)
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
     REQUIRE_NO_REPORT();
 }
-END_TEST
 
 static void free_twice_and_destroy(void *unused)
 {
@@ -95,17 +93,16 @@ static void free_twice_and_destroy(void *unused)
     (void)cpool_destroy(pool);
 }
 
-START_TEST(free_twice_by_default_aborts_in_destroy)
+TEST(free_twice_by_default_aborts_in_destroy)
 {
     struct support_outcome outcome;
 
     support_require_abort(free_twice_and_destroy, NULL, &outcome);
     REQUIRE(strstr(outcome.text, "cpool_destroy") != NULL);
 }
-END_TEST
 
 /* As the header says, no check sees it, and two callers have the slot. */
-START_TEST(free_twice_with_a_slot_lost_is_not_found)
+TEST(free_twice_with_a_slot_lost_is_not_found)
 {
     cpool_t *pool = create(0);
     void *lost = cpool_alloc(pool);
@@ -121,7 +118,6 @@ START_TEST(free_twice_with_a_slot_lost_is_not_found)
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
     REQUIRE_NO_REPORT();
 }
-END_TEST
 
 /* After use by other threads, growth, shrinking and trimming there is no surplus
  * where nothing was freed twice. */
@@ -142,7 +138,7 @@ static void *use_and_end(void *argument)
     return NULL;
 }
 
-START_TEST(destroy_after_threads_and_shrinking_reports_nothing)
+TEST_TIMES(destroy_after_threads_and_shrinking_reports_nothing, KINDS)
 {
     cpool_config_t config = support_config(64, CAPACITY);
     cpool_t *pool;
@@ -161,18 +157,4 @@ START_TEST(destroy_after_threads_and_shrinking_reports_nothing)
         support_destroy_empty(pool);
     }
     REQUIRE_NO_REPORT();
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(free_twice_is_found_by_destroy, 2 * KINDS),
-        TIMES(free_twice_is_found_by_reset_and_gone_then, 2 * KINDS),
-        ONCE(free_twice_by_default_aborts_in_destroy),
-        ONCE(free_twice_with_a_slot_lost_is_not_found),
-        TIMES(destroy_after_threads_and_shrinking_reports_nothing, KINDS),
-    };
-
-    return SUPPORT_RUN("double", tests);
 }

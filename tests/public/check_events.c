@@ -43,7 +43,7 @@ static void scene_fini(struct scene *scene)
     support_destroy_empty(scene->pool);
 }
 
-START_TEST(notice_follows_the_free_after_null)
+TEST(notice_follows_the_free_after_null)
 {
     struct scene scene;
     void *slot;
@@ -68,7 +68,6 @@ START_TEST(notice_follows_the_free_after_null)
     }
     scene_fini(&scene);
 }
-END_TEST
 
 /* Then the thread has looked for the last time, unless it is called. */
 static const struct timespec until_it_starves = { 0, 20000000 };
@@ -96,7 +95,7 @@ static unsigned pass_on_a_notice(void)
     return notices;
 }
 
-START_TEST(notice_is_passed_on_to_threads_that_wait)
+TEST(notice_is_passed_on_to_threads_that_wait)
 {
     unsigned notices = 0;
 
@@ -104,9 +103,8 @@ START_TEST(notice_is_passed_on_to_threads_that_wait)
         notices = pass_on_a_notice();
     REQUIRE_EQUAL(notices, 1);
 }
-END_TEST
 
-START_TEST(notice_comes_after_threads_that_waited_before)
+TEST(notice_comes_after_threads_that_waited_before)
 {
     struct scene scene;
     struct waiter waiter;
@@ -124,9 +122,8 @@ START_TEST(notice_comes_after_threads_that_waited_before)
     REQUIRE_EQUAL(scene.notices, 1);
     scene_fini(&scene);
 }
-END_TEST
 
-START_TEST(notice_follows_a_reset)
+TEST(notice_follows_a_reset)
 {
     struct scene scene;
 
@@ -139,11 +136,10 @@ START_TEST(notice_follows_a_reset)
     REQUIRE_EQUAL(scene.notices, 1); /* nobody has asked again */
     scene_fini(&scene);
 }
-END_TEST
 
 /* A call that had to look further for its slot leaves no bell behind, which it would ring
  * itself: the loop may hold a lock that its notice takes. */
-START_TEST(one_question_gets_one_notice)
+TEST(one_question_gets_one_notice)
 {
     cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
     _Atomic unsigned notices = 0;
@@ -170,9 +166,8 @@ START_TEST(one_question_gets_one_notice)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(slot_that_is_there_needs_no_notice)
+TEST(slot_that_is_there_needs_no_notice)
 {
     struct scene scene;
 
@@ -183,9 +178,8 @@ START_TEST(slot_that_is_there_needs_no_notice)
     REQUIRE_EQUAL(scene.notices, 0);
     scene_fini(&scene);
 }
-END_TEST
 
-START_TEST(other_pools_are_refused)
+TEST(other_pools_are_refused)
 {
     cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
     cpool_t *pool = support_create(&config);
@@ -203,7 +197,6 @@ START_TEST(other_pools_are_refused)
     REQUIRE_REPORT(CPOOL_EPOOL);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- No notice is lost ---------------------------------------------------
@@ -237,7 +230,7 @@ static void free_what_comes(void *argument)
 }
 
 /* A loop that sleeps only in read() would sleep for ever after a notice that is lost. */
-START_TEST(loop_that_sleeps_misses_no_slot)
+TEST(loop_that_sleeps_misses_no_slot)
 {
     struct loop loop = { waiter_pool(0, 1), { 0, 0 }, { 0, 0 }, SUPPORT_COUNT(20000, 500) };
     struct worker *worker = worker_start();
@@ -262,13 +255,12 @@ START_TEST(loop_that_sleeps_misses_no_slot)
         close(loop.handed[i]);
     }
 }
-END_TEST
 
 /*
  * ---- The end of waiting --------------------------------------------------
  */
 
-START_TEST(wake_all_lets_waiters_return_null)
+TEST_TIMES(wake_all_lets_waiters_return_null, 2)
 {
     struct waiter waiters[WAITERS];
     struct scene scene;
@@ -291,9 +283,8 @@ START_TEST(wake_all_lets_waiters_return_null)
     REQUIRE_EQUAL(scene.notices, 1); /* the bell still waits */
     scene_fini(&scene);
 }
-END_TEST
 
-START_TEST(wake_all_keeps_later_threads_from_waiting)
+TEST(wake_all_keeps_later_threads_from_waiting)
 {
     struct scene scene;
     struct waiter waiter;
@@ -313,23 +304,4 @@ START_TEST(wake_all_keeps_later_threads_from_waiting)
     hold_add(&scene.hold, waiter.slot);
     worker_stop(waiter.worker);
     scene_fini(&scene);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(notice_follows_the_free_after_null),
-        ONCE(notice_is_passed_on_to_threads_that_wait),
-        ONCE(notice_comes_after_threads_that_waited_before),
-        ONCE(notice_follows_a_reset),
-        ONCE(one_question_gets_one_notice),
-        ONCE(slot_that_is_there_needs_no_notice),
-        ONCE(other_pools_are_refused),
-        ONCE(loop_that_sleeps_misses_no_slot),
-        TIMES(wake_all_lets_waiters_return_null, 2),
-        ONCE(wake_all_keeps_later_threads_from_waiting),
-    };
-
-    return SUPPORT_RUN("events", tests);
 }

@@ -176,7 +176,7 @@ static size_t free_slots(const struct layer *layer)
     return n;
 }
 
-START_TEST(slots_of_a_layer_refused_to_everybody_else)
+TEST_TIMES(slots_of_a_layer_refused_to_everybody_else, LAYERS)
 {
     struct layer layer = begin(_i);
     struct support_report report;
@@ -192,13 +192,12 @@ START_TEST(slots_of_a_layer_refused_to_everybody_else)
     REQUIRE_EQUAL(free_slots(&layer), CAPACITY - 1);
     end(&layer);
 }
-END_TEST
 
 /*
  * ---- Questions -------------------------------------------------------------
  */
 
-START_TEST(questions_about_a_layers_slots_are_answered)
+TEST_TIMES(questions_about_a_layers_slots_are_answered, LAYERS)
 {
     struct layer layer = begin(_i);
     cpool_t *face = layer.face;
@@ -222,9 +221,8 @@ START_TEST(questions_about_a_layers_slots_are_answered)
     end(&layer);
     REQUIRE(cpool_of(layer.slot, NULL) == NULL);
 }
-END_TEST
 
-START_TEST(tracked_objects_have_handles)
+TEST(tracked_objects_have_handles)
 {
     cpool_objects_t *pool = make_objects(CPOOL_TRACKED, 0);
     cpool_t *face = cpool_objects_pool(pool);
@@ -234,9 +232,8 @@ START_TEST(tracked_objects_have_handles)
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
-START_TEST(thread_that_waits_for_an_object_is_dismissed)
+TEST(thread_that_waits_for_an_object_is_dismissed)
 {
     struct layer layer = begin(OBJECTS_WAITABLE);
     static const struct timespec moment = { 0, 1000000 };
@@ -251,7 +248,6 @@ START_TEST(thread_that_waits_for_an_object_is_dismissed)
     layer.slot = cpool_object_get(layer.objects);
     end(&layer);
 }
-END_TEST
 
 /*
  * ---- By name, and in a walk -------------------------------------------------
@@ -304,7 +300,7 @@ static bool find_printed_among_all(const char *start)
     return find_line(NULL, CPOOL_PRINT_ALL, start);
 }
 
-START_TEST(layers_are_found_as_what_they_are)
+TEST_TIMES(layers_are_found_as_what_they_are, LAYERS)
 {
     static const unsigned kinds[LAYERS] = { CPOOL_VIEW_OBJECTS, CPOOL_VIEW_OBJECTS,
                                             CPOOL_VIEW_OBJECTS, CPOOL_VIEW_SIZED,
@@ -338,10 +334,9 @@ START_TEST(layers_are_found_as_what_they_are)
     REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "conns") == NULL);
     REQUIRE(cpool_find(CPOOL_VIEW_LANES, "units") == NULL);
 }
-END_TEST
 
 /* Not those that wait to be made objects. */
-START_TEST(objects_that_callers_have_are_printed_as_live)
+TEST_TIMES(objects_that_callers_have_are_printed_as_live, OBJECTS_WAITABLE + 1)
 {
     struct layer layer = begin(_i);
     char text[2048] = "";
@@ -355,7 +350,6 @@ START_TEST(objects_that_callers_have_are_printed_as_live)
     REQUIRE(strstr(text, "\"live\":1,") != NULL);
     end(&layer);
 }
-END_TEST
 
 static bool visit_fake(const cpool_view_t *view, void *seen)
 {
@@ -370,7 +364,7 @@ static bool visit_fake(const cpool_view_t *view, void *seen)
     return true;
 }
 
-START_TEST(fake_object_pools_are_visited_and_printed)
+TEST(fake_object_pools_are_visited_and_printed)
 {
     cpool_objects_t *pool = make_objects(0, CPOOL_OBJECT_FAKE);
     void *object = cpool_object_get(pool);
@@ -383,7 +377,6 @@ START_TEST(fake_object_pools_are_visited_and_printed)
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
     REQUIRE_EQUAL(cpool_each(visit_fake, &seen), 0);
 }
-END_TEST
 
 /* Creates and destroys pools, its own among them, while they are visited. */
 static bool visit_and_end(const cpool_view_t *view, void *arg)
@@ -398,7 +391,7 @@ static bool visit_and_end(const cpool_view_t *view, void *arg)
     return true;
 }
 
-START_TEST(layers_may_begin_and_end_while_they_are_visited)
+TEST(layers_may_begin_and_end_while_they_are_visited)
 {
     cpool_objects_t *made = NULL;
 
@@ -407,9 +400,8 @@ START_TEST(layers_may_begin_and_end_while_they_are_visited)
     REQUIRE_EQUAL(cpool_each(visit_and_end, &made), 3);
     REQUIRE_EQUAL(cpool_each(visit_and_end, &made), 0);
 }
-END_TEST
 
-START_TEST(fake_object_pools_are_found_by_name)
+TEST(fake_object_pools_are_found_by_name)
 {
     cpool_objects_t *first = make_objects(0, CPOOL_OBJECT_FAKE);
     cpool_objects_t *second = make_objects(0, CPOOL_OBJECT_FAKE);
@@ -422,22 +414,4 @@ START_TEST(fake_object_pools_are_found_by_name)
     REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "conns") == third);
     REQUIRE_EQUAL(cpool_objects_destroy(third), 0);
     REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "conns") == NULL);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(slots_of_a_layer_refused_to_everybody_else, LAYERS),
-        TIMES(questions_about_a_layers_slots_are_answered, LAYERS),
-        ONCE(tracked_objects_have_handles),
-        ONCE(thread_that_waits_for_an_object_is_dismissed),
-        TIMES(layers_are_found_as_what_they_are, LAYERS),
-        TIMES(objects_that_callers_have_are_printed_as_live, OBJECTS_WAITABLE + 1),
-        ONCE(fake_object_pools_are_found_by_name),
-        ONCE(fake_object_pools_are_visited_and_printed),
-        ONCE(layers_may_begin_and_end_while_they_are_visited),
-    };
-
-    return SUPPORT_RUN("faces", tests);
 }

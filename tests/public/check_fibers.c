@@ -106,7 +106,7 @@ static void try_fiber(struct fiber *fiber)
     free(stack);
 }
 
-START_TEST(fiber_uses_the_cache_of_the_thread_that_runs_it)
+TEST_TIMES(fiber_uses_the_cache_of_the_thread_that_runs_it, 3)
 {
     static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_CHECKED };
     cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
@@ -118,10 +118,9 @@ START_TEST(fiber_uses_the_cache_of_the_thread_that_runs_it)
     try_fiber(&fiber);
     support_destroy_empty(fiber.pool);
 }
-END_TEST
 
 /* In any thread, and with the inline path or without. */
-START_TEST(fiber_takes_its_own_cache_along)
+TEST(fiber_takes_its_own_cache_along)
 {
     cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
     struct fiber fiber = { .cache = NULL };
@@ -132,17 +131,6 @@ START_TEST(fiber_takes_its_own_cache_along)
     try_fiber(&fiber);
     cpool_cache_destroy(fiber.cache);
     support_destroy_empty(fiber.pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(fiber_uses_the_cache_of_the_thread_that_runs_it, 3),
-        ONCE(fiber_takes_its_own_cache_along),
-    };
-
-    return SUPPORT_RUN("fibers", tests);
 }
 
 #endif

@@ -48,7 +48,7 @@ static void use_and_destroy(void *argument)
     support_destroy_empty(pool);
 }
 
-START_TEST(fork_single_thread_child_uses_and_destroys)
+TEST_TIMES(fork_single_thread_child_uses_and_destroys, 2)
 {
     cpool_t *pool = make_pool(modes[_i]);
     size_t *slot = cpool_alloc(pool);
@@ -62,7 +62,6 @@ START_TEST(fork_single_thread_child_uses_and_destroys)
     cpool_free(pool, slot);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void fork_before_first_use(void *argument)
 {
@@ -72,7 +71,7 @@ static void fork_before_first_use(void *argument)
     support_require_obtainable(pool, 0);
 }
 
-START_TEST(fork_before_first_use_child_gets_all)
+TEST_TIMES(fork_before_first_use_child_gets_all, 2)
 {
     cpool_t *pool = make_pool(modes[_i]);
 
@@ -80,7 +79,6 @@ START_TEST(fork_before_first_use_child_gets_all)
     REQUIRE_EQUAL(support_stats(pool).fresh, CAPACITY);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void *use_briefly(void *pool)
 {
@@ -103,7 +101,7 @@ static void start_child(void *pool)
     start_threads(pool);
 }
 
-START_TEST(fork_child_of_child_starts_threads)
+TEST_TIMES(fork_child_of_child_starts_threads, 2)
 {
     cpool_t *pool = make_pool(modes[_i]);
 
@@ -112,7 +110,6 @@ START_TEST(fork_child_of_child_starts_threads)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Several threads, at rest --------------------------------------------
@@ -197,7 +194,7 @@ static void adopt(void *argument)
     free(slots);
 }
 
-START_TEST(fork_threads_at_rest_child_adopts_their_caches)
+TEST_TIMES(fork_threads_at_rest_child_adopts_their_caches, 4)
 {
     struct crew crew;
 
@@ -210,7 +207,6 @@ START_TEST(fork_threads_at_rest_child_adopts_their_caches)
     support_in_child(adopt, &crew);
     end_crew(&crew);
 }
-END_TEST
 
 static void adopt_twice(void *argument)
 {
@@ -221,7 +217,7 @@ static void adopt_twice(void *argument)
     adopt(crew);
 }
 
-START_TEST(fork_child_of_child_adopts_too)
+TEST_TIMES(fork_child_of_child_adopts_too, 2)
 {
     struct crew crew;
 
@@ -229,7 +225,6 @@ START_TEST(fork_child_of_child_adopts_too)
     support_in_child(adopt_twice, &crew);
     end_crew(&crew);
 }
-END_TEST
 
 static void destroy_in_child(void *argument)
 {
@@ -247,7 +242,7 @@ static void reset_in_child(void *argument)
     support_destroy_empty(crew->pool);
 }
 
-START_TEST(fork_child_destroys_or_resets_pool_of_vanished_threads)
+TEST(fork_child_destroys_or_resets_pool_of_vanished_threads)
 {
     struct crew crew;
 
@@ -256,7 +251,6 @@ START_TEST(fork_child_destroys_or_resets_pool_of_vanished_threads)
     support_in_child(reset_in_child, &crew);
     end_crew(&crew);
 }
-END_TEST
 
 /* A cache that no thread owns belongs to the child as well. */
 struct handed {
@@ -278,7 +272,7 @@ static void use_handed_cache(void *argument)
     support_require_obtainable(handed->pool, 100);
 }
 
-START_TEST(fork_created_cache_works_in_child)
+TEST_TIMES(fork_created_cache_works_in_child, 2)
 {
     struct handed handed;
 
@@ -290,7 +284,6 @@ START_TEST(fork_created_cache_works_in_child)
     use_handed_cache(&handed);
     REQUIRE_EQUAL(support_destroy(handed.pool), 100);
 }
-END_TEST
 
 /*
  * ---- Several threads, at work --------------------------------------------
@@ -359,11 +352,10 @@ static void fork_again_and_again(void *(*thread)(void *load), void (*child)(void
     support_destroy_empty(load.pool);
 }
 
-START_TEST(fork_threads_at_work_child_has_nearly_all)
+TEST(fork_threads_at_work_child_has_nearly_all)
 {
     fork_again_and_again(work, take_what_is_left);
 }
-END_TEST
 
 static void *create_and_destroy(void *argument)
 {
@@ -392,25 +384,7 @@ static void create_in_child(void *argument)
     use_briefly(load->pool);
 }
 
-START_TEST(fork_while_pools_are_created_child_creates_pools)
+TEST(fork_while_pools_are_created_child_creates_pools)
 {
     fork_again_and_again(create_and_destroy, create_in_child);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(fork_single_thread_child_uses_and_destroys, 2),
-        TIMES(fork_before_first_use_child_gets_all, 2),
-        TIMES(fork_child_of_child_starts_threads, 2),
-        TIMES(fork_threads_at_rest_child_adopts_their_caches, 4),
-        TIMES(fork_child_of_child_adopts_too, 2),
-        ONCE(fork_child_destroys_or_resets_pool_of_vanished_threads),
-        TIMES(fork_created_cache_works_in_child, 2),
-        ONCE(fork_threads_at_work_child_has_nearly_all),
-        ONCE(fork_while_pools_are_created_child_creates_pools),
-    };
-
-    return SUPPORT_RUN("fork", tests);
 }

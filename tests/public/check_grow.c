@@ -15,7 +15,7 @@ enum { SLOT_SIZE = 32, CAPACITY = 200, MAX_CAPACITY = 20000 };
  * ---- Growing -------------------------------------------------------------
  */
 
-START_TEST(create_with_wrong_max_capacity_refused)
+TEST_TIMES(create_with_wrong_max_capacity_refused, 4)
 {
     static const size_t wrong[] = { 1, CAPACITY - 1, CPOOL_CAPACITY_MAX + 1, SIZE_MAX };
     cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
@@ -26,10 +26,9 @@ START_TEST(create_with_wrong_max_capacity_refused)
     REQUIRE(pool == NULL);
     REQUIRE_EQUAL(cpool_memory_required(&config), 0);
 }
-END_TEST
 
 /* One by one up to the limit.  No slot that was there before moves. */
-START_TEST(alloc_grows_the_pool_up_to_its_maximum)
+TEST_TIMES(alloc_grows_the_pool_up_to_its_maximum, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, MAX_CAPACITY);
     char *base = cpool_at(pool, 0);
@@ -59,10 +58,9 @@ START_TEST(alloc_grows_the_pool_up_to_its_maximum)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* It does not grow as long as something is free. */
-START_TEST(alloc_of_what_is_there_does_not_grow_the_pool)
+TEST_TIMES(alloc_of_what_is_there_does_not_grow_the_pool, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, MAX_CAPACITY);
     struct hold hold;
@@ -77,9 +75,8 @@ START_TEST(alloc_of_what_is_there_does_not_grow_the_pool)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(grow_returns_what_it_added)
+TEST_TIMES(grow_returns_what_it_added, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, 1000);
 
@@ -97,9 +94,8 @@ START_TEST(grow_returns_what_it_added)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(grow_of_pool_without_maximum_is_nothing)
+TEST_TIMES(grow_of_pool_without_maximum_is_nothing, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, _i % 2 == 0 ? 0 : CAPACITY);
 
@@ -109,9 +105,8 @@ START_TEST(grow_of_pool_without_maximum_is_nothing)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(grow_and_shrink_without_pool_reported)
+TEST(grow_and_shrink_without_pool_reported)
 {
     support_capture_reports();
     REQUIRE_EQUAL(cpool_grow(NULL, 1), 0);
@@ -119,9 +114,8 @@ START_TEST(grow_and_shrink_without_pool_reported)
     REQUIRE_EQUAL(cpool_shrink(NULL, 1), 0);
     REQUIRE_REPORT(CPOOL_EPOOL);
 }
-END_TEST
 
-START_TEST(pool_in_callers_memory_grows_within_it)
+TEST_TIMES(pool_in_callers_memory_grows_within_it, GROWTH_KINDS)
 {
     cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
     struct hold hold;
@@ -144,10 +138,9 @@ START_TEST(pool_in_callers_memory_grows_within_it)
     support_destroy_empty(pool);
     free(memory);
 }
-END_TEST
 
 /* A reset takes back the slots that growth has added as well.  The capacity stays. */
-START_TEST(reset_after_growth_gives_all)
+TEST_TIMES(reset_after_growth_gives_all, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, 3000);
     void **slots = support_calloc(3001, sizeof(*slots));
@@ -161,13 +154,12 @@ START_TEST(reset_after_growth_gives_all)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Shrinking -----------------------------------------------------------
  */
 
-START_TEST(shrink_removes_fresh_slots_first)
+TEST_TIMES(shrink_removes_fresh_slots_first, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1000, 0);
     struct hold hold;
@@ -193,7 +185,6 @@ START_TEST(shrink_removes_fresh_slots_first)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Frees all but the slots below an index. */
 static void keep_below(struct hold *hold, size_t index)
@@ -203,7 +194,7 @@ static void keep_below(struct hold *hold, size_t index)
             hold_free_one(hold, i - 1);
 }
 
-START_TEST(shrink_removes_free_slots_at_the_top)
+TEST_TIMES(shrink_removes_free_slots_at_the_top, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1000, 0);
     struct hold hold;
@@ -226,9 +217,8 @@ START_TEST(shrink_removes_free_slots_at_the_top)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(shrink_leaves_one_slot)
+TEST_TIMES(shrink_leaves_one_slot, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1000, 0);
     struct hold hold;
@@ -250,7 +240,6 @@ START_TEST(shrink_leaves_one_slot)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void take_and_free_one(void *argument)
 {
@@ -269,7 +258,7 @@ static void flush(void *argument)
 
 /* The loaded magazine of a sleeping thread is out of reach, so there is slack
  * in its place, which goes with the slots that are removed. */
-START_TEST(shrink_with_slack_in_circulation_removes_all_but_one)
+TEST(shrink_with_slack_in_circulation_removes_all_but_one)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, CAPACITY, 0);
     struct worker *worker = worker_start();
@@ -291,9 +280,8 @@ START_TEST(shrink_with_slack_in_circulation_removes_all_but_one)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(shrunk_pool_with_maximum_grows_again)
+TEST_TIMES(shrunk_pool_with_maximum_grows_again, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, 1000);
     struct hold hold;
@@ -308,10 +296,9 @@ START_TEST(shrunk_pool_with_maximum_grows_again)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* A reset leaves the capacity as it was shrunk. */
-START_TEST(reset_after_shrinking_gives_what_was_left)
+TEST_TIMES(reset_after_shrinking_gives_what_was_left, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1000, 0);
     void **slots = support_calloc(1001, sizeof(*slots));
@@ -331,10 +318,9 @@ START_TEST(reset_after_shrinking_gives_what_was_left)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Sanitizers keep memory of their own, but not in the slab. */
-START_TEST(shrink_gives_the_memory_back)
+TEST_TIMES(shrink_gives_the_memory_back, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 10000, 0);
     size_t bytes = 10000 * support_stats(pool).slot_stride;
@@ -350,28 +336,4 @@ START_TEST(shrink_gives_the_memory_back)
     support_require_obtainable(pool, 0);
     hold_fini(&hold);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(create_with_wrong_max_capacity_refused, 4),
-        TIMES(alloc_grows_the_pool_up_to_its_maximum, GROWTH_KINDS),
-        TIMES(alloc_of_what_is_there_does_not_grow_the_pool, GROWTH_KINDS),
-        TIMES(grow_returns_what_it_added, GROWTH_KINDS),
-        TIMES(grow_of_pool_without_maximum_is_nothing, GROWTH_KINDS),
-        ONCE(grow_and_shrink_without_pool_reported),
-        TIMES(pool_in_callers_memory_grows_within_it, GROWTH_KINDS),
-        TIMES(reset_after_growth_gives_all, GROWTH_KINDS),
-        TIMES(shrink_removes_fresh_slots_first, GROWTH_KINDS),
-        TIMES(shrink_removes_free_slots_at_the_top, GROWTH_KINDS),
-        TIMES(shrink_leaves_one_slot, GROWTH_KINDS),
-        ONCE(shrink_with_slack_in_circulation_removes_all_but_one),
-        TIMES(shrunk_pool_with_maximum_grows_again, GROWTH_KINDS),
-        TIMES(reset_after_shrinking_gives_what_was_left, GROWTH_KINDS),
-        TIMES(shrink_gives_the_memory_back, GROWTH_KINDS),
-    };
-
-    return SUPPORT_RUN("grow", tests);
 }

@@ -69,7 +69,7 @@ static void require_found_once(cpool_t *pool, unsigned char *slot)
     REQUIRE_EQUAL(support_stats(pool).live, live - 1);
 }
 
-START_TEST(free_after_write_past_end_reported)
+TEST_TIMES(free_after_write_past_end_reported, SHAPES)
 {
     unsigned char *slots[CAPACITY];
     cpool_t *pool = make_full(_i, slots);
@@ -80,9 +80,8 @@ START_TEST(free_after_write_past_end_reported)
     }
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(free_after_write_before_start_reported)
+TEST_TIMES(free_after_write_before_start_reported, SHAPES)
 {
     unsigned char *slots[CAPACITY];
     cpool_t *pool = make_full(_i, slots);
@@ -93,9 +92,8 @@ START_TEST(free_after_write_before_start_reported)
     }
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(free_of_neighbour_finds_the_damage)
+TEST_TIMES(free_of_neighbour_finds_the_damage, SHAPES)
 {
     unsigned char *slots[CAPACITY];
     cpool_t *pool = make_full(_i, slots);
@@ -110,12 +108,11 @@ START_TEST(free_of_neighbour_finds_the_damage)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Of a large gap the first and the last 64 bytes are verified (doc/ADOPTING.md). */
 enum { WIDE_REACH = 64 };
 
-START_TEST(last_verified_byte_of_a_wide_gap_reported)
+TEST_TIMES(last_verified_byte_of_a_wide_gap_reported, 3)
 {
     static const struct shape wide[] = {{9, 256}, {9, 4096}, {1000, 2048}};
     cpool_t *pool = make_checked(wide[_i].size, wide[_i].align);
@@ -130,9 +127,8 @@ START_TEST(last_verified_byte_of_a_wide_gap_reported)
     REQUIRE_EQUAL(cpool_reset(pool), 1);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(alloc_after_damage_while_free_reported)
+TEST(alloc_after_damage_while_free_reported)
 {
     cpool_t *pool = make_checked(24, 0);
     unsigned char *slot = cpool_alloc(pool);
@@ -145,9 +141,8 @@ START_TEST(alloc_after_damage_while_free_reported)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(reset_finds_every_damaged_guard)
+TEST_TIMES(reset_finds_every_damaged_guard, SHAPES)
 {
     unsigned char *slots[CAPACITY];
     cpool_t *pool = make_full(_i, slots);
@@ -163,11 +158,10 @@ START_TEST(reset_finds_every_damaged_guard)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Every byte of a slot is the user's: writing all of them damages nothing, and
  * the library writes none of them. */
-START_TEST(free_after_writing_all_of_slot_accepted)
+TEST_TIMES(free_after_writing_all_of_slot_accepted, SHAPES)
 {
     unsigned char *slots[CAPACITY];
     cpool_t *pool = make_full(_i, slots);
@@ -189,11 +183,10 @@ START_TEST(free_after_writing_all_of_slot_accepted)
     REQUIRE_EQUAL(cpool_reset(pool), CAPACITY);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* The guard of one slot in the place of another one's is damage, too: a copy of several slots,
  * with what lies between them. */
-START_TEST(guard_copied_from_another_slot_reported)
+TEST(guard_copied_from_another_slot_reported)
 {
     cpool_config_t config = support_config(24, 8);
     unsigned char *slots[8];
@@ -214,7 +207,6 @@ START_TEST(guard_copied_from_another_slot_reported)
     REQUIRE_EQUAL(cpool_reset(pool), 1); /* the damaged one */
     support_destroy_empty(pool);
 }
-END_TEST
 
 #if defined(__GLIBC__)
 /* Volatile, because compilers see that it is no block. */
@@ -227,7 +219,7 @@ static void free_as_block(void *slot)
 
 /* free() finds a size before the block that it cannot believe, and says so.  It neither crashes
  * without a word nor takes the slot. */
-START_TEST(slot_given_to_libc_is_refused_with_a_message)
+TEST_TIMES(slot_given_to_libc_is_refused_with_a_message, 4)
 {
     static const size_t sizes[] = {16, 24, 64, 100};
     cpool_config_t config = support_config(sizes[_i % 4], 40);
@@ -246,24 +238,4 @@ START_TEST(slot_given_to_libc_is_refused_with_a_message)
     REQUIRE_EQUAL(cpool_reset(pool), 40);
     support_destroy_empty(pool);
 }
-END_TEST
 #endif
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(free_after_write_past_end_reported, SHAPES),
-        TIMES(free_after_write_before_start_reported, SHAPES),
-        TIMES(free_of_neighbour_finds_the_damage, SHAPES),
-        TIMES(last_verified_byte_of_a_wide_gap_reported, 3),
-        ONCE(alloc_after_damage_while_free_reported),
-        TIMES(reset_finds_every_damaged_guard, SHAPES),
-        TIMES(free_after_writing_all_of_slot_accepted, SHAPES),
-        ONCE(guard_copied_from_another_slot_reported),
-#if defined(__GLIBC__)
-        TIMES(slot_given_to_libc_is_refused_with_a_message, 4),
-#endif
-    };
-
-    return SUPPORT_RUN("guard", tests);
-}

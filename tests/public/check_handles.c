@@ -34,7 +34,7 @@ static cpool_cache_t *make_cache(void)
  * ---- The thread's own ----------------------------------------------------
  */
 
-START_TEST(cache_asked_twice_is_the_same)
+TEST(cache_asked_twice_is_the_same)
 {
     cpool_cache_t *cache;
 
@@ -47,9 +47,8 @@ START_TEST(cache_asked_twice_is_the_same)
     REQUIRE_EQUAL(support_stats(pool).thread_caches, 1);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(cache_of_thread_shares_slots_with_implicit_calls)
+TEST(cache_of_thread_shares_slots_with_implicit_calls)
 {
     cpool_cache_t *cache;
     void *a;
@@ -69,9 +68,8 @@ START_TEST(cache_of_thread_shares_slots_with_implicit_calls)
     support_require_live(pool, 2);
     REQUIRE_EQUAL(support_destroy(pool), 2);
 }
-END_TEST
 
-START_TEST(cache_alloc_gives_all_then_none)
+TEST_TIMES(cache_alloc_gives_all_then_none, 2)
 {
     cpool_cache_t *cache;
     void *slots[CAPACITY];
@@ -92,7 +90,6 @@ START_TEST(cache_alloc_gives_all_then_none)
     }
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void *require_other_cache(void *mine)
 {
@@ -104,14 +101,13 @@ static void *require_other_cache(void *mine)
     return NULL;
 }
 
-START_TEST(cache_of_another_thread_is_another)
+TEST(cache_of_another_thread_is_another)
 {
     make_pool(0);
     support_in_thread(require_other_cache, cpool_cache(pool));
     REQUIRE_EQUAL(support_stats(pool).thread_caches, 1);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void *work_without_cache(void *unused)
 {
@@ -129,7 +125,7 @@ static void *work_without_cache(void *unused)
     return unused;
 }
 
-START_TEST(cache_when_all_taken_is_null_and_alloc_works)
+TEST(cache_when_all_taken_is_null_and_alloc_works)
 {
     cpool_cache_t *cache = (cpool_cache_t *)(void *)&pool;
     void *slot;
@@ -144,7 +140,6 @@ START_TEST(cache_when_all_taken_is_null_and_alloc_works)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void *require_cache(void *unused)
 {
@@ -153,7 +148,7 @@ static void *require_cache(void *unused)
     return unused;
 }
 
-START_TEST(cache_of_ended_thread_can_be_had_again)
+TEST(cache_of_ended_thread_can_be_had_again)
 {
     make_pool(1);
     for (int i = 0; i < 100; i++)
@@ -161,7 +156,6 @@ START_TEST(cache_of_ended_thread_can_be_had_again)
     REQUIRE(cpool_cache(pool) != NULL);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Flushing ------------------------------------------------------------
@@ -173,7 +167,7 @@ static void *take_every_slot(void *unused)
     return unused;
 }
 
-START_TEST(flush_gives_all_to_other_threads)
+TEST(flush_gives_all_to_other_threads)
 {
     void *slots[300];
 
@@ -191,9 +185,8 @@ START_TEST(flush_gives_all_to_other_threads)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(flush_before_first_use_does_nothing)
+TEST(flush_before_first_use_does_nothing)
 {
     make_pool(0);
     cpool_flush(pool);
@@ -203,9 +196,8 @@ START_TEST(flush_before_first_use_does_nothing)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(flush_after_every_step_loses_nothing)
+TEST(flush_after_every_step_loses_nothing)
 {
     void *held[50] = { NULL };
     uint64_t state = 521288629u;
@@ -230,13 +222,12 @@ START_TEST(flush_after_every_step_loses_nothing)
     support_require_obtainable(pool, live);
     REQUIRE_EQUAL(support_destroy(pool), live);
 }
-END_TEST
 
 /*
  * ---- Those of whoever holds the handle -----------------------------------
  */
 
-START_TEST(cache_create_null_pointers_refused)
+TEST(cache_create_null_pointers_refused)
 {
     cpool_cache_t *cache = (cpool_cache_t *)(void *)&pool;
 
@@ -246,9 +237,8 @@ START_TEST(cache_create_null_pointers_refused)
     REQUIRE(cache == NULL);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(cache_destroy_returns_slots)
+TEST(cache_destroy_returns_slots)
 {
     cpool_cache_t *cache;
     void *slots[100];
@@ -271,17 +261,15 @@ START_TEST(cache_destroy_returns_slots)
         cpool_free(pool, slots[i]);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(cache_destroy_null_does_nothing)
+TEST(cache_destroy_null_does_nothing)
 {
     support_capture_reports();
     cpool_cache_destroy(NULL);
     REQUIRE_NO_REPORT();
 }
-END_TEST
 
-START_TEST(cache_destroy_of_thread_own_refused)
+TEST(cache_destroy_of_thread_own_refused)
 {
     cpool_cache_t *cache;
     void *slot;
@@ -298,9 +286,8 @@ START_TEST(cache_destroy_of_thread_own_refused)
     REQUIRE_NO_REPORT();
     REQUIRE_EQUAL(support_destroy(pool), 1);
 }
-END_TEST
 
-START_TEST(cache_create_and_destroy_often_makes_no_more_magazines)
+TEST(cache_create_and_destroy_often_makes_no_more_magazines)
 {
     size_t magazines = 0;
 
@@ -322,9 +309,8 @@ START_TEST(cache_create_and_destroy_often_makes_no_more_magazines)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(destroy_with_caches_left_ends_them)
+TEST(destroy_with_caches_left_ends_them)
 {
     make_pool(0);
     for (int i = 0; i < 5; i++) {
@@ -334,7 +320,6 @@ START_TEST(destroy_with_caches_left_ends_them)
     }
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* A fiber's cache that every thread uses in turn: the end of one thread and the
  * start of the next hand it over. */
@@ -357,7 +342,7 @@ static void *run_fiber(void *argument)
     return NULL;
 }
 
-START_TEST(cache_handed_from_thread_to_thread_keeps_its_slots)
+TEST(cache_handed_from_thread_to_thread_keeps_its_slots)
 {
     struct fiber fiber = { NULL, { NULL } };
 
@@ -375,9 +360,8 @@ START_TEST(cache_handed_from_thread_to_thread_keeps_its_slots)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(cache_free_wrong_address_reported)
+TEST_TIMES(cache_free_wrong_address_reported, 2)
 {
     cpool_cache_t *cache;
     char *slot;
@@ -395,30 +379,4 @@ START_TEST(cache_free_wrong_address_reported)
     cpool_cache_free(cache, slot);
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(cache_asked_twice_is_the_same),
-        ONCE(cache_of_thread_shares_slots_with_implicit_calls),
-        TIMES(cache_alloc_gives_all_then_none, 2),
-        ONCE(cache_of_another_thread_is_another),
-        ONCE(cache_when_all_taken_is_null_and_alloc_works),
-        ONCE(cache_of_ended_thread_can_be_had_again),
-        ONCE(flush_gives_all_to_other_threads),
-        ONCE(flush_before_first_use_does_nothing),
-        ONCE(flush_after_every_step_loses_nothing),
-        ONCE(cache_create_null_pointers_refused),
-        ONCE(cache_destroy_returns_slots),
-        ONCE(cache_destroy_null_does_nothing),
-        ONCE(cache_destroy_of_thread_own_refused),
-        ONCE(cache_create_and_destroy_often_makes_no_more_magazines),
-        ONCE(destroy_with_caches_left_ends_them),
-        ONCE(cache_handed_from_thread_to_thread_keeps_its_slots),
-        TIMES(cache_free_wrong_address_reported, 2),
-    };
-
-    return SUPPORT_RUN("handles", tests);
 }

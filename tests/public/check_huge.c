@@ -91,7 +91,7 @@ static bool slots_lie_well(void)
 }
 
 /* The system may have had none to spare while the slots were written to, and some afterwards. */
-START_TEST(slots_lie_in_huge_pages)
+TEST(slots_lie_in_huge_pages)
 {
     bool well = false;
 
@@ -102,9 +102,8 @@ START_TEST(slots_lie_in_huge_pages)
         well = slots_lie_well();
     REQUIRE(well);
 }
-END_TEST
 
-START_TEST(trim_gives_whole_huge_pages_back)
+TEST(trim_gives_whole_huge_pages_back)
 {
     size_t capacity = 16 * MIB / SLOT_SIZE;
     cpool_t *pool = create(capacity, CPOOL_MEMORY_HUGE_PAGES);
@@ -124,9 +123,8 @@ START_TEST(trim_gives_whole_huge_pages_back)
     support_destroy_empty(pool);
     free(slots);
 }
-END_TEST
 
-START_TEST(every_kind_serves)
+TEST_TIMES(every_kind_serves, GROWTH_KINDS)
 {
     size_t capacity = 3000;
     cpool_t *pool = create(capacity, growth_kinds[_i] | CPOOL_MEMORY_HUGE_PAGES);
@@ -139,9 +137,8 @@ START_TEST(every_kind_serves)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(callers_memory_ignores_it)
+TEST(callers_memory_ignores_it)
 {
     cpool_config_t config = support_config(SLOT_SIZE, 100);
     cpool_t *pool;
@@ -155,17 +152,4 @@ START_TEST(callers_memory_ignores_it)
     pool = support_create(&config);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(slots_lie_in_huge_pages),
-        ONCE(trim_gives_whole_huge_pages_back),
-        TIMES(every_kind_serves, GROWTH_KINDS),
-        ONCE(callers_memory_ignores_it),
-    };
-
-    return SUPPORT_RUN("huge", tests);
 }

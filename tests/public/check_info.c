@@ -17,7 +17,7 @@
  */
 
 /* The strides are those of slots of 1 to 40 bytes. */
-START_TEST(index_and_at_are_inverse)
+TEST_TIMES(index_and_at_are_inverse, 40)
 {
     int stride = _i + 1;
     cpool_t *pool = support_create_plain((size_t)stride, 1000);
@@ -45,9 +45,8 @@ START_TEST(index_and_at_are_inverse)
     REQUIRE_EQUAL(support_stats(pool).fresh, 1000);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(index_limit_of_exact_and_callers_pools_is_the_capacity)
+TEST(index_limit_of_exact_and_callers_pools_is_the_capacity)
 {
     static _Alignas(64) char memory[64 * 1024];
     cpool_config_t config = support_config(16, 100);
@@ -68,9 +67,8 @@ START_TEST(index_limit_of_exact_and_callers_pools_is_the_capacity)
     REQUIRE_EQUAL(cpool_index_limit(pool), 300);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(owns_tells_pools_apart)
+TEST(owns_tells_pools_apart)
 {
     cpool_t *a = support_create_plain(32, 10);
     cpool_t *b = support_create_plain(32, 10);
@@ -82,13 +80,12 @@ START_TEST(owns_tells_pools_apart)
     support_destroy_empty(a);
     support_destroy_empty(b);
 }
-END_TEST
 
 /*
  * ---- Figures -------------------------------------------------------------
  */
 
-START_TEST(stats_wrong_arguments_refused)
+TEST(stats_wrong_arguments_refused)
 {
     cpool_t *pool = support_create_plain(32, 10);
     cpool_stats_t stats = CPOOL_STATS_INIT;
@@ -104,9 +101,8 @@ START_TEST(stats_wrong_arguments_refused)
     }
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(stats_of_new_pool_show_all_fresh)
+TEST(stats_of_new_pool_show_all_fresh)
 {
     cpool_t *pool = support_create_plain(32, 10);
     cpool_stats_t stats = support_stats(pool);
@@ -129,10 +125,9 @@ START_TEST(stats_of_new_pool_show_all_fresh)
     REQUIRE(stats.committed_bytes <= stats.reserved_bytes);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* After each of many steps the figures agree with what the test knows. */
-START_TEST(stats_after_every_step_are_exact)
+TEST(stats_after_every_step_are_exact)
 {
     cpool_t *pool = support_create_plain(8, 500);
     void *held[500];
@@ -160,7 +155,6 @@ START_TEST(stats_after_every_step_are_exact)
     }
     REQUIRE_EQUAL(support_destroy(pool), live);
 }
-END_TEST
 
 /* In an exact pool, so that there is no slack to allow for. */
 static void require_figures(cpool_t *pool, size_t capacity, size_t live, size_t circulating)
@@ -176,7 +170,7 @@ static void require_figures(cpool_t *pool, size_t capacity, size_t live, size_t 
 }
 
 /* Fresh slots are removed without a trace, those that were in use with one. */
-START_TEST(stats_after_shrinking_are_exact)
+TEST(stats_after_shrinking_are_exact)
 {
     cpool_config_t config = support_config(64, 1000);
     cpool_stats_t before;
@@ -213,9 +207,8 @@ START_TEST(stats_after_shrinking_are_exact)
     REQUIRE_EQUAL(support_stats(pool).growths, 1);
     REQUIRE_EQUAL(support_destroy(pool), 200);
 }
-END_TEST
 
-START_TEST(stats_count_exchanges_with_the_depot)
+TEST(stats_count_exchanges_with_the_depot)
 {
     cpool_t *pool = support_create_plain(8, 10000);
     size_t rounds = support_stats(pool).magazine_rounds;
@@ -232,7 +225,6 @@ START_TEST(stats_count_exchanges_with_the_depot)
     REQUIRE_EQUAL(stats.thread_caches, 1);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Codes ---------------------------------------------------------------
@@ -252,15 +244,14 @@ static const struct {
 #define RANGES (sizeof(ranges) / sizeof(ranges[0]))
 #define UNKNOWN_CODE (-1000)
 
-START_TEST(codes_lie_in_their_ranges)
+TEST(codes_lie_in_their_ranges)
 {
     REQUIRE(ranges[1].first == -1 && ranges[1].last > -100);
     REQUIRE(ranges[2].first == -101 && ranges[2].last > -200);
     REQUIRE(ranges[3].first == -201 && ranges[3].last > -300);
 }
-END_TEST
 
-START_TEST(strerror_of_every_code_is_distinct)
+TEST(strerror_of_every_code_is_distinct)
 {
     const char *unknown = cpool_strerror(UNKNOWN_CODE);
     const char *texts[400];
@@ -277,9 +268,8 @@ START_TEST(strerror_of_every_code_is_distinct)
             REQUIRE(strcmp(texts[a], texts[b]) != 0);
     }
 }
-END_TEST
 
-START_TEST(strerror_of_unknown_code_is_text)
+TEST(strerror_of_unknown_code_is_text)
 {
     static const int codes[] = { 1, 1000, CPOOL_ESTATE - 1, -100, CPOOL_EFRAMED - 1, -200,
                                  CPOOL_EFRAMES - 1, UNKNOWN_CODE, INT32_MAX, INT32_MIN };
@@ -290,10 +280,9 @@ START_TEST(strerror_of_unknown_code_is_text)
     }
     REQUIRE(strcmp(cpool_strerror(UNKNOWN_CODE), cpool_strerror(CPOOL_OK)) != 0);
 }
-END_TEST
 
 /* The library and its header are of one build here. */
-START_TEST(version_at_run_time_is_the_headers)
+TEST(version_at_run_time_is_the_headers)
 {
     unsigned major = cpool_version() / 1000000u;
     unsigned minor = cpool_version() / 1000u % 1000u;
@@ -307,10 +296,9 @@ START_TEST(version_at_run_time_is_the_headers)
     REQUIRE_EQUAL(minor, CPOOL_VERSION_MINOR);
     REQUIRE_EQUAL(patch, CPOOL_VERSION_PATCH);
 }
-END_TEST
 
 /* Functions that succeed leave errno alone, and so do those that fail. */
-START_TEST(use_leaves_errno_alone)
+TEST(use_leaves_errno_alone)
 {
     cpool_config_t config = support_config(1 << 20, CPOOL_CAPACITY_MAX);
     cpool_t *pool;
@@ -325,26 +313,4 @@ START_TEST(use_leaves_errno_alone)
     cpool_free_bulk(pool, slots, 100);
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
     REQUIRE_EQUAL(errno, 4711);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(index_and_at_are_inverse, 40),
-        ONCE(index_limit_of_exact_and_callers_pools_is_the_capacity),
-        ONCE(owns_tells_pools_apart),
-        ONCE(stats_wrong_arguments_refused),
-        ONCE(stats_of_new_pool_show_all_fresh),
-        ONCE(stats_after_every_step_are_exact),
-        ONCE(stats_after_shrinking_are_exact),
-        ONCE(stats_count_exchanges_with_the_depot),
-        ONCE(codes_lie_in_their_ranges),
-        ONCE(strerror_of_every_code_is_distinct),
-        ONCE(strerror_of_unknown_code_is_text),
-        ONCE(version_at_run_time_is_the_headers),
-        ONCE(use_leaves_errno_alone),
-    };
-
-    return SUPPORT_RUN("info", tests);
 }

@@ -135,7 +135,7 @@ static void run(struct script *scripts, int way)
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
 }
 
-START_TEST(lanes_get_the_same_slots_in_every_interleaving)
+TEST_TIMES(lanes_get_the_same_slots_in_every_interleaving, WAYS)
 {
     static struct script first[LANES], second[LANES];
 
@@ -146,13 +146,12 @@ START_TEST(lanes_get_the_same_slots_in_every_interleaving)
         REQUIRE(memcmp(first[i].log, second[i].log, sizeof first[i].log) == 0);
     }
 }
-END_TEST
 
 /*
  * ---- One lane and its neighbours -----------------------------------------
  */
 
-START_TEST(lane_hands_out_its_share_from_the_lowest_index)
+TEST(lane_hands_out_its_share_from_the_lowest_index)
 {
     void *slots[CAPACITY];
     size_t taken = 0;
@@ -182,9 +181,8 @@ START_TEST(lane_hands_out_its_share_from_the_lowest_index)
     REQUIRE(cpool_lane_alloc(cpool_lane(lanes, 0)) == slots[1]);
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
 }
-END_TEST
 
-START_TEST(free_of_what_is_not_live_refused)
+TEST(free_of_what_is_not_live_refused)
 {
     char *slot;
 
@@ -208,9 +206,8 @@ START_TEST(free_of_what_is_not_live_refused)
     REQUIRE_EQUAL(cpool_lane_count(cpool_lane(lanes, 1)), 6);
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), 0);
 }
-END_TEST
 
-START_TEST(configuration_that_is_wrong_refused)
+TEST(configuration_that_is_wrong_refused)
 {
     static const unsigned refused[] = { CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_FILL,
                                         CPOOL_WAITABLE };
@@ -233,7 +230,6 @@ START_TEST(configuration_that_is_wrong_refused)
     REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 2), CPOOL_ESLOTSIZE);
     REQUIRE_EQUAL(cpool_lanes_destroy(NULL), 0);
 }
-END_TEST
 
 /*
  * ---- State ----------------------------------------------------------------
@@ -277,7 +273,7 @@ static void find_again(struct script *scripts, cpool_t *before)
 }
 
 /* 0: the same lanes go back.  1: others go on. */
-START_TEST(loaded_state_gives_the_same_slots)
+TEST_TIMES(loaded_state_gives_the_same_slots, 2)
 {
     static struct script before[LANES], first[LANES], second[LANES];
     cpool_lanes_t *old;
@@ -314,7 +310,6 @@ START_TEST(loaded_state_gives_the_same_slots)
         REQUIRE_EQUAL(cpool_lanes_destroy(old), CPOOL_ELIVE);
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
 }
-END_TEST
 
 /* Five slots, two lanes: 0 and 3 are live, 1 and 2 are in lane 0, 4 is in lane 1.  Machines of
  * both byte orders have these bytes. */
@@ -328,7 +323,7 @@ static const unsigned char known_state[] = {
 /* A slot's word, or a lane's head. */
 enum { END, LIVE, SLOT };
 
-START_TEST(state_has_the_same_bytes_on_every_machine)
+TEST(state_has_the_same_bytes_on_every_machine)
 {
     unsigned char *state;
     size_t size;
@@ -352,7 +347,6 @@ START_TEST(state_has_the_same_bytes_on_every_machine)
     free(state);
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
 }
-END_TEST
 
 static void require_unchanged(const unsigned char *before)
 {
@@ -363,7 +357,7 @@ static void require_unchanged(const unsigned char *before)
     free(after);
 }
 
-START_TEST(state_with_any_bit_changed_refused)
+TEST(state_with_any_bit_changed_refused)
 {
     unsigned char *state, *damaged;
     size_t size;
@@ -385,7 +379,6 @@ START_TEST(state_with_any_bit_changed_refused)
     free(state);
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
 }
-END_TEST
 
 static void set(unsigned char *state, size_t at, uint32_t number)
 {
@@ -426,7 +419,7 @@ static void seal(unsigned char *state, size_t size)
 
 enum { HEAD_0 = STATE_HEAD, COUNT_0, HEAD_1, COUNT_1, SLOTS };
 
-START_TEST(state_that_is_whole_and_wrong_refused)
+TEST(state_that_is_whole_and_wrong_refused)
 {
     /* Changes of the known state. */
     static const struct {
@@ -478,10 +471,9 @@ START_TEST(state_that_is_whole_and_wrong_refused)
     free(before);
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), 0);
 }
-END_TEST
 
 /* A saved state is known by its sum.  One that was made to have the same sum does no harm. */
-START_TEST(forged_state_leads_to_no_other_memory)
+TEST(forged_state_leads_to_no_other_memory)
 {
     unsigned char *state;
     size_t size;
@@ -498,7 +490,6 @@ START_TEST(forged_state_leads_to_no_other_memory)
     free(state);
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
 }
-END_TEST
 
 /* The slots that lanes have got before the system refuses memory are not told as leaks. */
 static void create_without_memory(void *unused)
@@ -512,7 +503,7 @@ static void create_without_memory(void *unused)
     REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, LANES), CPOOL_ENOMEM);
 }
 
-START_TEST(lanes_without_memory_leave_nothing)
+TEST(lanes_without_memory_leave_nothing)
 {
     struct support_outcome outcome;
 
@@ -520,23 +511,4 @@ START_TEST(lanes_without_memory_leave_nothing)
     support_fork(create_without_memory, NULL, &outcome);
     REQUIRE_EQUAL(outcome.status, 0);
     REQUIRE(strcmp(outcome.text, "") == 0);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(lanes_without_memory_leave_nothing),
-        TIMES(lanes_get_the_same_slots_in_every_interleaving, WAYS),
-        ONCE(lane_hands_out_its_share_from_the_lowest_index),
-        ONCE(free_of_what_is_not_live_refused),
-        ONCE(configuration_that_is_wrong_refused),
-        TIMES(loaded_state_gives_the_same_slots, 2),
-        ONCE(state_has_the_same_bytes_on_every_machine),
-        ONCE(state_with_any_bit_changed_refused),
-        ONCE(state_that_is_whole_and_wrong_refused),
-        ONCE(forged_state_leads_to_no_other_memory),
-    };
-
-    return SUPPORT_RUN("lanes", tests);
 }

@@ -111,7 +111,7 @@ static void destroy_with_leaks(void *argument)
     REQUIRE_EQUAL(support_destroy(pool), 41);
 }
 
-START_TEST(destroy_with_live_slots_lists_them_by_call_site)
+TEST(destroy_with_live_slots_lists_them_by_call_site)
 {
     cpool_t *pool = make_checked();
     struct support_outcome outcome;
@@ -125,7 +125,6 @@ START_TEST(destroy_with_live_slots_lists_them_by_call_site)
     REQUIRE_EQUAL(count_lines(outcome.text), 3);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Leaves slots in the caches of a thread that lives on, of one that ends, of one
  * that nobody owns, and in the own one. */
@@ -168,7 +167,7 @@ static void destroy_without_leaks(void *argument)
     support_join(thread);
 }
 
-START_TEST(destroy_with_slots_in_caches_lists_nothing)
+TEST(destroy_with_slots_in_caches_lists_nothing)
 {
     cpool_t *pool = make_checked();
     struct support_outcome outcome;
@@ -178,7 +177,6 @@ START_TEST(destroy_with_slots_in_caches_lists_nothing)
     REQUIRE_EQUAL(outcome.length, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* One way to take slots each: not inlined, so that the address tells which. */
 #define LEAKER(name) __attribute__((__noinline__)) static void name(cpool_t *pool, int count)
@@ -243,7 +241,7 @@ static void leak_by_all(void *argument)
     REQUIRE_EQUAL(support_destroy(argument), total);
 }
 
-START_TEST(destroy_names_the_site_of_every_function_that_takes)
+TEST(destroy_names_the_site_of_every_function_that_takes)
 {
     cpool_config_t config = support_config(24, CAPACITY);
     struct support_outcome outcome;
@@ -259,7 +257,6 @@ START_TEST(destroy_names_the_site_of_every_function_that_takes)
             support_fail(__FILE__, __LINE__, outcome.text);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* More call sites than the report tells apart. */
 #define LEAK_ONE sink = cpool_alloc(pool);
@@ -278,7 +275,7 @@ static void destroy_with_many_sites(void *argument)
     REQUIRE_EQUAL(support_destroy(pool), 100);
 }
 
-START_TEST(destroy_with_many_call_sites_accounts_for_every_slot)
+TEST(destroy_with_many_call_sites_accounts_for_every_slot)
 {
     cpool_t *pool = make_checked();
     struct support_outcome outcome;
@@ -297,7 +294,6 @@ START_TEST(destroy_with_many_call_sites_accounts_for_every_slot)
     REQUIRE_EQUAL(count_lines(outcome.text), 1 + 64);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void destroy_unchecked_with_leaks(void *argument)
 {
@@ -307,7 +303,7 @@ static void destroy_unchecked_with_leaks(void *argument)
     REQUIRE_EQUAL(support_destroy(pool), 5);
 }
 
-START_TEST(destroy_of_unchecked_pool_writes_nothing)
+TEST(destroy_of_unchecked_pool_writes_nothing)
 {
     cpool_t *pool = support_create_plain(24, CAPACITY);
     struct support_outcome outcome;
@@ -317,7 +313,6 @@ START_TEST(destroy_of_unchecked_pool_writes_nothing)
     REQUIRE_EQUAL(outcome.length, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- What a line says of its slots -----------------------------------------
@@ -432,7 +427,7 @@ static void destroy_live(void *pool)
 
 /* The first slot of four from one place is neither the oldest nor the youngest, because it was
  * freed and taken again in between.  Another thread took the oldest. */
-START_TEST(fork_lists_the_ages_and_the_oldest_slot)
+TEST_TIMES(fork_lists_the_ages_and_the_oldest_slot, 2)
 {
     static void (*const ways[])(void *) = {print_live, destroy_live};
     cpool_t *pool = make_checked();
@@ -470,7 +465,6 @@ START_TEST(fork_lists_the_ages_and_the_oldest_slot)
     REQUIRE_EQUAL(cpool_reset(pool), 5);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Aborts --------------------------------------------------------------
@@ -491,7 +485,7 @@ static void free_twice(void *argument)
     cpool_depot_free(pool, slot);
 }
 
-START_TEST(free_twice_by_default_aborts_with_the_site_of_the_first)
+TEST(free_twice_by_default_aborts_with_the_site_of_the_first)
 {
     cpool_t *pool = make_checked();
     struct support_outcome outcome;
@@ -507,7 +501,6 @@ START_TEST(free_twice_by_default_aborts_with_the_site_of_the_first)
     REQUIRE((uintptr_t)site - (uintptr_t)free_here < FUNCTION_SIZE);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void free_damaged(void *argument)
 {
@@ -518,7 +511,7 @@ static void free_damaged(void *argument)
     cpool_free(pool, slot);
 }
 
-START_TEST(free_damaged_by_default_aborts)
+TEST(free_damaged_by_default_aborts)
 {
     cpool_t *pool = make_checked();
     struct support_outcome outcome;
@@ -528,7 +521,6 @@ START_TEST(free_damaged_by_default_aborts)
     REQUIRE(strstr(outcome.text, cpool_strerror(CPOOL_EGUARD)) != NULL);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static cpool_cache_t *main_cache;
 
@@ -544,7 +536,7 @@ static void use_cache_in_thread(void *pool)
     support_in_thread(alloc_from_main_cache, NULL);
 }
 
-START_TEST(cache_used_by_wrong_thread_by_default_aborts)
+TEST(cache_used_by_wrong_thread_by_default_aborts)
 {
     cpool_t *pool = make_checked();
     struct support_outcome outcome;
@@ -554,24 +546,11 @@ START_TEST(cache_used_by_wrong_thread_by_default_aborts)
     REQUIRE(strstr(outcome.text, "cpool_cache_alloc") != NULL);
     support_destroy_empty(pool);
 }
-END_TEST
 
 int main(void)
 {
-    const struct support_test tests[] = {
-        ONCE(destroy_with_live_slots_lists_them_by_call_site),
-        ONCE(destroy_with_slots_in_caches_lists_nothing),
-        ONCE(destroy_names_the_site_of_every_function_that_takes),
-        ONCE(destroy_with_many_call_sites_accounts_for_every_slot),
-        ONCE(destroy_of_unchecked_pool_writes_nothing),
-        TIMES(fork_lists_the_ages_and_the_oldest_slot, 2),
-        ONCE(free_twice_by_default_aborts_with_the_site_of_the_first),
-        ONCE(free_damaged_by_default_aborts),
-        ONCE(cache_used_by_wrong_thread_by_default_aborts),
-    };
-
     if (!SITES)
         return support_skip_all("leaks",
                                 "only optimised symbols keep the caller's address on slow paths");
-    return SUPPORT_RUN("leaks", tests);
+    return support_run_all("leaks");
 }

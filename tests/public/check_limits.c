@@ -161,7 +161,7 @@ static struct progress try_limits(unsigned flags, enum resource resource)
     return progress;
 }
 
-START_TEST(any_limit_on_addresses_leaves_pool_whole)
+TEST_TIMES(any_limit_on_addresses_leaves_pool_whole, GROWTH_KINDS)
 {
     struct progress progress;
 
@@ -172,9 +172,8 @@ START_TEST(any_limit_on_addresses_leaves_pool_whole)
     REQUIRE(progress.without_cache > 0 || sizeof(void *) < 8);
     REQUIRE(progress.complete > 0);
 }
-END_TEST
 
-START_TEST(any_limit_on_memory_leaves_pool_whole)
+TEST_TIMES(any_limit_on_memory_leaves_pool_whole, GROWTH_KINDS)
 {
     struct progress progress;
 
@@ -185,7 +184,6 @@ START_TEST(any_limit_on_memory_leaves_pool_whole)
     REQUIRE(progress.dry_early > 0);
     REQUIRE(progress.complete > 0);
 }
-END_TEST
 
 /*
  * ---- A huge pool ---------------------------------------------------------
@@ -226,14 +224,13 @@ static void live_without_address_space(void *argument)
     support_destroy_empty(pool);
 }
 
-START_TEST(huge_pool_without_address_space_goes_on)
+TEST_TIMES(huge_pool_without_address_space_goes_on, GROWTH_KINDS)
 {
     unsigned flags = growth_kinds[_i];
 
     SKIP_IF(SUPPORT_SANITIZED, NO_LIMIT);
     support_in_child(live_without_address_space, &flags);
 }
-END_TEST
 
 /* Bytes of private memory that the process may have. */
 enum { LIMIT = 64 * 1024 * 1024 };
@@ -264,14 +261,13 @@ static void live_without_memory(void *argument)
     support_destroy_empty(pool);
 }
 
-START_TEST(huge_pool_without_memory_is_dry_until_there_is_some)
+TEST_TIMES(huge_pool_without_memory_is_dry_until_there_is_some, GROWTH_KINDS)
 {
     unsigned flags = growth_kinds[_i];
 
     SKIP_IF(SUPPORT_SANITIZED, NO_LIMIT);
     support_in_child(live_without_memory, &flags);
 }
-END_TEST
 
 #ifdef MCL_FUTURE
 
@@ -302,7 +298,7 @@ static void create_locked(void *skipped)
     }
 }
 
-START_TEST(small_pools_fit_into_a_limit_of_locked_memory)
+TEST(small_pools_fit_into_a_limit_of_locked_memory)
 {
     bool *skipped = mmap(NULL, sizeof(bool), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                          -1, 0);
@@ -313,21 +309,5 @@ START_TEST(small_pools_fit_into_a_limit_of_locked_memory)
     SKIP_IF(*skipped, "memory cannot be locked");
     munmap(skipped, sizeof(bool));
 }
-END_TEST
 
 #endif
-
-int main(void)
-{
-    const struct support_test tests[] = {
-#ifdef MCL_FUTURE
-        ONCE(small_pools_fit_into_a_limit_of_locked_memory),
-#endif
-        TIMES(any_limit_on_addresses_leaves_pool_whole, GROWTH_KINDS),
-        TIMES(any_limit_on_memory_leaves_pool_whole, GROWTH_KINDS),
-        TIMES(huge_pool_without_address_space_goes_on, GROWTH_KINDS),
-        TIMES(huge_pool_without_memory_is_dry_until_there_is_some, GROWTH_KINDS),
-    };
-
-    return SUPPORT_RUN("limits", tests);
-}

@@ -32,7 +32,7 @@ static void use(cpool_t *pool, size_t count)
 }
 
 /* But for the regions that are kept for later pools: they have the addresses of eight pools. */
-START_TEST(create_and_destroy_often_leaves_nothing_behind)
+TEST(create_and_destroy_often_leaves_nothing_behind)
 {
     enum { KEPT = 8, REGION = 2 * 1024 * 1024 };
     size_t space = 0;
@@ -51,7 +51,6 @@ START_TEST(create_and_destroy_often_leaves_nothing_behind)
     REQUIRE(support_address_space() <= space + (size_t)KEPT * REGION);
     REQUIRE_EQUAL(support_open_files(), files);
 }
-END_TEST
 
 /*
  * ---- A thousand at once --------------------------------------------------
@@ -81,7 +80,7 @@ static void *use_all(void *unused)
     return unused;
 }
 
-START_TEST(create_thousand_at_once_all_serve_several_threads)
+TEST(create_thousand_at_once_all_serve_several_threads)
 {
     pthread_t threads[THREADS];
 
@@ -100,7 +99,6 @@ START_TEST(create_thousand_at_once_all_serve_several_threads)
     for (size_t i = 0; i < POOLS; i++)
         support_destroy_empty(pools[i * 7 % POOLS]);
 }
-END_TEST
 
 /*
  * ---- In the place of another ---------------------------------------------
@@ -140,7 +138,7 @@ static cpool_t *make_round(size_t round)
     return support_create(&config);
 }
 
-START_TEST(destroy_while_users_live_next_pool_sees_no_old_cache)
+TEST(destroy_while_users_live_next_pool_sees_no_old_cache)
 {
     struct relay relay;
     pthread_t threads[THREADS];
@@ -164,7 +162,6 @@ START_TEST(destroy_while_users_live_next_pool_sees_no_old_cache)
     for (int i = 0; i < THREADS; i++)
         support_join(threads[i]);
 }
-END_TEST
 
 /* Threads end after the pool they used is gone, and another stands there. */
 static void *use_and_outlive(void *argument)
@@ -177,7 +174,7 @@ static void *use_and_outlive(void *argument)
     return NULL;
 }
 
-START_TEST(destroy_before_users_end_leaves_the_next_pool_alone)
+TEST(destroy_before_users_end_leaves_the_next_pool_alone)
 {
     for (size_t round = 0; round < SUPPORT_COUNT(200, 20); round++) {
         struct support_door doors[2];
@@ -204,7 +201,6 @@ START_TEST(destroy_before_users_end_leaves_the_next_pool_alone)
         support_destroy_empty(pools[0]);
     }
 }
-END_TEST
 
 /* Threads create and destroy pools of their own while others do the same. */
 static void *create_and_destroy(void *unused)
@@ -222,7 +218,7 @@ static void *create_and_destroy(void *unused)
     return unused;
 }
 
-START_TEST(create_and_destroy_by_several_threads_at_once)
+TEST(create_and_destroy_by_several_threads_at_once)
 {
     pthread_t threads[THREADS];
     cpool_t *shared = support_create_plain(16, 200);
@@ -236,7 +232,6 @@ START_TEST(create_and_destroy_by_several_threads_at_once)
     support_require_obtainable(shared, 0);
     support_destroy_empty(shared);
 }
-END_TEST
 
 /*
  * ---- As many as there can be ---------------------------------------------
@@ -293,7 +288,7 @@ static size_t create_crowd(cpool_t **crowd, cpool_config_t *config, char *memory
 
 /* Each has caches, and when there can be no more that is an error with a name.  In
  * memory of our own, because the system maps a limited number of ranges. */
-START_TEST(create_until_handles_are_used_up)
+TEST(create_until_handles_are_used_up)
 {
     cpool_config_t config = support_config(16, 3);
     cpool_t **crowd = support_calloc(CROWD + 1, sizeof(*crowd));
@@ -323,7 +318,6 @@ START_TEST(create_until_handles_are_used_up)
     REQUIRE_EQUAL(munmap(memory, config.memory_size * CROWD), 0);
     free(crowd);
 }
-END_TEST
 
 /*
  * ---- What threads leave behind -------------------------------------------
@@ -341,7 +335,7 @@ static void *use_and_end(void *door)
 
 /* The table of a thread that has used a thousand pools has 64 KiB.  After its end nobody
  * needs them. */
-START_TEST(ended_threads_leave_no_tables_of_many_pools)
+TEST(ended_threads_leave_no_tables_of_many_pools)
 {
     size_t before = support_resident();
     struct support_door door;
@@ -360,7 +354,6 @@ START_TEST(ended_threads_leave_no_tables_of_many_pools)
         support_destroy_empty(pools[i]);
     REQUIRE(SUPPORT_SANITIZED || support_resident() < before + (size_t)1024 * 1024);
 }
-END_TEST
 
 static const void *entries[ENDING]; /* of one pool, in the threads' tables */
 static _Atomic size_t entered;
@@ -374,7 +367,7 @@ static void *enter_and_end(void *door)
 
 /* A thread that counts what others have loaded reads their tables without the lock, and may be
  * about to read when one of them ends. */
-START_TEST(tables_of_ended_threads_can_be_read)
+TEST(tables_of_ended_threads_can_be_read)
 {
     struct support_door door;
     pthread_t threads[ENDING];
@@ -394,21 +387,4 @@ START_TEST(tables_of_ended_threads_can_be_read)
     close(ends[0]);
     close(ends[1]);
     support_destroy_empty(pools[0]);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(create_and_destroy_often_leaves_nothing_behind),
-        ONCE(create_thousand_at_once_all_serve_several_threads),
-        ONCE(destroy_while_users_live_next_pool_sees_no_old_cache),
-        ONCE(destroy_before_users_end_leaves_the_next_pool_alone),
-        ONCE(create_and_destroy_by_several_threads_at_once),
-        ONCE(ended_threads_leave_no_tables_of_many_pools),
-        ONCE(tables_of_ended_threads_can_be_read),
-        ONCE(create_until_handles_are_used_up),
-    };
-
-    return SUPPORT_RUN("many", tests);
 }

@@ -49,16 +49,15 @@ static void require_cheap(size_t slot_size, size_t capacity)
     REQUIRE_BELOW(support_resident(), resident + 64 * KIB);
 }
 
-START_TEST(create_huge_touches_nothing)
+TEST(create_huge_touches_nothing)
 {
     require_cheap(64, MIB);
     require_cheap(16, GIB);
     require_cheap(64, SUPPORT_COUNT(GIB, 64 * MIB));
     require_cheap(1, CPOOL_CAPACITY_MAX);
 }
-END_TEST
 
-START_TEST(create_huge_aligned_touches_nothing)
+TEST(create_huge_aligned_touches_nothing)
 {
     cpool_config_t config = support_config(64, 10000);
     size_t resident;
@@ -71,7 +70,6 @@ START_TEST(create_huge_aligned_touches_nothing)
     REQUIRE_BELOW(support_resident(), resident + 64 * KIB);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Use -----------------------------------------------------------------
@@ -80,7 +78,7 @@ END_TEST
 enum { PAGES = 2000 };
 
 /* Slots of a page each: not a page of them is touched by the library. */
-START_TEST(alloc_and_free_touch_no_slot)
+TEST(alloc_and_free_touch_no_slot)
 {
     cpool_t *pool = support_create_plain(support_page_size(), PAGES);
     void *slots[PAGES];
@@ -102,10 +100,9 @@ START_TEST(alloc_and_free_touch_no_slot)
                   PAGES / 10 * support_page_size());
     REQUIRE_EQUAL(support_destroy(pool), PAGES);
 }
-END_TEST
 
 /* The user may give pages of free slots back to the system himself. */
-START_TEST(free_slots_stay_given_back)
+TEST(free_slots_stay_given_back)
 {
     cpool_t *pool = support_create_plain(support_page_size(), PAGES);
     void *slots[PAGES];
@@ -126,9 +123,8 @@ START_TEST(free_slots_stay_given_back)
     REQUIRE_EQUAL(support_resident_inside(base, size), 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(alloc_commits_as_it_goes)
+TEST(alloc_commits_as_it_goes)
 {
     cpool_t *pool = support_create_plain(64 * KIB, 16 * KIB); /* 1 GiB */
     size_t reserved = support_stats(pool).reserved_bytes;
@@ -148,11 +144,10 @@ START_TEST(alloc_commits_as_it_goes)
     REQUIRE(support_stats(pool).committed_bytes <= reserved);
     REQUIRE_EQUAL(support_destroy(pool), 16 * KIB);
 }
-END_TEST
 
 /* Bookkeeping: nothing for a slot that was never freed, 8 bytes for one that
  * was, and a little for the magazines' heads. */
-START_TEST(free_takes_eight_bytes_a_slot)
+TEST(free_takes_eight_bytes_a_slot)
 {
     size_t count = SUPPORT_COUNT(1000000, 20000);
     cpool_t *pool = support_create_plain(64, count);
@@ -171,7 +166,6 @@ START_TEST(free_takes_eight_bytes_a_slot)
     support_destroy_empty(pool);
     free(slots);
 }
-END_TEST
 
 /*
  * ---- Memory of the caller's ----------------------------------------------
@@ -247,7 +241,7 @@ static void *do_nothing(void *unused)
 }
 
 /* In a process without any pool before. */
-START_TEST(pool_in_callers_memory_takes_a_table_for_each_thread_and_no_other)
+TEST(pool_in_callers_memory_takes_a_table_for_each_thread_and_no_other)
 {
     static const unsigned flags[] = { 0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE };
     size_t table;
@@ -279,11 +273,10 @@ START_TEST(pool_in_callers_memory_takes_a_table_for_each_thread_and_no_other)
     }
     memset(callers_memory, 0xEE, sizeof(callers_memory)); /* it is still there */
 }
-END_TEST
 
 static _Alignas(64) char static_memory[512 * 1024];
 
-START_TEST(create_in_static_heap_and_stack_memory_serves)
+TEST(create_in_static_heap_and_stack_memory_serves)
 {
     cpool_config_t config = support_config(32, 5000);
     size_t size = cpool_memory_required(&config);
@@ -305,7 +298,6 @@ START_TEST(create_in_static_heap_and_stack_memory_serves)
     }
     free(on_heap);
 }
-END_TEST
 
 /*
  * ---- Refusals ------------------------------------------------------------
@@ -331,11 +323,10 @@ static void create_under_limit(void *unused)
     support_destroy_empty(pool);
 }
 
-START_TEST(create_without_address_space_refused)
+TEST(create_without_address_space_refused)
 {
     support_in_child(create_under_limit, NULL);
 }
-END_TEST
 
 /* Not even a table for the thread can be had: it works at the depot. */
 static void alloc_without_table(void *unused)
@@ -358,12 +349,11 @@ static void alloc_without_table(void *unused)
     support_destroy_empty(pool);
 }
 
-START_TEST(alloc_without_memory_for_a_cache_works_at_the_depot)
+TEST(alloc_without_memory_for_a_cache_works_at_the_depot)
 {
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
     support_in_child(alloc_without_table, NULL);
 }
-END_TEST
 
 static void set_data_limit(rlim_t bytes)
 {
@@ -395,12 +385,11 @@ static void alloc_without_memory(void *unused)
     REQUIRE_EQUAL(support_destroy(pool), 1000);
 }
 
-START_TEST(alloc_without_memory_is_null_until_there_is_some)
+TEST(alloc_without_memory_is_null_until_there_is_some)
 {
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
     support_in_child(alloc_without_memory, NULL);
 }
-END_TEST
 
 /* Where there is no memory for a magazine of slots, there is for fewer. */
 static void alloc_with_a_little_left(void *unused)
@@ -422,12 +411,11 @@ static void alloc_with_a_little_left(void *unused)
     cpool_destroy(pool);
 }
 
-START_TEST(alloc_uses_what_memory_there_is)
+TEST(alloc_uses_what_memory_there_is)
 {
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
     support_in_child(alloc_with_a_little_left, NULL);
 }
-END_TEST
 
 /* All keys for thread-specific data are taken. */
 static void create_without_keys(void *unused)
@@ -451,14 +439,13 @@ static void create_without_keys(void *unused)
     support_destroy_empty(pool);
 }
 
-START_TEST(create_without_thread_keys_refused)
+TEST(create_without_thread_keys_refused)
 {
     support_in_child(create_without_keys, NULL);
 }
-END_TEST
 
 /* Memory of the caller's may hold anything, and is not given back by a trim. */
-START_TEST(create_in_memory_that_was_used_starts_anew)
+TEST_TIMES(create_in_memory_that_was_used_starts_anew, 4)
 {
     static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE };
     enum { CAPACITY = 500, PAGE = 4096 };
@@ -485,10 +472,9 @@ START_TEST(create_in_memory_that_was_used_starts_anew)
     REQUIRE_REPORT(CPOOL_EPOOL);
     free(config.memory);
 }
-END_TEST
 
 /* Most of it is room for caches, which a small pool has few of. */
-START_TEST(small_pool_reserves_few_addresses)
+TEST(small_pool_reserves_few_addresses)
 {
     cpool_t *pool = support_create_plain(64, 1000);
 
@@ -496,7 +482,6 @@ START_TEST(small_pool_reserves_few_addresses)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Around the slots ------------------------------------------------------
@@ -531,7 +516,7 @@ static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_TRACKED, CPOOL_CHECKED, 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), NEIGHBOURS = 3, FEW = 64 };
 
 /* Regions that are reserved one after the other mostly lie side by side. */
-START_TEST(addresses_around_the_slots_trap)
+TEST_TIMES(addresses_around_the_slots_trap, KINDS)
 {
     intptr_t page = sysconf(_SC_PAGESIZE);
     cpool_config_t config = support_config(64, FEW);
@@ -556,29 +541,4 @@ START_TEST(addresses_around_the_slots_trap)
     }
     for (size_t i = 0; i < NEIGHBOURS; i++)
         REQUIRE_EQUAL(cpool_destroy(pools[i]), 0);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(small_pool_reserves_few_addresses),
-        ONCE(create_huge_touches_nothing),
-        ONCE(create_huge_aligned_touches_nothing),
-        ONCE(alloc_and_free_touch_no_slot),
-        ONCE(free_slots_stay_given_back),
-        ONCE(alloc_commits_as_it_goes),
-        ONCE(free_takes_eight_bytes_a_slot),
-        ONCE(pool_in_callers_memory_takes_a_table_for_each_thread_and_no_other),
-        ONCE(create_in_static_heap_and_stack_memory_serves),
-        ONCE(create_without_address_space_refused),
-        ONCE(alloc_without_memory_for_a_cache_works_at_the_depot),
-        ONCE(alloc_without_memory_is_null_until_there_is_some),
-        ONCE(alloc_uses_what_memory_there_is),
-        ONCE(create_without_thread_keys_refused),
-        TIMES(create_in_memory_that_was_used_starts_anew, 4),
-        TIMES(addresses_around_the_slots_trap, KINDS),
-    };
-
-    return SUPPORT_RUN("memory", tests);
 }

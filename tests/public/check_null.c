@@ -64,7 +64,7 @@ static void *trap_in_thread(void *pool)
 }
 
 /* In threads with a table: the first, a second, and one with the second's. */
-START_TEST(null_leads_to_no_memory_and_traps)
+TEST(null_leads_to_no_memory_and_traps)
 {
     cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
 
@@ -72,14 +72,4 @@ START_TEST(null_leads_to_no_memory_and_traps)
     support_in_thread(trap_in_thread, pool);
     support_in_thread(trap_in_thread, pool);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(null_leads_to_no_memory_and_traps),
-    };
-
-    return SUPPORT_RUN("null", tests);
 }

@@ -67,7 +67,7 @@ static struct thing *get(cpool_objects_t *pool)
  * ---- Hooks ---------------------------------------------------------------
  */
 
-START_TEST(object_put_and_got_again_is_the_same_construction)
+TEST_TIMES(object_put_and_got_again_is_the_same_construction, KINDS)
 {
     cpool_objects_t *pool = make(_i);
     bool is_new = false;
@@ -92,9 +92,8 @@ START_TEST(object_put_and_got_again_is_the_same_construction)
     thing_end(pool, &account);
     REQUIRE(account.activated == 6 && account.deactivated == 6);
 }
-END_TEST
 
-START_TEST(object_of_a_fake_pool_is_made_each_time)
+TEST(object_of_a_fake_pool_is_made_each_time)
 {
     cpool_objects_t *pool = make(FAKE);
 
@@ -111,9 +110,8 @@ START_TEST(object_of_a_fake_pool_is_made_each_time)
     REQUIRE_EQUAL(thing_stats(pool).peak, 1);
     thing_end(pool, &account);
 }
-END_TEST
 
-START_TEST(hooks_may_be_left_out)
+TEST_TIMES(hooks_may_be_left_out, KINDS_AND_FAKE)
 {
     cpool_object_config_t config = configure(_i);
     cpool_objects_t *pool;
@@ -137,7 +135,6 @@ START_TEST(hooks_may_be_left_out)
     REQUIRE_EQUAL(thing_stats(pool).creations, _i == FAKE ? 3 : 2);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
 static int count_activate(void *object, void *arg)
 {
@@ -158,7 +155,7 @@ static void count_reset(void *object, void *arg)
     ((struct account *)arg)->reset++;
 }
 
-START_TEST(each_hook_is_called_without_the_others)
+TEST_TIMES(each_hook_is_called_without_the_others, KINDS_AND_FAKE)
 {
     enum { USES = 5, ACTIVATE = 1, DEACTIVATE = 2, RESET = 4, ALL = 7 };
     cpool_object_config_t config = configure(_i);
@@ -184,9 +181,8 @@ START_TEST(each_hook_is_called_without_the_others)
         REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
     }
 }
-END_TEST
 
-START_TEST(create_that_fails_tells_its_code_and_loses_nothing)
+TEST_TIMES(create_that_fails_tells_its_code_and_loses_nothing, KINDS_AND_FAKE)
 {
     cpool_object_config_t config = configure(_i);
     cpool_objects_t *pool;
@@ -212,10 +208,9 @@ START_TEST(create_that_fails_tells_its_code_and_loses_nothing)
         REQUIRE_EQUAL(cpool_object_put(pool, things[i]), 0);
     thing_end(pool, &account);
 }
-END_TEST
 
 /* A recycled object that is unfit is replaced at once, in its own slot. */
-START_TEST(activate_that_fails_replaces_the_object)
+TEST_TIMES(activate_that_fails_replaces_the_object, KINDS_AND_FAKE)
 {
     cpool_objects_t *pool = make(_i);
     struct thing *thing = get(pool);
@@ -245,7 +240,6 @@ START_TEST(activate_that_fails_replaces_the_object)
     thing_require(pool, &account, 0);
     thing_end(pool, &account);
 }
-END_TEST
 
 static int activate_once_in_two(void *object, void *arg)
 {
@@ -256,7 +250,7 @@ static int activate_once_in_two(void *object, void *arg)
     return thing_activate(object, arg);
 }
 
-START_TEST(recycled_object_that_is_unfit_is_replaced_by_a_new_one)
+TEST_TIMES(recycled_object_that_is_unfit_is_replaced_by_a_new_one, KINDS)
 {
     cpool_object_config_t config = configure(_i);
     cpool_objects_t *pool;
@@ -275,7 +269,6 @@ START_TEST(recycled_object_that_is_unfit_is_replaced_by_a_new_one)
     thing_require(pool, &account, 0);
     thing_end(pool, &account);
 }
-END_TEST
 
 static int times_activated, times_refused;
 
@@ -286,7 +279,7 @@ static int activate_in_turns(void *object, void *arg)
     return times_activated++ < times_refused ? EPIPE : 0;
 }
 
-START_TEST(recycled_object_that_nothing_makes_anew_is_refused)
+TEST(recycled_object_that_nothing_makes_anew_is_refused)
 {
     cpool_object_config_t config = configure(0);
     cpool_objects_t *pool;
@@ -307,7 +300,6 @@ START_TEST(recycled_object_that_nothing_makes_anew_is_refused)
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
 /* Hooks hold nothing, so they may use the pool that calls them. */
 static cpool_objects_t *used_by_hooks;
@@ -335,7 +327,7 @@ static void destroy_with_helper(void *object, void *arg)
     thing_destroy(object, arg);
 }
 
-START_TEST(hooks_may_use_their_pool)
+TEST_TIMES(hooks_may_use_their_pool, KINDS_AND_FAKE)
 {
     cpool_object_config_t config = configure(_i);
     struct thing *thing;
@@ -350,7 +342,6 @@ START_TEST(hooks_may_use_their_pool)
     REQUIRE(account.created > 1);
     thing_end(used_by_hooks, &account);
 }
-END_TEST
 
 static jmp_buf way_out;
 
@@ -360,7 +351,7 @@ static int create_and_jump(void *object, void *arg)
     longjmp(way_out, 1);
 }
 
-START_TEST(hook_that_was_left_is_reported_at_the_end)
+TEST_TIMES(hook_that_was_left_is_reported_at_the_end, KINDS)
 {
     cpool_object_config_t config = configure(_i);
     cpool_objects_t *pool;
@@ -379,13 +370,12 @@ START_TEST(hook_that_was_left_is_reported_at_the_end)
     REQUIRE_REPORT(CPOOL_EHOOK);
     support_release_reports();
 }
-END_TEST
 
 /*
  * ---- Mistakes ------------------------------------------------------------
  */
 
-START_TEST(object_that_is_not_active_refused)
+TEST_TIMES(object_that_is_not_active_refused, KINDS)
 {
     cpool_objects_t *pool = make(_i);
     cpool_objects_t *other;
@@ -417,9 +407,8 @@ START_TEST(object_that_is_not_active_refused)
     REQUIRE_NO_REPORT();
     support_release_reports();
 }
-END_TEST
 
-START_TEST(address_in_the_last_object_refused)
+TEST_TIMES(address_in_the_last_object_refused, 2)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t plain = CPOOL_OBJECT_TYPE_INIT;
@@ -442,10 +431,9 @@ START_TEST(address_in_the_last_object_refused)
     support_release_reports();
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
 /* Of a longer name 31 bytes are kept, all of them printable. */
-START_TEST(name_is_copied_as_a_pools_is)
+TEST(name_is_copied_as_a_pools_is)
 {
     cpool_objects_t *pool;
     cpool_object_config_t config = configure(0);
@@ -461,7 +449,6 @@ START_TEST(name_is_copied_as_a_pools_is)
     support_release_reports();
     thing_end(pool, &account);
 }
-END_TEST
 
 static void put_with_damage_around(unsigned pool_flags)
 {
@@ -501,11 +488,10 @@ static void put_with_damage_around(unsigned pool_flags)
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
 
-START_TEST(object_with_damage_around_it_stays_active)
+TEST(object_with_damage_around_it_stays_active)
 {
     put_with_damage_around(CPOOL_CHECKED);
 }
-END_TEST
 
 static void put_with_options(void *options)
 {
@@ -514,15 +500,14 @@ static void put_with_options(void *options)
 }
 
 /* Each of these words makes the pool of slots a checked one. */
-START_TEST(words_of_cpool_options_check_objects_as_flags_do)
+TEST_TIMES(words_of_cpool_options_check_objects_as_flags_do, WORDS)
 {
     static const char *const words[WORDS] = { "checked", "fill", "fill,checked" };
 
     support_in_child(put_with_options, (void *)(uintptr_t)words[_i]);
 }
-END_TEST
 
-START_TEST(object_still_active_at_the_end_is_destroyed_and_told)
+TEST_TIMES(object_still_active_at_the_end_is_destroyed_and_told, KINDS_AND_FAKE)
 {
     cpool_objects_t *pool = make(_i);
 
@@ -532,9 +517,8 @@ START_TEST(object_still_active_at_the_end_is_destroyed_and_told)
     REQUIRE(account.deactivated == 2 && account.destroyed == 2 && account.created == 2);
     REQUIRE_EQUAL(cpool_objects_destroy(NULL), 0);
 }
-END_TEST
 
-START_TEST(wait_in_a_pool_without_waiting_refused)
+TEST(wait_in_a_pool_without_waiting_refused)
 {
     cpool_objects_t *pool = make(0);
     void *object;
@@ -545,13 +529,12 @@ START_TEST(wait_in_a_pool_without_waiting_refused)
     support_release_reports();
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
 /*
  * ---- Configurations ------------------------------------------------------
  */
 
-START_TEST(configuration_that_is_wrong_refused)
+TEST(configuration_that_is_wrong_refused)
 {
     cpool_object_config_t good = configure(0);
     cpool_object_config_t config = good;
@@ -597,10 +580,9 @@ START_TEST(configuration_that_is_wrong_refused)
     REFUSED(EIO);
     REQUIRE(account.created == 3 && account.destroyed == 3);
 }
-END_TEST
 
 /* By its bit alone: those of a pool, of its memory, of objects and of their pool. */
-START_TEST(flag_in_the_place_of_another_kind_refused)
+TEST_TIMES(flag_in_the_place_of_another_kind_refused, KINDS_AND_FAKE)
 {
     static const unsigned all[] = {
         CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE,
@@ -627,9 +609,8 @@ START_TEST(flag_in_the_place_of_another_kind_refused)
                 REQUIRE_EQUAL(cpool_objects_create(&pool, &config), CPOOL_EFLAGS);
             }
 }
-END_TEST
 
-START_TEST(objects_are_aligned_as_the_type_says)
+TEST_TIMES(objects_are_aligned_as_the_type_says, KINDS_AND_FAKE)
 {
     cpool_object_config_t config = configure(_i);
     cpool_objects_t *pool;
@@ -650,33 +631,4 @@ START_TEST(objects_are_aligned_as_the_type_says)
         REQUIRE_EQUAL(cpool_object_put(pool, objects[i]), 0);
     }
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(object_put_and_got_again_is_the_same_construction, KINDS),
-        ONCE(object_of_a_fake_pool_is_made_each_time),
-        TIMES(hooks_may_be_left_out, KINDS_AND_FAKE),
-        TIMES(each_hook_is_called_without_the_others, KINDS_AND_FAKE),
-        TIMES(create_that_fails_tells_its_code_and_loses_nothing, KINDS_AND_FAKE),
-        TIMES(activate_that_fails_replaces_the_object, KINDS_AND_FAKE),
-        TIMES(recycled_object_that_is_unfit_is_replaced_by_a_new_one, KINDS),
-        TIMES(hooks_may_use_their_pool, KINDS_AND_FAKE),
-        TIMES(hook_that_was_left_is_reported_at_the_end, KINDS),
-        TIMES(object_that_is_not_active_refused, KINDS),
-        ONCE(object_with_damage_around_it_stays_active),
-        TIMES(words_of_cpool_options_check_objects_as_flags_do, WORDS),
-        TIMES(object_still_active_at_the_end_is_destroyed_and_told, KINDS_AND_FAKE),
-        TIMES(address_in_the_last_object_refused, 2),
-        ONCE(name_is_copied_as_a_pools_is),
-        ONCE(wait_in_a_pool_without_waiting_refused),
-        ONCE(recycled_object_that_nothing_makes_anew_is_refused),
-        ONCE(configuration_that_is_wrong_refused),
-        TIMES(flag_in_the_place_of_another_kind_refused, KINDS_AND_FAKE),
-        TIMES(objects_are_aligned_as_the_type_says, KINDS_AND_FAKE),
-    };
-
-    return SUPPORT_RUN("object", tests);
 }

@@ -68,21 +68,19 @@ static void end_active(int kind, unsigned more_flags, size_t deactivated)
     REQUIRE_EQUAL(account.deactivated, deactivated);
 }
 
-START_TEST(object_that_the_pool_ends_is_deactivated)
+TEST_TIMES(object_that_the_pool_ends_is_deactivated, KINDS)
 {
     end_active(_i, 0, CAPACITY);
 }
-END_TEST
 
-START_TEST(object_that_the_pool_ends_is_not_deactivated_by_choice)
+TEST_TIMES(object_that_the_pool_ends_is_not_deactivated_by_choice, KINDS)
 {
     end_active(_i, CPOOL_OBJECT_NO_DEACTIVATE, 0);
 }
-END_TEST
 
 /* An object that a caller gives back is deactivated in any pool, and so is one that is put back for
  * its caller. */
-START_TEST(object_that_is_put_back_is_always_deactivated)
+TEST_TIMES(object_that_is_put_back_is_always_deactivated, KINDS)
 {
     cpool_object_config_t config = configure(_i, CPOOL_OBJECT_NO_DEACTIVATE);
     cpool_objects_t *pool;
@@ -102,10 +100,9 @@ START_TEST(object_that_is_put_back_is_always_deactivated)
     REQUIRE_EQUAL(cpool_objects_put_all(pool), 0);
     thing_end(pool, &account);
 }
-END_TEST
 
 /* A use that another one ends goes to a caller, as it would after a put. */
-START_TEST(object_that_is_reclaimed_is_always_deactivated)
+TEST_TIMES(object_that_is_reclaimed_is_always_deactivated, KINDS)
 {
     cpool_object_config_t config = configure(_i, CPOOL_OBJECT_NO_DEACTIVATE);
     cpool_objects_t *pool;
@@ -121,17 +118,4 @@ START_TEST(object_that_is_reclaimed_is_always_deactivated)
     REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_ELIVE);
     REQUIRE_EQUAL(account.deactivated, 2);
     REQUIRE_EQUAL(account.created, account.destroyed);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(object_that_the_pool_ends_is_deactivated, KINDS),
-        TIMES(object_that_the_pool_ends_is_not_deactivated_by_choice, KINDS),
-        TIMES(object_that_is_put_back_is_always_deactivated, KINDS),
-        TIMES(object_that_is_reclaimed_is_always_deactivated, KINDS),
-    };
-
-    return SUPPORT_RUN("object_end", tests);
 }

@@ -104,7 +104,7 @@ static bool is_in(const struct held *hold, const void *object)
     return false;
 }
 
-START_TEST(threads_with_room_keep_their_objects)
+TEST_TIMES(threads_with_room_keep_their_objects, WAYS)
 {
     cpool_object_config_t config = configure(_i, ROOM);
     struct worker *worker = worker_start();
@@ -123,9 +123,8 @@ START_TEST(threads_with_room_keep_their_objects)
     worker_stop(worker);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
-START_TEST(get_at_the_capacity_finds_what_another_thread_has)
+TEST_TIMES(get_at_the_capacity_finds_what_another_thread_has, WAYS)
 {
     cpool_object_config_t config = configure(_i, OBJECTS);
     struct worker *worker = worker_start();
@@ -143,9 +142,8 @@ START_TEST(get_at_the_capacity_finds_what_another_thread_has)
     worker_stop(worker);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
-START_TEST(pool_that_grows_looks_everywhere_before_it_grows)
+TEST_TIMES(pool_that_grows_looks_everywhere_before_it_grows, WAYS)
 {
     cpool_object_config_t config = configure(_i, 0);
     struct worker *worker = worker_start();
@@ -161,11 +159,10 @@ START_TEST(pool_that_grows_looks_everywhere_before_it_grows)
     worker_stop(worker);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
 /* Otherwise each put beside a full cache of another thread would destroy what the get before it
  * created. */
-START_TEST(few_inactive_objects_are_looked_for_everywhere)
+TEST_TIMES(few_inactive_objects_are_looked_for_everywhere, WAYS)
 {
     cpool_object_config_t config = configure(_i, ROOM);
     struct worker *worker = worker_start();
@@ -180,9 +177,8 @@ START_TEST(few_inactive_objects_are_looked_for_everywhere)
     worker_stop(worker);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
-START_TEST(get_that_cannot_create_takes_what_another_thread_has)
+TEST_TIMES(get_that_cannot_create_takes_what_another_thread_has, WAYS)
 {
     cpool_object_config_t config = configure(_i, ROOM);
     struct worker *worker = worker_start();
@@ -200,10 +196,9 @@ START_TEST(get_that_cannot_create_takes_what_another_thread_has)
     worker_stop(worker);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
 /* The slots for threads that wait, which it passes by in its own cache, are there again. */
-START_TEST(get_that_looks_everywhere_leaves_the_offers)
+TEST(get_that_looks_everywhere_leaves_the_offers)
 {
     cpool_object_config_t config = configure(WAITABLE, OBJECTS);
     struct worker *worker = worker_start();
@@ -224,7 +219,6 @@ START_TEST(get_that_looks_everywhere_leaves_the_offers)
     worker_stop(worker);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
 /* How many slots a thread takes at once, in pools of so many objects of so many bytes. */
 static const struct {
@@ -273,7 +267,7 @@ static void require_far(struct worker *worker, size_t capacity, size_t slots)
 /* There are 64 places for stretches, and so many threads have one each. */
 enum { WORKERS = 20 };
 
-START_TEST(threads_create_objects_far_from_each_other)
+TEST_TIMES(threads_create_objects_far_from_each_other, STRETCHES)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
@@ -292,7 +286,6 @@ START_TEST(threads_create_objects_far_from_each_other)
     for (int n = 0; n < WORKERS; n++)
         worker_stop(workers[n]);
 }
-END_TEST
 
 /* More threads than places for stretches, so that some of them share one. */
 enum { MANY_THREADS = 80,
@@ -311,7 +304,7 @@ static void *create_some(void *count)
     return NULL;
 }
 
-START_TEST(threads_create_as_many_objects_as_there_is_room_for)
+TEST(threads_create_as_many_objects_as_there_is_room_for)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
@@ -334,21 +327,4 @@ START_TEST(threads_create_as_many_objects_as_there_is_room_for)
     REQUIRE_EQUAL(cpool_objects_put_all(pool), MANY_OBJECTS);
     REQUIRE_EQUAL(pthread_barrier_destroy(&together), 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(threads_with_room_keep_their_objects, WAYS),
-        TIMES(get_at_the_capacity_finds_what_another_thread_has, WAYS),
-        TIMES(pool_that_grows_looks_everywhere_before_it_grows, WAYS),
-        TIMES(few_inactive_objects_are_looked_for_everywhere, WAYS),
-        TIMES(get_that_cannot_create_takes_what_another_thread_has, WAYS),
-        ONCE(get_that_looks_everywhere_leaves_the_offers),
-        TIMES(threads_create_objects_far_from_each_other, STRETCHES),
-        ONCE(threads_create_as_many_objects_as_there_is_room_for),
-    };
-
-    return SUPPORT_RUN("object_near", tests);
 }

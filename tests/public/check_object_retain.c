@@ -104,7 +104,7 @@ static void end_pool(void)
     thing_end(pool, &account);
 }
 
-START_TEST(each_inactive_object_is_visited_once)
+TEST_TIMES(each_inactive_object_is_visited_once, KINDS)
 {
     void *active[OBJECTS / 3];
 
@@ -122,7 +122,6 @@ START_TEST(each_inactive_object_is_visited_once)
     }
     end_pool();
 }
-END_TEST
 
 /* These count for the minimum. */
 static bool keep_some(const cpool_object_idle_t *idle, void *arg)
@@ -133,7 +132,7 @@ static bool keep_some(const cpool_object_idle_t *idle, void *arg)
     return *left > 0 && (*left)-- > 0;
 }
 
-START_TEST(objects_refused_are_destroyed_down_to_a_minimum)
+TEST_TIMES(objects_refused_are_destroyed_down_to_a_minimum, KINDS)
 {
     size_t objects, some = 20;
 
@@ -150,7 +149,6 @@ START_TEST(objects_refused_are_destroyed_down_to_a_minimum)
     REQUIRE_EQUAL(thing_stats(pool).capacity, OBJECTS);
     end_pool();
 }
-END_TEST
 
 static void sleep_a_little(void)
 {
@@ -159,7 +157,7 @@ static void sleep_a_little(void)
     nanosleep(&moment, NULL);
 }
 
-START_TEST(times_count_from_the_last_use_and_from_the_creation)
+TEST_TIMES(times_count_from_the_last_use_and_from_the_creation, KINDS)
 {
     const uint64_t moment = 3000000;
     struct visits first, second;
@@ -187,7 +185,6 @@ START_TEST(times_count_from_the_last_use_and_from_the_creation)
     REQUIRE(second.last.uses == 1 && second.last.idle == 0 && second.last.age < first.last.age);
     thing_end(pool, &account);
 }
-END_TEST
 
 /* The others are to be had, by gets of the same thread and of another one. */
 static bool get_all_others(const cpool_object_idle_t *idle, void *arg)
@@ -208,7 +205,7 @@ static bool get_all_others(const cpool_object_idle_t *idle, void *arg)
     return true;
 }
 
-START_TEST(all_objects_but_one_can_be_had_meanwhile)
+TEST_TIMES(all_objects_but_one_can_be_had_meanwhile, KINDS)
 {
     size_t visits = 0;
 
@@ -221,7 +218,6 @@ START_TEST(all_objects_but_one_can_be_had_meanwhile)
     thing_require(pool, &account, 0);
     thing_end(pool, &account);
 }
-END_TEST
 
 static jmp_buf out;
 
@@ -232,7 +228,7 @@ static bool leave(const cpool_object_idle_t *idle, void *arg)
     longjmp(out, 1);
 }
 
-START_TEST(objects_are_there_after_keep_was_left)
+TEST_TIMES(objects_are_there_after_keep_was_left, KINDS)
 {
     size_t inactive;
 
@@ -246,7 +242,6 @@ START_TEST(objects_are_there_after_keep_was_left)
     REQUIRE_REPORT(CPOOL_EHOOK);
     support_release_reports();
 }
-END_TEST
 
 static bool refuse(const cpool_object_idle_t *idle, void *arg)
 {
@@ -256,7 +251,7 @@ static bool refuse(const cpool_object_idle_t *idle, void *arg)
     return false;
 }
 
-START_TEST(fake_pool_has_no_objects_to_visit)
+TEST(fake_pool_has_no_objects_to_visit)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
 
@@ -266,19 +261,4 @@ START_TEST(fake_pool_has_no_objects_to_visit)
     pool = thing_pool(&config, &type);
     REQUIRE_EQUAL(cpool_object_retain(pool, 0, refuse, NULL), 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(each_inactive_object_is_visited_once, KINDS),
-        TIMES(objects_refused_are_destroyed_down_to_a_minimum, KINDS),
-        TIMES(times_count_from_the_last_use_and_from_the_creation, KINDS),
-        TIMES(all_objects_but_one_can_be_had_meanwhile, KINDS),
-        TIMES(objects_are_there_after_keep_was_left, KINDS),
-        ONCE(fake_pool_has_no_objects_to_visit),
-    };
-
-    return SUPPORT_RUN("object_retain", tests);
 }

@@ -80,7 +80,7 @@ static const unsigned kinds[] = { 0, CPOOL_OBJECT_COUNTED, CPOOL_OBJECT_FAKE };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-START_TEST(pool_that_grows_by_one_has_as_many_objects_as_were_needed)
+TEST_TIMES(pool_that_grows_by_one_has_as_many_objects_as_were_needed, KINDS)
 {
     cpool_object_config_t config = configure(kinds[_i]);
     cpool_objects_t *pool;
@@ -107,9 +107,8 @@ START_TEST(pool_that_grows_by_one_has_as_many_objects_as_were_needed)
     REQUIRE(thing_stats(pool).available > 0);
     thing_end(pool, &account);
 }
-END_TEST
 
-START_TEST(pool_that_grows_by_batch_creates_the_batch)
+TEST_TIMES(pool_that_grows_by_batch_creates_the_batch, KINDS)
 {
     cpool_object_config_t config = configure(kinds[_i]);
     bool fake = kinds[_i] == CPOOL_OBJECT_FAKE;
@@ -133,9 +132,8 @@ START_TEST(pool_that_grows_by_batch_creates_the_batch)
     put_all(pool, 80);
     thing_end(pool, &account);
 }
-END_TEST
 
-START_TEST(pool_that_grows_by_factor_doubles)
+TEST_TIMES(pool_that_grows_by_factor_doubles, KINDS)
 {
     cpool_object_config_t config = configure(kinds[_i]);
     size_t expected = 1;
@@ -155,9 +153,8 @@ START_TEST(pool_that_grows_by_factor_doubles)
     put_all(pool, MANY);
     thing_end(pool, &account);
 }
-END_TEST
 
-START_TEST(pool_grows_to_its_limit_by_any_factor)
+TEST(pool_grows_to_its_limit_by_any_factor)
 {
     cpool_object_config_t config = configure(0);
     cpool_objects_t *pool;
@@ -171,9 +168,8 @@ START_TEST(pool_grows_to_its_limit_by_any_factor)
     put_all(pool, 17);
     thing_end(pool, &account);
 }
-END_TEST
 
-START_TEST(batch_that_cannot_be_created_leaves_the_get_alone)
+TEST(batch_that_cannot_be_created_leaves_the_get_alone)
 {
     cpool_object_config_t config = configure(0);
     cpool_objects_t *pool;
@@ -192,9 +188,8 @@ START_TEST(batch_that_cannot_be_created_leaves_the_get_alone)
     put_all(pool, 10);
     thing_end(pool, &account);
 }
-END_TEST
 
-START_TEST(grow_and_populate_tell_what_they_did)
+TEST_TIMES(grow_and_populate_tell_what_they_did, KINDS)
 {
     cpool_object_config_t config = configure(kinds[_i]);
     bool fake = kinds[_i] == CPOOL_OBJECT_FAKE;
@@ -228,9 +223,8 @@ START_TEST(grow_and_populate_tell_what_they_did)
     put_all(pool, 50);
     thing_end(pool, &account);
 }
-END_TEST
 
-START_TEST(pool_made_populated_has_new_objects)
+TEST(pool_made_populated_has_new_objects)
 {
     cpool_object_config_t config = configure(0);
     cpool_objects_t *pool;
@@ -249,7 +243,6 @@ START_TEST(pool_made_populated_has_new_objects)
     put_all(pool, 10);
     thing_end(pool, &account);
 }
-END_TEST
 
 /* Objects are created only when none lies in any cache. */
 static void *put_some(void *pool)
@@ -258,7 +251,7 @@ static void *put_some(void *pool)
     return NULL;
 }
 
-START_TEST(objects_in_another_threads_cache_are_used_before_new_ones)
+TEST(objects_in_another_threads_cache_are_used_before_new_ones)
 {
     cpool_object_config_t config = configure(0);
     cpool_objects_t *pool;
@@ -272,13 +265,12 @@ START_TEST(objects_in_another_threads_cache_are_used_before_new_ones)
     put_all(pool, 60);
     thing_end(pool, &account);
 }
-END_TEST
 
 /*
  * ---- Shrinking -----------------------------------------------------------
  */
 
-START_TEST(shrink_takes_unused_then_inactive_then_by_choice_active_ones)
+TEST(shrink_takes_unused_then_inactive_then_by_choice_active_ones)
 {
     cpool_objects_t *pool = fixed_pool(CPOOL_OBJECT_COUNTED, 100);
 
@@ -308,10 +300,9 @@ START_TEST(shrink_takes_unused_then_inactive_then_by_choice_active_ones)
     put_all(pool, 100);
     thing_end(pool, &account);
 }
-END_TEST
 
 /* The caller of an object that a shrink destroyed comes too late. */
-START_TEST(put_of_an_object_that_a_shrink_destroyed_refused)
+TEST(put_of_an_object_that_a_shrink_destroyed_refused)
 {
     cpool_objects_t *pool = fixed_pool(0, 1);
 
@@ -323,9 +314,8 @@ START_TEST(put_of_an_object_that_a_shrink_destroyed_refused)
     support_release_reports();
     thing_end(pool, &account);
 }
-END_TEST
 
-START_TEST(shrink_of_a_fake_pool_lowers_its_capacity)
+TEST(shrink_of_a_fake_pool_lowers_its_capacity)
 {
     cpool_objects_t *pool = fixed_pool(CPOOL_OBJECT_FAKE, 10);
 
@@ -338,13 +328,12 @@ START_TEST(shrink_of_a_fake_pool_lowers_its_capacity)
     thing_require(pool, &account, 0);
     thing_end(pool, &account);
 }
-END_TEST
 
 /*
  * ---- Rejecting pools -----------------------------------------------------
  */
 
-START_TEST(put_beyond_max_inactive_destroys_the_object)
+TEST_TIMES(put_beyond_max_inactive_destroys_the_object, 2)
 {
     cpool_object_config_t config = configure(0);
     const struct thing *last = NULL;
@@ -378,7 +367,6 @@ START_TEST(put_beyond_max_inactive_destroys_the_object)
     REQUIRE_EQUAL(thing_stats(pool).inactive, 10);
     thing_end(pool, &account);
 }
-END_TEST
 
 /*
  * ---- Active objects ------------------------------------------------------
@@ -403,7 +391,7 @@ static bool note(const cpool_object_info_t *info, void *arg)
     return census->count < census->limit;
 }
 
-START_TEST(each_visits_active_objects_once)
+TEST_TIMES(each_visits_active_objects_once, KINDS)
 {
     cpool_object_config_t config = configure(kinds[_i]);
     struct census census = { .count = 0, .limit = MANY };
@@ -425,7 +413,6 @@ START_TEST(each_visits_active_objects_once)
     REQUIRE_EQUAL(cpool_objects_put_all(pool), 0);
     thing_end(pool, &account);
 }
-END_TEST
 
 static bool keep_info(const cpool_object_info_t *info, void *arg)
 {
@@ -435,7 +422,7 @@ static bool keep_info(const cpool_object_info_t *info, void *arg)
 
 /* With hooks and without: a get of an object that a thread's cache has takes a way of its own,
  * for one that was never handed out, too. */
-START_TEST(every_get_of_a_populated_pool_is_a_use)
+TEST_TIMES(every_get_of_a_populated_pool_is_a_use, 2)
 {
     cpool_object_config_t config = configure(0);
     static void *objects[10];
@@ -464,7 +451,6 @@ START_TEST(every_get_of_a_populated_pool_is_a_use)
     REQUIRE(!is_new && cpool_object_put(pool, objects[0]) == 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
 /* Not inlined, so that its address range is its own. */
 __attribute__((__noinline__)) static struct thing *get_here(cpool_objects_t *pool)
@@ -475,7 +461,7 @@ __attribute__((__noinline__)) static struct thing *get_here(cpool_objects_t *poo
     return thing;
 }
 
-START_TEST(each_tells_age_and_caller_where_traced)
+TEST_TIMES(each_tells_age_and_caller_where_traced, 2)
 {
     cpool_object_config_t config = configure(_i == 0 ? CPOOL_OBJECT_TRACED : 0);
     struct timespec pause = { 0, 2000000 };
@@ -500,7 +486,6 @@ START_TEST(each_tells_age_and_caller_where_traced)
     REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
     thing_end(pool, &account);
 }
-END_TEST
 
 /*
  * ---- Memory --------------------------------------------------------------
@@ -509,7 +494,7 @@ END_TEST
 enum { PAGE_ISH = 65536 };
 
 /* Objects are destroyed before their pages go, and others keep every byte. */
-START_TEST(trim_gives_back_the_pages_of_destroyed_objects_alone)
+TEST(trim_gives_back_the_pages_of_destroyed_objects_alone)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     static unsigned char *blocks[64];
@@ -544,10 +529,9 @@ START_TEST(trim_gives_back_the_pages_of_destroyed_objects_alone)
         REQUIRE_EQUAL(cpool_object_put(pool, blocks[i]), 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
 /* Creation costs no memory for objects that there may be, but are not. */
-START_TEST(pool_for_many_objects_takes_little_memory)
+TEST(pool_for_many_objects_takes_little_memory)
 {
     cpool_object_config_t config = configure(0);
     size_t before = support_resident();
@@ -561,30 +545,4 @@ START_TEST(pool_for_many_objects_takes_little_memory)
     REQUIRE(support_resident() - before < (size_t)1 << 20);
     put_all(pool, 10);
     thing_end(pool, &account);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(pool_that_grows_by_one_has_as_many_objects_as_were_needed, KINDS),
-        TIMES(pool_that_grows_by_batch_creates_the_batch, KINDS),
-        TIMES(pool_that_grows_by_factor_doubles, KINDS),
-        ONCE(pool_grows_to_its_limit_by_any_factor),
-        ONCE(batch_that_cannot_be_created_leaves_the_get_alone),
-        TIMES(grow_and_populate_tell_what_they_did, KINDS),
-        ONCE(pool_made_populated_has_new_objects),
-        ONCE(objects_in_another_threads_cache_are_used_before_new_ones),
-        ONCE(shrink_takes_unused_then_inactive_then_by_choice_active_ones),
-        ONCE(put_of_an_object_that_a_shrink_destroyed_refused),
-        ONCE(shrink_of_a_fake_pool_lowers_its_capacity),
-        TIMES(put_beyond_max_inactive_destroys_the_object, 2),
-        TIMES(each_visits_active_objects_once, KINDS),
-        TIMES(every_get_of_a_populated_pool_is_a_use, 2),
-        TIMES(each_tells_age_and_caller_where_traced, 2),
-        ONCE(trim_gives_back_the_pages_of_destroyed_objects_alone),
-        ONCE(pool_for_many_objects_takes_little_memory),
-    };
-
-    return SUPPORT_RUN("object_room", tests);
 }

@@ -119,7 +119,7 @@ static void *play(void *argument)
     return NULL;
 }
 
-START_TEST(threads_share_objects_and_all_come_back)
+TEST_TIMES(threads_share_objects_and_all_come_back, KINDS)
 {
     cpool_object_config_t config = configure(_i);
     static struct player players[THREADS];
@@ -142,7 +142,6 @@ START_TEST(threads_share_objects_and_all_come_back)
     REQUIRE_EQUAL(cpool_objects_put_all(pool), thing_stats(pool).capacity);
     thing_end(pool, &account);
 }
-END_TEST
 
 static struct thing *disputed;
 static _Atomic size_t accepted, refused;
@@ -179,7 +178,7 @@ static void ignore_report(const cpool_error_t *error, void *context)
 }
 
 /* With deactivate to run and without. */
-START_TEST(of_two_puts_of_one_object_one_is_refused)
+TEST_TIMES(of_two_puts_of_one_object_one_is_refused, 2)
 {
     cpool_object_config_t config = configure(0);
     pthread_t other;
@@ -202,7 +201,6 @@ START_TEST(of_two_puts_of_one_object_one_is_refused)
     REQUIRE_EQUAL(cpool_object_put(pool, disputed), 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
 /*
  * ---- Waiting -------------------------------------------------------------
@@ -222,7 +220,7 @@ static void *wait_for_one(void *code)
 }
 
 /* Each event that makes a get possible wakes a thread that waits for it. */
-START_TEST(thread_that_waits_gets_an_object)
+TEST_TIMES(thread_that_waits_gets_an_object, WAITS)
 {
     cpool_object_config_t config = configure(_i == WAITED_IN_FAKE ? KINDS - 1 : 3);
     struct timespec moment = { 0, 1000000 };
@@ -252,12 +250,11 @@ START_TEST(thread_that_waits_gets_an_object)
         REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
     thing_end(pool, &account);
 }
-END_TEST
 
 enum { CROWD = 20 };
 
 /* More threads than slots that are offered at once. */
-START_TEST(growth_serves_all_threads_that_wait)
+TEST(growth_serves_all_threads_that_wait)
 {
     cpool_object_config_t config = configure(3);
     pthread_t waiters[CROWD];
@@ -281,12 +278,11 @@ START_TEST(growth_serves_all_threads_that_wait)
     REQUIRE_EQUAL(cpool_objects_put_all(pool), CROWD + 1);
     thing_end(pool, &account);
 }
-END_TEST
 
 enum { GROWS_BY_NUMBER, GROWS_BY_PER_CENT, GROWTHS };
 
 /* The pool may grow again by the object that the shrink destroys. */
-START_TEST(thread_that_waits_gets_an_object_after_a_shrink)
+TEST_TIMES(thread_that_waits_gets_an_object_after_a_shrink, GROWTHS)
 {
     cpool_object_config_t config = configure(3);
     pthread_t waiter;
@@ -311,7 +307,6 @@ START_TEST(thread_that_waits_gets_an_object_after_a_shrink)
     REQUIRE_EQUAL(cpool_objects_put_all(pool), 2);
     thing_end(pool, &account);
 }
-END_TEST
 
 static _Thread_local bool fails_here;
 static pthread_t late;
@@ -334,7 +329,7 @@ static int create_elsewhere(void *object, void *arg)
 }
 
 /* The slot of an object that could not be replaced is there for the thread that waits. */
-START_TEST(thread_that_waits_creates_where_another_failed)
+TEST(thread_that_waits_creates_where_another_failed)
 {
     cpool_object_config_t config = configure(3);
     struct thing *thing;
@@ -354,7 +349,6 @@ START_TEST(thread_that_waits_creates_where_another_failed)
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     thing_end(pool, &account);
 }
-END_TEST
 
 static int create_with_a_waiter(void *object, void *arg)
 {
@@ -362,7 +356,7 @@ static int create_with_a_waiter(void *object, void *arg)
 }
 
 /* The room that it had taken is there for the thread that waits. */
-START_TEST(thread_that_waits_creates_where_a_populate_failed)
+TEST(thread_that_waits_creates_where_a_populate_failed)
 {
     cpool_object_config_t config = configure(3);
     void *object;
@@ -381,7 +375,6 @@ START_TEST(thread_that_waits_creates_where_a_populate_failed)
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     thing_end(pool, &account);
 }
-END_TEST
 
 static void *wait_and_put(void *unused)
 {
@@ -417,7 +410,7 @@ static int fail_activation_at_times(void *object, void *arg)
 }
 
 /* Objects fail and are replaced while threads wait: none of them waits for ever. */
-START_TEST(threads_that_wait_beside_failing_hooks_go_on)
+TEST_TIMES(threads_that_wait_beside_failing_hooks_go_on, 2)
 {
     cpool_object_config_t config = configure(3);
     pthread_t threads[THREADS];
@@ -434,7 +427,6 @@ START_TEST(threads_that_wait_beside_failing_hooks_go_on)
     thing_require(pool, &account, 0);
     thing_end(pool, &account);
 }
-END_TEST
 
 /*
  * ---- Fork ----------------------------------------------------------------
@@ -464,7 +456,7 @@ static double seconds_now(void)
 }
 
 /* 50 milliseconds, which are no timespec elsewhere. */
-START_TEST(time_to_wait_is_the_sum_of_its_members)
+TEST_TIMES(time_to_wait_is_the_sum_of_its_members, 2)
 {
     static const struct timespec times[] = { { 1, -950000000 }, { -1, 1050000000 } };
     cpool_object_config_t config = configure(0);
@@ -483,10 +475,9 @@ START_TEST(time_to_wait_is_the_sum_of_its_members)
     REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
     thing_end(pool, &account);
 }
-END_TEST
 
 /* A hook's code ends the wait, also one that the pool itself could return. */
-START_TEST(hook_that_says_dry_ends_the_wait)
+TEST_TIMES(hook_that_says_dry_ends_the_wait, 2)
 {
     cpool_object_config_t config = configure(_i == 0 ? KINDS - 1 : 3);
     const struct timespec some_time = {0, 20000000};
@@ -502,9 +493,8 @@ START_TEST(hook_that_says_dry_ends_the_wait)
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     thing_end(pool, &account);
 }
-END_TEST
 
-START_TEST(hook_that_says_dry_ends_the_creation)
+TEST_TIMES(hook_that_says_dry_ends_the_creation, KINDS - 1)
 {
     cpool_object_config_t config = configure(_i);
 
@@ -515,7 +505,6 @@ START_TEST(hook_that_says_dry_ends_the_creation)
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), CPOOL_EDRY);
     REQUIRE(pool == NULL && account.created == 3 && account.destroyed == 3);
 }
-END_TEST
 
 static _Atomic bool over;
 
@@ -532,7 +521,7 @@ static void *churn(void *unused)
 }
 
 /* The thread that churns may have one object in its hands, or magazines of them. */
-START_TEST(child_of_a_fork_goes_on_with_the_pool)
+TEST_TIMES(child_of_a_fork_goes_on_with_the_pool, KINDS - 1)
 {
     cpool_object_config_t config = configure(_i);
     struct thing *thing;
@@ -549,25 +538,4 @@ START_TEST(child_of_a_fork_goes_on_with_the_pool)
     REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
     thing_require(pool, &account, 0);
     thing_end(pool, &account);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(threads_share_objects_and_all_come_back, KINDS),
-        TIMES(of_two_puts_of_one_object_one_is_refused, 2),
-        TIMES(thread_that_waits_gets_an_object, WAITS),
-        ONCE(growth_serves_all_threads_that_wait),
-        TIMES(thread_that_waits_gets_an_object_after_a_shrink, GROWTHS),
-        ONCE(thread_that_waits_creates_where_another_failed),
-        ONCE(thread_that_waits_creates_where_a_populate_failed),
-        TIMES(threads_that_wait_beside_failing_hooks_go_on, 2),
-        TIMES(time_to_wait_is_the_sum_of_its_members, 2),
-        TIMES(hook_that_says_dry_ends_the_wait, 2),
-        TIMES(hook_that_says_dry_ends_the_creation, KINDS - 1),
-        TIMES(child_of_a_fork_goes_on_with_the_pool, KINDS - 1),
-    };
-
-    return SUPPORT_RUN("object_threads", tests);
 }

@@ -58,7 +58,7 @@ CPOOL_OBJECTS_DEFINE(widgets, struct widget,
  * ---- Typed pools ---------------------------------------------------------
  */
 
-START_TEST(typed_pool_comes_to_be_on_first_use)
+TEST(typed_pool_comes_to_be_on_first_use)
 {
     struct widget *widget;
     bool is_new;
@@ -79,9 +79,8 @@ START_TEST(typed_pool_comes_to_be_on_first_use)
         REQUIRE_EQUAL(created, destroyed);
     }
 }
-END_TEST
 
-START_TEST(typed_pool_opened_has_the_given_settings)
+TEST(typed_pool_opened_has_the_given_settings)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t other = CPOOL_OBJECT_TYPE_INIT;
@@ -108,13 +107,12 @@ START_TEST(typed_pool_opened_has_the_given_settings)
     create_fails = 0;
     REQUIRE_EQUAL(widgets_close(), 0);
 }
-END_TEST
 
 /* Cannot be made. */
 CPOOL_OBJECTS_DECLARE(wrong, struct widget);
 CPOOL_OBJECTS_DEFINE(wrong, struct widget, CPOOL_OBJECT_HOOKS(.arg = NULL), .flags = 0x80000000u);
 
-START_TEST(typed_pool_that_cannot_be_made_says_why_once)
+TEST(typed_pool_that_cannot_be_made_says_why_once)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
 
@@ -132,7 +130,6 @@ START_TEST(typed_pool_that_cannot_be_made_says_why_once)
     }
     support_release_reports();
 }
-END_TEST
 
 static bool visit_one(const cpool_object_info_t *info, void *arg)
 {
@@ -146,7 +143,7 @@ static bool keep_none(const cpool_object_idle_t *idle, void *arg)
     return false;
 }
 
-START_TEST(typed_pool_waits_visits_and_retains)
+TEST(typed_pool_waits_visits_and_retains)
 {
     const struct timespec moment = { 0, 1000 };
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
@@ -168,7 +165,6 @@ START_TEST(typed_pool_waits_visits_and_retains)
     REQUIRE_EQUAL(widgets_retain(0, keep_none, widget), 1);
     REQUIRE_EQUAL(widgets_close(), 0);
 }
-END_TEST
 
 enum { THREADS = 4 };
 
@@ -182,7 +178,7 @@ static void *get_first(void *unused)
 }
 
 /* Of several pools that first uses make at once one stays, and no hook runs for others. */
-START_TEST(typed_pool_used_first_by_several_threads_is_one)
+TEST(typed_pool_used_first_by_several_threads_is_one)
 {
     pthread_t threads[THREADS];
     void *widget;
@@ -203,7 +199,6 @@ START_TEST(typed_pool_used_first_by_several_threads_is_one)
     }
     pthread_barrier_destroy(&start);
 }
-END_TEST
 
 /*
  * ---- Objects that find their pool ----------------------------------------
@@ -220,7 +215,7 @@ static cpool_objects_t *plain_pool(unsigned flags)
     return thing_pool(&config, &type);
 }
 
-START_TEST(object_released_goes_back_to_its_pool)
+TEST(object_released_goes_back_to_its_pool)
 {
     cpool_objects_t *pools[3] = { plain_pool(0), plain_pool(CPOOL_OBJECT_FAKE),
                                   plain_pool(CPOOL_OBJECT_COUNTED) };
@@ -238,9 +233,8 @@ START_TEST(object_released_goes_back_to_its_pool)
         REQUIRE_EQUAL(cpool_objects_destroy(pools[i]), 0);
     }
 }
-END_TEST
 
-START_TEST(release_of_what_is_no_object_refused)
+TEST(release_of_what_is_no_object_refused)
 {
     cpool_objects_t *pool = plain_pool(0);
     cpool_t *slots = support_create_plain(48, 10);
@@ -262,20 +256,4 @@ START_TEST(release_of_what_is_no_object_refused)
     cpool_free(slots, slot);
     support_destroy_empty(slots);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(typed_pool_comes_to_be_on_first_use),
-        ONCE(typed_pool_opened_has_the_given_settings),
-        ONCE(typed_pool_that_cannot_be_made_says_why_once),
-        ONCE(typed_pool_waits_visits_and_retains),
-        ONCE(typed_pool_used_first_by_several_threads_is_one),
-        ONCE(object_released_goes_back_to_its_pool),
-        ONCE(release_of_what_is_no_object_refused),
-    };
-
-    return SUPPORT_RUN("object_typed", tests);
 }

@@ -82,7 +82,7 @@ static void require_found(cpool_t *pool)
     REQUIRE(cpool_of(slot, NULL) == NULL);
 }
 
-START_TEST(of_slots_of_every_kind_is_their_pool)
+TEST_TIMES(of_slots_of_every_kind_is_their_pool, KINDS)
 {
     cpool_config_t config = config_of(&kinds[_i]);
     cpool_t *pool = support_create(&config);
@@ -96,9 +96,8 @@ START_TEST(of_slots_of_every_kind_is_their_pool)
     REQUIRE(begin_of(slot) == NULL);
     REQUIRE(cpool_of(slot, NULL) == NULL);
 }
-END_TEST
 
-START_TEST(of_any_other_address_is_none)
+TEST(of_any_other_address_is_none)
 {
     int local = 0;
     char *block = support_calloc(1, 100);
@@ -111,7 +110,6 @@ START_TEST(of_any_other_address_is_none)
     REQUIRE(begin_of((void *)(uintptr_t)of_any_other_address_is_none) == NULL);
     free(block);
 }
-END_TEST
 
 /*
  * ---- In the caller's memory ----------------------------------------------
@@ -127,7 +125,7 @@ static cpool_config_t small_config(size_t slots)
 }
 
 /* Close together, so that several lie in one page.  In any order they go. */
-START_TEST(of_slots_in_neighbouring_memory_is_the_right_pool)
+TEST(of_slots_in_neighbouring_memory_is_the_right_pool)
 {
     enum { POOLS = 12 };
     cpool_config_t config = small_config(4);
@@ -155,9 +153,8 @@ START_TEST(of_slots_in_neighbouring_memory_is_the_right_pool)
         pools[next] = NULL;
     }
 }
-END_TEST
 
-START_TEST(of_addresses_in_a_pool_in_a_slot_is_the_outer_pool)
+TEST(of_addresses_in_a_pool_in_a_slot_is_the_outer_pool)
 {
     cpool_config_t config = support_config(1 << 20, 8);
     cpool_t *outer;
@@ -182,7 +179,6 @@ START_TEST(of_addresses_in_a_pool_in_a_slot_is_the_outer_pool)
     cpool_free(outer, slot);
     support_destroy_empty(outer);
 }
-END_TEST
 
 /*
  * ---- Beside others -------------------------------------------------------
@@ -207,7 +203,7 @@ static void *churn(void *number)
     return NULL;
 }
 
-START_TEST(of_slots_beside_create_and_destroy_is_right)
+TEST(of_slots_beside_create_and_destroy_is_right)
 {
     cpool_config_t config = config_of(&kinds[2]);
     cpool_t *pool = support_create(&config);
@@ -232,7 +228,6 @@ START_TEST(of_slots_beside_create_and_destroy_is_right)
         support_join(threads[i]);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void *release_all(void *slots)
 {
@@ -241,7 +236,7 @@ static void *release_all(void *slots)
     return NULL;
 }
 
-START_TEST(release_gives_slots_back_to_their_pools)
+TEST(release_gives_slots_back_to_their_pools)
 {
     cpool_t *pools[KINDS];
     void *slots[SLOTS];
@@ -257,9 +252,8 @@ START_TEST(release_gives_slots_back_to_their_pools)
     for (size_t i = 0; i < KINDS; i++)
         support_destroy_empty(pools[i]);
 }
-END_TEST
 
-START_TEST(release_wrong_address_reported)
+TEST(release_wrong_address_reported)
 {
     cpool_t *pool = support_create_plain(32, SLOTS);
     char *slot = cpool_alloc(pool);
@@ -282,20 +276,4 @@ START_TEST(release_wrong_address_reported)
     REQUIRE_NO_REPORT();
     support_release_reports();
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(of_slots_of_every_kind_is_their_pool, KINDS),
-        ONCE(of_any_other_address_is_none),
-        ONCE(of_slots_in_neighbouring_memory_is_the_right_pool),
-        ONCE(of_addresses_in_a_pool_in_a_slot_is_the_outer_pool),
-        ONCE(of_slots_beside_create_and_destroy_is_right),
-        ONCE(release_gives_slots_back_to_their_pools),
-        ONCE(release_wrong_address_reported),
-    };
-
-    return SUPPORT_RUN("pools", tests);
 }

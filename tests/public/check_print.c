@@ -122,7 +122,7 @@ static cpool_t *make_used(const char *name)
     return pool;
 }
 
-START_TEST(print_json_is_one_object_with_all_figures)
+TEST(print_json_is_one_object_with_all_figures)
 {
     cpool_t *pool = make_used("jobs");
     cpool_stats_t stats = support_stats(pool);
@@ -158,9 +158,8 @@ START_TEST(print_json_is_one_object_with_all_figures)
     free(json);
     REQUIRE_EQUAL(support_destroy(pool), 100);
 }
-END_TEST
 
-START_TEST(print_json_of_any_name_is_valid)
+TEST(print_json_of_any_name_is_valid)
 {
     static const char *const names[] = {
         "", "\"", "\\", "\"\\\"", "line\nbreak\ttab\r", "\x01\x1f\x7f", "{\"a\":1}",
@@ -178,7 +177,6 @@ START_TEST(print_json_of_any_name_is_valid)
         REQUIRE_EQUAL(support_destroy(pool), 100);
     }
 }
-END_TEST
 
 static void require_json_name(const char *name, const char *expected)
 {
@@ -195,7 +193,7 @@ static void require_json_name(const char *name, const char *expected)
 
 /* Characters that a terminal obeys, and those that end a string of JSON, have come neither from
  * a print nor from a report. */
-START_TEST(name_becomes_printable_ascii)
+TEST(name_becomes_printable_ascii)
 {
     static const char shown[] = "'a?[31m?????\'~?'";
     cpool_config_t config = support_config(8, 8);
@@ -223,17 +221,15 @@ START_TEST(name_becomes_printable_ascii)
     REQUIRE(cpool_find(0, config.name) == pool);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(create_long_name_is_cut)
+TEST(create_long_name_is_cut)
 {
     require_json_name("", "");
     require_json_name("0123456789012345678901234567890", "0123456789012345678901234567890");
     require_json_name("0123456789012345678901234567\n\"0_", "0123456789012345678901234567??0");
 }
-END_TEST
 
-START_TEST(print_names_pool_and_figures)
+TEST(print_names_pool_and_figures)
 {
     cpool_t *pool = make_used("jobs");
     char *text = printed(CPOOL_PRINT_FIGURES, pool);
@@ -245,10 +241,9 @@ START_TEST(print_names_pool_and_figures)
     free(text);
     REQUIRE_EQUAL(support_destroy(pool), 100);
 }
-END_TEST
 
 /* Each flag that is told, for a person and in JSON, and no other. */
-START_TEST(print_tells_the_flags)
+TEST(print_tells_the_flags)
 {
     static const struct {
         unsigned flag;
@@ -285,9 +280,8 @@ START_TEST(print_tells_the_flags)
         REQUIRE_EQUAL(support_destroy(pool), 0);
     }
 }
-END_TEST
 
-START_TEST(create_long_name_keeps_31_bytes)
+TEST(create_long_name_keeps_31_bytes)
 {
     cpool_t *pool = make_used("abcdefghijklmnopqrstuvwxyzABCDEFGHIJ");
     struct support_report report;
@@ -298,9 +292,8 @@ START_TEST(create_long_name_keeps_31_bytes)
     REQUIRE(strcmp(report.name, "abcdefghijklmnopqrstuvwxyzABCDE") == 0);
     REQUIRE_EQUAL(support_destroy(pool), 100);
 }
-END_TEST
 
-START_TEST(create_without_name_reports_empty_name)
+TEST(create_without_name_reports_empty_name)
 {
     cpool_t *pool = make_used(NULL);
 
@@ -308,21 +301,4 @@ START_TEST(create_without_name_reports_empty_name)
     cpool_free(pool, pool);
     REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EFOREIGN).name, "") == 0);
     REQUIRE_EQUAL(support_destroy(pool), 100);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(print_json_is_one_object_with_all_figures),
-        ONCE(print_json_of_any_name_is_valid),
-        ONCE(name_becomes_printable_ascii),
-        ONCE(create_long_name_is_cut),
-        ONCE(print_names_pool_and_figures),
-        ONCE(print_tells_the_flags),
-        ONCE(create_long_name_keeps_31_bytes),
-        ONCE(create_without_name_reports_empty_name),
-    };
-
-    return SUPPORT_RUN("print", tests);
 }

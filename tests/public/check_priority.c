@@ -74,7 +74,7 @@ static void end(size_t active)
  * ---- The order -----------------------------------------------------------
  */
 
-START_TEST(get_from_dry_pool_takes_the_lowest_number)
+TEST_TIMES(get_from_dry_pool_takes_the_lowest_number, KINDS)
 {
     static const int64_t numbers[] = { 5, -3, INT64_MAX, 0 };
     cpool_grant_t grants[4];
@@ -91,9 +91,8 @@ START_TEST(get_from_dry_pool_takes_the_lowest_number)
     REQUIRE(ended_by(9) == grants[0].claim);
     end(4);
 }
-END_TEST
 
-START_TEST(object_reclaimed_goes_through_its_hooks)
+TEST_TIMES(object_reclaimed_goes_through_its_hooks, KINDS)
 {
     cpool_grant_t first, second;
     struct thing *thing;
@@ -112,9 +111,8 @@ START_TEST(object_reclaimed_goes_through_its_hooks)
     }
     end(1);
 }
-END_TEST
 
-START_TEST(equal_numbers_go_in_the_order_of_their_gets)
+TEST(equal_numbers_go_in_the_order_of_their_gets)
 {
     cpool_claim_t claims[MOST];
 
@@ -125,10 +123,9 @@ START_TEST(equal_numbers_go_in_the_order_of_their_gets)
         REQUIRE(ended_by(3) == claims[i]);
     end(MOST);
 }
-END_TEST
 
 /* Each use gives the object the next number. */
-START_TEST(least_recently_used_goes_first_by_a_counter)
+TEST(least_recently_used_goes_first_by_a_counter)
 {
     int64_t counter = 0;
     cpool_claim_t a, b, c;
@@ -144,9 +141,8 @@ START_TEST(least_recently_used_goes_first_by_a_counter)
     REQUIRE(ended_by(++counter) != c); /* the first of these three gets */
     end(3);
 }
-END_TEST
 
-START_TEST(priority_set_anew_counts)
+TEST(priority_set_anew_counts)
 {
     cpool_claim_t a, b, c;
 
@@ -161,9 +157,8 @@ START_TEST(priority_set_anew_counts)
     REQUIRE(ended_by(20) == a);
     end(3);
 }
-END_TEST
 
-START_TEST(object_with_a_larger_number_is_kept_where_asked)
+TEST(object_with_a_larger_number_is_kept_where_asked)
 {
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     cpool_claim_t low;
@@ -177,7 +172,6 @@ START_TEST(object_with_a_larger_number_is_kept_where_asked)
     REQUIRE_EQUAL(cpool_priority_reclaim(pool, 1), 1); /* which keeps none */
     end(1);
 }
-END_TEST
 
 /*
  * ---- Claims and pins -----------------------------------------------------
@@ -191,7 +185,7 @@ static void require_ended(cpool_claim_t claim)
     REQUIRE(cpool_priority_pin(pool, claim) == NULL);
 }
 
-START_TEST(claim_of_a_use_that_ended_refused)
+TEST_TIMES(claim_of_a_use_that_ended_refused, KINDS)
 {
     cpool_grant_t first, second, third;
 
@@ -213,11 +207,10 @@ START_TEST(claim_of_a_use_that_ended_refused)
     require_ended((cpool_claim_t)3 << 32);
     end(0);
 }
-END_TEST
 
 /* In each way in which a use ends, and by an address that never was an object's.  A fake pool's
  * object is gone with its use. */
-START_TEST(no_claim_of_an_object_whose_use_has_ended)
+TEST_TIMES(no_claim_of_an_object_whose_use_has_ended, KINDS - 1)
 {
     cpool_grant_t grant;
     char *address;
@@ -242,9 +235,8 @@ START_TEST(no_claim_of_an_object_whose_use_has_ended)
     REQUIRE_EQUAL(cpool_priority_claim(pool, address), 0);
     end(0);
 }
-END_TEST
 
-START_TEST(claims_outlive_the_objects_memory)
+TEST(claims_outlive_the_objects_memory)
 {
     cpool_claim_t old;
 
@@ -257,9 +249,8 @@ START_TEST(claims_outlive_the_objects_memory)
     require_ended(old);
     end(1);
 }
-END_TEST
 
-START_TEST(pinned_objects_are_not_taken_back)
+TEST(pinned_objects_are_not_taken_back)
 {
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     cpool_grant_t a, b;
@@ -285,9 +276,8 @@ START_TEST(pinned_objects_are_not_taken_back)
     REQUIRE_EQUAL(cpool_priority_unpin(pool, b.claim), CPOOL_EINACTIVE);
     end(1);
 }
-END_TEST
 
-START_TEST(release_puts_back_the_least_important)
+TEST_TIMES(release_puts_back_the_least_important, KINDS)
 {
     cpool_claim_t claims[MOST];
 
@@ -306,9 +296,8 @@ START_TEST(release_puts_back_the_least_important)
     REQUIRE_EQUAL(cpool_priority_reclaim(pool, SIZE_MAX), MOST - 3);
     end(0);
 }
-END_TEST
 
-START_TEST(shrink_takes_the_least_important_active_objects)
+TEST(shrink_takes_the_least_important_active_objects)
 {
     cpool_claim_t claims[4];
 
@@ -325,13 +314,12 @@ START_TEST(shrink_takes_the_least_important_active_objects)
     require_ended(claims[3]);
     end(0);
 }
-END_TEST
 
 /*
  * ---- Beside the functions of object pools --------------------------------
  */
 
-START_TEST(plain_gets_and_puts_keep_the_order)
+TEST_TIMES(plain_gets_and_puts_keep_the_order, KINDS)
 {
     void *first, *second;
 
@@ -348,9 +336,8 @@ START_TEST(plain_gets_and_puts_keep_the_order)
     REQUIRE_EQUAL(cpool_priority_reclaim(pool, 1), 0);
     end(0);
 }
-END_TEST
 
-START_TEST(unfit_object_reclaimed_is_replaced)
+TEST(unfit_object_reclaimed_is_replaced)
 {
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     cpool_claim_t held;
@@ -367,9 +354,8 @@ START_TEST(unfit_object_reclaimed_is_replaced)
     REQUIRE_EQUAL(cpool_objects_put_all(pool), 1);
     thing_end(pool, &account);
 }
-END_TEST
 
-START_TEST(attach_that_makes_no_sense_refused)
+TEST(attach_that_makes_no_sense_refused)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_grant_t grant = CPOOL_GRANT_INIT;
@@ -401,7 +387,6 @@ START_TEST(attach_that_makes_no_sense_refused)
     REQUIRE_EQUAL(cpool_priority_attach(pool, 0), CPOOL_EFLAGS);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
 /*
  * ---- Beside a model ------------------------------------------------------
@@ -471,7 +456,7 @@ static void change_beside_the_model(size_t i, unsigned how, int64_t number)
     }
 }
 
-START_TEST(pool_used_at_random_agrees_with_a_model)
+TEST_TIMES(pool_used_at_random_agrees_with_a_model, 2 * KINDS)
 {
     uint64_t random = (uint64_t)_i + 1;
 
@@ -488,29 +473,4 @@ START_TEST(pool_used_at_random_agrees_with_a_model)
         thing_require(pool, &account, uses_count);
     }
     end(uses_count);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(get_from_dry_pool_takes_the_lowest_number, KINDS),
-        TIMES(object_reclaimed_goes_through_its_hooks, KINDS),
-        ONCE(equal_numbers_go_in_the_order_of_their_gets),
-        ONCE(least_recently_used_goes_first_by_a_counter),
-        ONCE(priority_set_anew_counts),
-        ONCE(object_with_a_larger_number_is_kept_where_asked),
-        TIMES(claim_of_a_use_that_ended_refused, KINDS),
-        TIMES(no_claim_of_an_object_whose_use_has_ended, KINDS - 1),
-        ONCE(claims_outlive_the_objects_memory),
-        ONCE(pinned_objects_are_not_taken_back),
-        TIMES(release_puts_back_the_least_important, KINDS),
-        ONCE(shrink_takes_the_least_important_active_objects),
-        TIMES(plain_gets_and_puts_keep_the_order, KINDS),
-        ONCE(unfit_object_reclaimed_is_replaced),
-        ONCE(attach_that_makes_no_sense_refused),
-        TIMES(pool_used_at_random_agrees_with_a_model, 2 * KINDS),
-    };
-
-    return SUPPORT_RUN("priority", tests);
 }

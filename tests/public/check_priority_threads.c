@@ -106,7 +106,7 @@ static void *play(void *argument)
 }
 
 /* Each use ends once: it was reclaimed, put back or released, or it is still there. */
-START_TEST(threads_take_objects_from_each_other)
+TEST_TIMES(threads_take_objects_from_each_other, KINDS)
 {
     static struct player players[THREADS];
     pthread_t threads[THREADS];
@@ -134,7 +134,6 @@ START_TEST(threads_take_objects_from_each_other)
     REQUIRE_EQUAL(cpool_priority_reclaim(pool, SIZE_MAX), active);
     thing_end(pool, &account);
 }
-END_TEST
 
 /*
  * ---- Fork ----------------------------------------------------------------
@@ -169,7 +168,7 @@ static void use_in_child(void *unused)
     REQUIRE_EQUAL(cpool_priority_put(pool, last), 0);
 }
 
-START_TEST(child_of_a_fork_goes_on_with_the_order)
+TEST(child_of_a_fork_goes_on_with_the_order)
 {
     pthread_t threads[2];
 
@@ -184,15 +183,4 @@ START_TEST(child_of_a_fork_goes_on_with_the_order)
         support_join(threads[i]);
     REQUIRE_EQUAL(cpool_objects_put_all(pool), CAPACITY);
     thing_end(pool, &account);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(threads_take_objects_from_each_other, KINDS),
-        ONCE(child_of_a_fork_goes_on_with_the_order),
-    };
-
-    return SUPPORT_RUN("priority_threads", tests);
 }

@@ -31,7 +31,7 @@ static cpool_t *create(unsigned flags, size_t max_capacity)
  * ---- How much can be reserved --------------------------------------------
  */
 
-START_TEST(reserve_of_more_than_is_free_refused)
+TEST_TIMES(reserve_of_more_than_is_free_refused, KINDS)
 {
     cpool_t *pool = create(kinds[_i], 0);
     struct hold hold;
@@ -56,7 +56,6 @@ START_TEST(reserve_of_more_than_is_free_refused)
     REQUIRE_EQUAL(cpool_reserve(NULL, 1), CPOOL_EPOOL);
     REQUIRE_REPORT(CPOOL_EPOOL);
 }
-END_TEST
 
 static void take_and_free_all(void *hold)
 {
@@ -65,7 +64,7 @@ static void take_and_free_all(void *hold)
 }
 
 /* Another thread's cache holds many of the free slots. */
-START_TEST(reserve_counts_free_slots_of_other_caches)
+TEST_TIMES(reserve_counts_free_slots_of_other_caches, KINDS)
 {
     cpool_t *pool = create(kinds[_i], 0);
     struct worker *worker = worker_start();
@@ -80,9 +79,8 @@ START_TEST(reserve_counts_free_slots_of_other_caches)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(reserve_grows_the_pool)
+TEST_TIMES(reserve_grows_the_pool, KINDS)
 {
     cpool_t *pool = create(kinds[_i], 2 * CAPACITY);
 
@@ -92,10 +90,9 @@ START_TEST(reserve_grows_the_pool)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Reserving changes nothing in free slots. */
-START_TEST(reserve_leaves_the_bytes_of_slots)
+TEST_TIMES(reserve_leaves_the_bytes_of_slots, KINDS)
 {
     cpool_t *pool = create(kinds[_i], 0);
     void *slots[COUNT];
@@ -112,7 +109,6 @@ START_TEST(reserve_leaves_the_bytes_of_slots)
             REQUIRE(((unsigned char *)slots[i])[at] == (unsigned char)((size_t)i + at));
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Page faults ---------------------------------------------------------
@@ -165,13 +161,12 @@ static long least_faults(unsigned flags, size_t reserved)
     return least;
 }
 
-START_TEST(alloc_after_reserve_takes_no_page_fault)
+TEST_TIMES(alloc_after_reserve_takes_no_page_fault, KINDS)
 {
     REQUIRE(least_faults(kinds[_i], 0) > 0);
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers take page faults of their own");
     REQUIRE_EQUAL(least_faults(kinds[_i], COUNT), 0);
 }
-END_TEST
 
 /*
  * ---- System calls --------------------------------------------------------
@@ -208,7 +203,7 @@ static void alloc_in_silence(void *argument)
 }
 
 /* Sanitizers make calls of their own. */
-START_TEST(alloc_after_reserve_makes_no_system_call)
+TEST_TIMES(alloc_after_reserve_makes_no_system_call, KINDS)
 {
     struct silence silence = { kinds[_i], COUNT, false };
 
@@ -217,10 +212,9 @@ START_TEST(alloc_after_reserve_makes_no_system_call)
     silence.at_once = true;
     support_in_child(alloc_in_silence, &silence);
 }
-END_TEST
 
 /* The filter would find one. */
-START_TEST(alloc_without_reserve_makes_system_calls)
+TEST_TIMES(alloc_without_reserve_makes_system_calls, KINDS)
 {
     struct silence silence = { kinds[_i], 0, false };
     struct support_outcome outcome;
@@ -230,20 +224,4 @@ START_TEST(alloc_without_reserve_makes_system_calls)
     support_fork(alloc_in_silence, &silence, &outcome);
     REQUIRE(WIFSIGNALED(outcome.status));
     REQUIRE_EQUAL(WTERMSIG(outcome.status), SIGSYS);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(reserve_of_more_than_is_free_refused, KINDS),
-        TIMES(reserve_counts_free_slots_of_other_caches, KINDS),
-        TIMES(reserve_grows_the_pool, KINDS),
-        TIMES(reserve_leaves_the_bytes_of_slots, KINDS),
-        TIMES(alloc_after_reserve_takes_no_page_fault, KINDS),
-        TIMES(alloc_after_reserve_makes_no_system_call, KINDS),
-        TIMES(alloc_without_reserve_makes_system_calls, KINDS),
-    };
-
-    return SUPPORT_RUN("reserve", tests);
 }

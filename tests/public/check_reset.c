@@ -38,7 +38,7 @@ static void require_as_new(cpool_t *pool)
 
 static const unsigned modes[] = { 0, CPOOL_CHECKED };
 
-START_TEST(reset_of_new_pool_releases_none)
+TEST_TIMES(reset_of_new_pool_releases_none, 2)
 {
     cpool_t *pool = make_pool(modes[_i]);
 
@@ -46,9 +46,8 @@ START_TEST(reset_of_new_pool_releases_none)
     require_as_new(pool);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(reset_with_live_cached_and_fresh_releases_the_live)
+TEST_TIMES(reset_with_live_cached_and_fresh_releases_the_live, 2)
 {
     cpool_t *pool = make_pool(modes[_i]);
     void *slots[CAPACITY];
@@ -69,9 +68,8 @@ START_TEST(reset_with_live_cached_and_fresh_releases_the_live)
     require_as_new(pool);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(reset_keeps_bytes)
+TEST_TIMES(reset_keeps_bytes, 2)
 {
     cpool_t *pool = make_pool(modes[_i]);
 
@@ -86,9 +84,8 @@ START_TEST(reset_keeps_bytes)
     }
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY);
 }
-END_TEST
 
-START_TEST(reset_ends_created_caches)
+TEST_TIMES(reset_ends_created_caches, 2)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_cache_t *cache;
@@ -106,7 +103,6 @@ START_TEST(reset_ends_created_caches)
     require_as_new(pool);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Threads that live on: each works, waits while the pool is reset, and works
  * again, as if it had never used the pool. */
@@ -137,7 +133,7 @@ static void *work_between_resets(void *argument)
     return NULL;
 }
 
-START_TEST(reset_while_threads_pause_lets_them_go_on)
+TEST_TIMES(reset_while_threads_pause_lets_them_go_on, 2)
 {
     struct crew crew;
     pthread_t threads[WORKERS];
@@ -157,15 +153,13 @@ START_TEST(reset_while_threads_pause_lets_them_go_on)
     require_as_new(crew.pool);
     support_destroy_empty(crew.pool);
 }
-END_TEST
 
-START_TEST(reset_of_null_reported)
+TEST(reset_of_null_reported)
 {
     support_capture_reports();
     REQUIRE_EQUAL(cpool_reset(NULL), 0);
     REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EPOOL).function, "cpool_reset") == 0);
 }
-END_TEST
 
 static void *take_and_free_some(void *pool)
 {
@@ -193,7 +187,7 @@ static void use_up_and_reset(cpool_t *pool, void **slots)
 }
 
 /* The memory taken by then is all that is ever taken. */
-START_TEST(reset_often_takes_no_more_memory)
+TEST_TIMES(reset_often_takes_no_more_memory, 2)
 {
     cpool_config_t config = support_config(16, CAPACITY);
     void **slots = support_calloc(CAPACITY, sizeof(*slots));
@@ -220,7 +214,6 @@ START_TEST(reset_often_takes_no_more_memory)
     REQUIRE(SUPPORT_SANITIZED || support_resident() <= resident + 16 * support_page_size());
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Bytes that become resident, and slots that are touched, by taking a few slots of a
  * pool and resetting it. */
@@ -243,16 +236,15 @@ static size_t touched_by_reset(size_t capacity)
 }
 
 /* A look at each slot or magazine that there may be would touch megabytes. */
-START_TEST(reset_of_a_large_pool_touches_no_more_than_of_a_small_one)
+TEST(reset_of_a_large_pool_touches_no_more_than_of_a_small_one)
 {
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
     SKIP_IF(sizeof(size_t) < 8, "there are not enough addresses");
     REQUIRE(touched_by_reset(1000) <= 8 * support_page_size());
     REQUIRE(touched_by_reset((size_t)1 << 24) <= 8 * support_page_size());
 }
-END_TEST
 
-START_TEST(destroy_with_live_slots_returns_their_number)
+TEST(destroy_with_live_slots_returns_their_number)
 {
     for (int live = 0; live < 300; live += 7) {
         cpool_t *pool = make_pool(0);
@@ -264,22 +256,4 @@ START_TEST(destroy_with_live_slots_returns_their_number)
             cpool_free(pool, slots[i]);
         REQUIRE_EQUAL(support_destroy(pool), live);
     }
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(reset_of_new_pool_releases_none, 2),
-        TIMES(reset_with_live_cached_and_fresh_releases_the_live, 2),
-        TIMES(reset_keeps_bytes, 2),
-        TIMES(reset_ends_created_caches, 2),
-        TIMES(reset_while_threads_pause_lets_them_go_on, 2),
-        ONCE(reset_of_null_reported),
-        TIMES(reset_often_takes_no_more_memory, 2),
-        ONCE(reset_of_a_large_pool_touches_no_more_than_of_a_small_one),
-        ONCE(destroy_with_live_slots_returns_their_number),
-    };
-
-    return SUPPORT_RUN("reset", tests);
 }

@@ -52,7 +52,7 @@ static void users_start(struct user *users, pthread_t *threads, cpool_t *pool, b
 }
 
 /* The pool cannot grow by itself here, so all that is added and removed is known. */
-START_TEST(grow_and_shrink_while_threads_allocate_add_up)
+TEST_TIMES(grow_and_shrink_while_threads_allocate_add_up, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1500, 0);
     struct user users[THREADS];
@@ -82,7 +82,6 @@ START_TEST(grow_and_shrink_while_threads_allocate_add_up)
     REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), 1499);
     support_destroy_empty(pool);
 }
-END_TEST
 
 struct changer {
     cpool_t *pool;
@@ -107,7 +106,7 @@ static void *change(void *argument)
     return NULL;
 }
 
-START_TEST(grow_and_shrink_by_many_threads_add_up)
+TEST_TIMES(grow_and_shrink_by_many_threads_add_up, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 3000, 0);
     struct changer changers[THREADS];
@@ -136,11 +135,10 @@ START_TEST(grow_and_shrink_by_many_threads_add_up)
     support_require_live(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* All threads at once make the pool grow, by what each is entitled to, while it is
  * shrunk again and again: nothing is handed out twice, and the limit is kept. */
-START_TEST(growth_under_load_from_all_threads_ends_at_the_maximum)
+TEST_TIMES(growth_under_load_from_all_threads_ends_at_the_maximum, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 16, THREADS * MOST);
     struct user users[THREADS];
@@ -165,10 +163,9 @@ START_TEST(growth_under_load_from_all_threads_ends_at_the_maximum)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* The magazines that held what is removed come back: in the end there is room for all. */
-START_TEST(shrink_and_grow_often_loses_no_magazine)
+TEST_TIMES(shrink_and_grow_often_loses_no_magazine, GROWTH_KINDS)
 {
     enum { WHOLE = 1000, ROUNDS = 10 };
     cpool_config_t config = support_config(SLOT_SIZE, WHOLE);
@@ -185,17 +182,4 @@ START_TEST(shrink_and_grow_often_loses_no_magazine)
     }
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(grow_and_shrink_while_threads_allocate_add_up, GROWTH_KINDS),
-        TIMES(grow_and_shrink_by_many_threads_add_up, GROWTH_KINDS),
-        TIMES(shrink_and_grow_often_loses_no_magazine, GROWTH_KINDS),
-        TIMES(growth_under_load_from_all_threads_ends_at_the_maximum, GROWTH_KINDS),
-    };
-
-    return SUPPORT_RUN("resize", tests);
 }

@@ -14,7 +14,7 @@
 
 /* --- One thread --- */
 
-START_TEST(slots_go_back_without_sections)
+TEST_TIMES(slots_go_back_without_sections, MODES)
 {
     cpool_reader_t *by;
 
@@ -31,9 +31,8 @@ START_TEST(slots_go_back_without_sections)
     REQUIRE_EQUAL(cpool_reader_destroy(by), 0);
     end();
 }
-END_TEST
 
-START_TEST(section_holds_back_what_was_retired_since)
+TEST_TIMES(section_holds_back_what_was_retired_since, 2 * MODES)
 {
     cpool_reader_t *by;
     cpool_reader_t *other;
@@ -64,9 +63,8 @@ START_TEST(section_holds_back_what_was_retired_since)
     support_require_live(pool, 0);
     end();
 }
-END_TEST
 
-START_TEST(own_section_holds_back_too)
+TEST(own_section_holds_back_too)
 {
     cpool_reader_t *by;
 
@@ -85,9 +83,8 @@ START_TEST(own_section_holds_back_too)
     support_require_live(pool, 0);
     end();
 }
-END_TEST
 
-START_TEST(slots_of_several_pools)
+TEST(slots_of_several_pools)
 {
     cpool_config_t config = support_config(100, HELD);
     cpool_reader_t *by;
@@ -105,7 +102,6 @@ START_TEST(slots_of_several_pools)
     support_destroy_empty(second);
     end();
 }
-END_TEST
 
 static cpool_reader_t *reader_of_ready;
 
@@ -116,7 +112,7 @@ static void retire_when_ready(cpool_t *of, void *other)
 }
 
 /* A slot that goes back has another one retired.  That one goes back, too. */
-START_TEST(slots_retired_by_a_handler_go_back)
+TEST_TIMES(slots_retired_by_a_handler_go_back, 2)
 {
     cpool_config_t config = support_config(32, 1);
     cpool_t *waitable;
@@ -145,9 +141,8 @@ START_TEST(slots_retired_by_a_handler_go_back)
     support_destroy_empty(waitable);
     end();
 }
-END_TEST
 
-START_TEST(flushes_leave_room_for_all_that_may_be_held)
+TEST(flushes_leave_room_for_all_that_may_be_held)
 {
     cpool_reader_t *by;
     cpool_reader_t *other;
@@ -169,9 +164,8 @@ START_TEST(flushes_leave_room_for_all_that_may_be_held)
     support_require_live(pool, 0);
     end();
 }
-END_TEST
 
-START_TEST(destroyed_reader_leaves_its_slots_to_others)
+TEST_TIMES(destroyed_reader_leaves_its_slots_to_others, 2)
 {
     cpool_reader_t *readers[READERS];
 
@@ -192,9 +186,8 @@ START_TEST(destroyed_reader_leaves_its_slots_to_others)
     support_require_live(pool, 0);
     end();
 }
-END_TEST
 
-START_TEST(end_of_the_domain_gives_all_back)
+TEST_TIMES(end_of_the_domain_gives_all_back, MODES)
 {
     cpool_reader_t *other;
 
@@ -207,9 +200,8 @@ START_TEST(end_of_the_domain_gives_all_back)
     support_require_live(pool, HELD + 1);
     end();
 }
-END_TEST
 
-START_TEST(wrong_numbers_refused)
+TEST(wrong_numbers_refused)
 {
     static const size_t wrong[][2] = {
         {0, HELD}, {CPOOL_READERS_MAX + 1, HELD}, {1, 3}, {1, CPOOL_HELD_MAX + 1}};
@@ -223,7 +215,6 @@ START_TEST(wrong_numbers_refused)
     REQUIRE_EQUAL(cpool_domain_destroy(NULL), 0);
     REQUIRE_EQUAL(cpool_reader_destroy(NULL), 0);
 }
-END_TEST
 
 static void require_made(size_t readers, size_t held)
 {
@@ -232,16 +223,15 @@ static void require_made(size_t readers, size_t held)
 }
 
 /* A domain has a descriptor, of which there are 16384. */
-START_TEST(domains_of_every_size_follow_each_other)
+TEST(domains_of_every_size_follow_each_other)
 {
     require_made(CPOOL_READERS_MAX, 4);
     require_made(1, CPOOL_HELD_MAX);
     for (unsigned i = SUPPORT_COUNT(0u, 16000u); i < 17000; i++)
         require_made(1, 4);
 }
-END_TEST
 
-START_TEST(slots_held_are_rounded_up)
+TEST(slots_held_are_rounded_up)
 {
     cpool_reader_t *other;
     cpool_reader_t *by;
@@ -261,10 +251,9 @@ START_TEST(slots_held_are_rounded_up)
     REQUIRE_EQUAL(cpool_retire(by, pool, slot), 0);
     end();
 }
-END_TEST
 
 /* The bag that is older than the section goes back by a barrier, for a reader is at rest. */
-START_TEST(section_lasts_while_an_older_bag_goes_back)
+TEST(section_lasts_while_an_older_bag_goes_back)
 {
     cpool_reader_t *other;
     cpool_reader_t *by;
@@ -280,9 +269,8 @@ START_TEST(section_lasts_while_an_older_bag_goes_back)
     cpool_read_end(other);
     end();
 }
-END_TEST
 
-START_TEST(reader_is_free_when_slots_that_it_left_can_go)
+TEST(reader_is_free_when_slots_that_it_left_can_go)
 {
     cpool_reader_t *other;
 
@@ -300,9 +288,8 @@ START_TEST(reader_is_free_when_slots_that_it_left_can_go)
     REQUIRE(cpool_domain_reader(domain) != NULL);
     end();
 }
-END_TEST
 
-START_TEST(oldest_reader_has_the_oldest_section)
+TEST(oldest_reader_has_the_oldest_section)
 {
     cpool_reader_t *inside[READERS - 1];
     cpool_reader_t *by;
@@ -323,10 +310,9 @@ START_TEST(oldest_reader_has_the_oldest_section)
     REQUIRE(cpool_domain_oldest(domain) == NULL);
     end();
 }
-END_TEST
 
 /* Slots of a reader that is in use are its own to wait for. */
-START_TEST(barrier_does_not_wait_for_slots_of_others)
+TEST(barrier_does_not_wait_for_slots_of_others)
 {
     cpool_reader_t *other;
 
@@ -339,7 +325,6 @@ START_TEST(barrier_does_not_wait_for_slots_of_others)
     cpool_read_end(other);
     end();
 }
-END_TEST
 
 static void require_inside(cpool_reader_t *by)
 {
@@ -362,7 +347,7 @@ static void child(void *by)
     end();
 }
 
-START_TEST(sections_are_noticed_in_the_child_of_a_fork)
+TEST_TIMES(sections_are_noticed_in_the_child_of_a_fork, 2)
 {
     cpool_reader_t *by;
 
@@ -375,9 +360,8 @@ START_TEST(sections_are_noticed_in_the_child_of_a_fork)
     REQUIRE_EQUAL(cpool_retire_barrier(by), 0);
     end();
 }
-END_TEST
 
-START_TEST(slot_of_no_pool_refused)
+TEST(slot_of_no_pool_refused)
 {
     cpool_reader_t *by;
     void *slot;
@@ -395,7 +379,6 @@ START_TEST(slot_of_no_pool_refused)
     cpool_free(pool, slot);
     end();
 }
-END_TEST
 
 /* --- A thread's own reader --- */
 
@@ -409,7 +392,7 @@ static void *retire_and_end(void *count)
     return NULL;
 }
 
-START_TEST(end_of_a_thread_gives_its_reader_up)
+TEST_TIMES(end_of_a_thread_gives_its_reader_up, MODES)
 {
     static const size_t count = 3;
     cpool_reader_t *other;
@@ -428,7 +411,6 @@ START_TEST(end_of_a_thread_gives_its_reader_up)
         support_join(support_start(retire_and_end, (void *)(uintptr_t)&count));
     end();
 }
-END_TEST
 
 static void child_of_owner(void *unused)
 {
@@ -457,7 +439,7 @@ static void *stay_inside(void *unused)
     return NULL;
 }
 
-START_TEST(child_of_a_fork_has_no_readers_of_other_threads)
+TEST_TIMES(child_of_a_fork_has_no_readers_of_other_threads, MODES)
 {
     pthread_t other;
 
@@ -472,9 +454,8 @@ START_TEST(child_of_a_fork_has_no_readers_of_other_threads)
     support_join(other);
     end();
 }
-END_TEST
 
-START_TEST(quiescent_state_ends_and_begins_a_section)
+TEST(quiescent_state_ends_and_begins_a_section)
 {
     cpool_reader_t *by;
     cpool_reader_t *other;
@@ -497,11 +478,10 @@ START_TEST(quiescent_state_ends_and_begins_a_section)
     cpool_read_end(other);
     end();
 }
-END_TEST
 
 /* --- Dry pools, and their ends --- */
 
-START_TEST(dry_pool_takes_back_what_no_section_sees)
+TEST_TIMES(dry_pool_takes_back_what_no_section_sees, MODES)
 {
     static void *slots[CAPACITY];
     cpool_reader_t *by;
@@ -528,10 +508,9 @@ START_TEST(dry_pool_takes_back_what_no_section_sees)
         cpool_free(pool, slots[i]);
     end();
 }
-END_TEST
 
 /* The slot does not go into the thread's own cache, where such an alloc does not look. */
-START_TEST(alloc_from_the_depot_finds_what_was_retired)
+TEST(alloc_from_the_depot_finds_what_was_retired)
 {
     static _Alignas(64) char memory[1 << 16]; /* without slack */
     cpool_config_t config = support_config(64, CAPACITY / 4);
@@ -553,9 +532,8 @@ START_TEST(alloc_from_the_depot_finds_what_was_retired)
     support_destroy_empty(small);
     end();
 }
-END_TEST
 
-START_TEST(reset_forgets_what_a_section_holds)
+TEST_TIMES(reset_forgets_what_a_section_holds, MODES)
 {
     cpool_reader_t *other;
 
@@ -569,9 +547,8 @@ START_TEST(reset_forgets_what_a_section_holds)
     support_require_obtainable(pool, 0);
     end();
 }
-END_TEST
 
-START_TEST(section_that_stays_is_reported_once)
+TEST(section_that_stays_is_reported_once)
 {
     static const struct timespec moment = {0, 1000000};
     cpool_reader_t *other;
@@ -603,7 +580,6 @@ START_TEST(section_that_stays_is_reported_once)
     cpool_read_end(other);
     end();
 }
-END_TEST
 
 /* --- Several threads --- */
 
@@ -670,7 +646,7 @@ static void *write_on(void *from)
     return NULL;
 }
 
-START_TEST(sections_see_no_slot_that_is_free)
+TEST_TIMES(sections_see_no_slot_that_is_free, MODES)
 {
     static const unsigned long first[] = {2, 3};
     pthread_t readers[2];
@@ -691,37 +667,4 @@ START_TEST(sections_see_no_slot_that_is_free)
     cpool_free(pool, atomic_load(&current));
     REQUIRE_EQUAL(cpool_domain_held(domain), 0);
     end();
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(slots_go_back_without_sections, MODES),
-        TIMES(section_holds_back_what_was_retired_since, 2 * MODES),
-        ONCE(own_section_holds_back_too),
-        ONCE(slots_of_several_pools),
-        TIMES(slots_retired_by_a_handler_go_back, 2),
-        ONCE(flushes_leave_room_for_all_that_may_be_held),
-        TIMES(destroyed_reader_leaves_its_slots_to_others, 2),
-        TIMES(end_of_the_domain_gives_all_back, MODES),
-        ONCE(wrong_numbers_refused),
-        TIMES(end_of_a_thread_gives_its_reader_up, MODES),
-        TIMES(child_of_a_fork_has_no_readers_of_other_threads, MODES),
-        ONCE(quiescent_state_ends_and_begins_a_section),
-        TIMES(dry_pool_takes_back_what_no_section_sees, MODES),
-        ONCE(alloc_from_the_depot_finds_what_was_retired),
-        TIMES(reset_forgets_what_a_section_holds, MODES),
-        ONCE(section_that_stays_is_reported_once),
-        ONCE(domains_of_every_size_follow_each_other),
-        ONCE(slots_held_are_rounded_up),
-        ONCE(section_lasts_while_an_older_bag_goes_back),
-        ONCE(reader_is_free_when_slots_that_it_left_can_go),
-        ONCE(oldest_reader_has_the_oldest_section),
-        ONCE(barrier_does_not_wait_for_slots_of_others),
-        TIMES(sections_are_noticed_in_the_child_of_a_fork, 2),
-        ONCE(slot_of_no_pool_refused),
-        TIMES(sections_see_no_slot_that_is_free, MODES),
-    };
-    return SUPPORT_RUN("retire", tests);
 }

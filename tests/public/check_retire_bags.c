@@ -30,7 +30,7 @@ static void fill_bags(cpool_reader_t *by, size_t bags)
     REQUIRE_EQUAL(cpool_domain_held(domain), bags * BAG);
 }
 
-START_TEST(full_bag_goes_back_if_no_reader_was_inside)
+TEST_TIMES(full_bag_goes_back_if_no_reader_was_inside, MODES)
 {
     cpool_reader_t *by;
 
@@ -44,10 +44,9 @@ START_TEST(full_bag_goes_back_if_no_reader_was_inside)
     }
     end();
 }
-END_TEST
 
 /* Of three full bags, for a reader that has come to rest.  Then it is in the way of none. */
-START_TEST(three_full_bags_go_back_together)
+TEST_TIMES(three_full_bags_go_back_together, MODES)
 {
     cpool_reader_t *by;
     cpool_reader_t *other;
@@ -68,10 +67,9 @@ START_TEST(three_full_bags_go_back_together)
     }
     end();
 }
-END_TEST
 
 /* Each bag takes as long as the next one that is filled. */
-START_TEST(full_bag_goes_back_when_readers_go_on)
+TEST_TIMES(full_bag_goes_back_when_readers_go_on, 2 * MODES)
 {
     cpool_reader_t *by;
     cpool_reader_t *other;
@@ -96,10 +94,9 @@ START_TEST(full_bag_goes_back_when_readers_go_on)
         cpool_read_end(other);
     end();
 }
-END_TEST
 
 /* A thread that retires need not read. */
-START_TEST(full_bag_goes_back_when_readers_retire)
+TEST_TIMES(full_bag_goes_back_when_readers_retire, MODES)
 {
     cpool_reader_t *by;
     cpool_reader_t *other;
@@ -119,7 +116,6 @@ START_TEST(full_bag_goes_back_when_readers_retire)
     REQUIRE_EQUAL(cpool_domain_held(domain), 2 * both);
     end();
 }
-END_TEST
 
 static cpool_reader_t *filler;
 static bool has_forked;
@@ -170,14 +166,13 @@ static void flush_and_fork(void *unused)
     REQUIRE(has_forked);
 }
 
-START_TEST(child_that_a_handler_makes_keeps_what_it_retires)
+TEST(child_that_a_handler_makes_keeps_what_it_retires)
 {
     make(0);
     filler = reader();
     support_in_child(flush_and_fork, NULL);
     end();
 }
-END_TEST
 
 enum { SLEEPERS = 2 };
 
@@ -196,7 +191,7 @@ static void *sleep_until_there_is_one(void *argument)
 
 /* No thread does anything with the domain after the retires, but for the end of a section.  A
  * sleeper looks once more when it has waited for a millisecond, and the retires come later. */
-START_TEST(sleepers_get_slots_that_are_retired)
+TEST_TIMES(sleepers_get_slots_that_are_retired, 2 * MODES)
 {
     cpool_config_t config = support_config(32, SLEEPERS);
     struct sleeper sleepers[SLEEPERS];
@@ -232,18 +227,4 @@ START_TEST(sleepers_get_slots_that_are_retired)
     }
     support_destroy_empty(waitable);
     end();
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(full_bag_goes_back_if_no_reader_was_inside, MODES),
-        TIMES(three_full_bags_go_back_together, MODES),
-        TIMES(full_bag_goes_back_when_readers_go_on, 2 * MODES),
-        TIMES(full_bag_goes_back_when_readers_retire, MODES),
-        ONCE(child_that_a_handler_makes_keeps_what_it_retires),
-        TIMES(sleepers_get_slots_that_are_retired, 2 * MODES),
-    };
-    return SUPPORT_RUN("retire_bags", tests);
 }

@@ -10,7 +10,7 @@
 
 static const unsigned knows[] = {CPOOL_TRACKED, CPOOL_CHECKED};
 
-START_TEST(retired_slot_refused)
+TEST_TIMES(retired_slot_refused, 2)
 {
     cpool_reader_t *by;
     cpool_reader_t *other;
@@ -47,10 +47,9 @@ START_TEST(retired_slot_refused)
     support_require_obtainable(pool, 0);
     end();
 }
-END_TEST
 
 /* The first pool is plain.  One that is made in its place is not. */
-START_TEST(pool_in_the_place_of_another_one_is_known)
+TEST_TIMES(pool_in_the_place_of_another_one_is_known, 2)
 {
     cpool_config_t config = support_config(32, 4);
     const cpool_t *place;
@@ -75,15 +74,4 @@ START_TEST(pool_in_the_place_of_another_one_is_known)
     REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_ERETIRED);
     support_release_reports();
     end();
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(retired_slot_refused, 2),
-        TIMES(pool_in_the_place_of_another_one_is_known, 2),
-    };
-
-    return SUPPORT_RUN("retire_tracked", tests);
 }

@@ -44,16 +44,15 @@ static uint64_t exchanges_of_bursts(cpool_t *pool, size_t length)
     return support_stats(pool).exchanges - before;
 }
 
-START_TEST(burst_within_configured_cache_stays_off_the_depot)
+TEST(burst_within_configured_cache_stays_off_the_depot)
 {
     cpool_t *pool = create(ROUNDS, 1024);
 
     REQUIRE_EQUAL(exchanges_of_bursts(pool, 1000), 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(burst_beyond_configured_cache_meets_the_depot)
+TEST(burst_beyond_configured_cache_meets_the_depot)
 {
     cpool_t *pool = create(ROUNDS, 512);
 
@@ -62,9 +61,8 @@ START_TEST(burst_beyond_configured_cache_meets_the_depot)
     REQUIRE(support_stats(pool).spares <= 512 / ROUNDS - 1);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(cache_with_configured_rounds_holds_two_magazines)
+TEST(cache_with_configured_rounds_holds_two_magazines)
 {
     cpool_t *pool = create(ROUNDS, 0);
 
@@ -73,9 +71,8 @@ START_TEST(cache_with_configured_rounds_holds_two_magazines)
     REQUIRE_EQUAL(support_stats(pool).spares, 1);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(cache_smaller_than_two_magazines_holds_two)
+TEST_TIMES(cache_smaller_than_two_magazines_holds_two, 3)
 {
     static const size_t sizes[] = { 1, ROUNDS, 2 * ROUNDS };
     cpool_t *pool = create(ROUNDS, sizes[_i]);
@@ -84,9 +81,8 @@ START_TEST(cache_smaller_than_two_magazines_holds_two)
     REQUIRE_EQUAL(support_stats(pool).spares, 1);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(cache_without_bound_holds_no_more_than_the_pool)
+TEST_TIMES(cache_without_bound_holds_no_more_than_the_pool, 3)
 {
     static const size_t sizes[] = { CAPACITY, 10 * CAPACITY, SIZE_MAX };
     cpool_t *pool = create(0, sizes[_i]);
@@ -95,9 +91,8 @@ START_TEST(cache_without_bound_holds_no_more_than_the_pool)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(cache_left_to_itself_holds_long_bursts)
+TEST(cache_left_to_itself_holds_long_bursts)
 {
     cpool_t *pool = create(0, 0);
 
@@ -105,9 +100,8 @@ START_TEST(cache_left_to_itself_holds_long_bursts)
     REQUIRE(support_stats(pool).spares > 1);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(callers_memory_holds_the_configured_cache)
+TEST(callers_memory_holds_the_configured_cache)
 {
     cpool_config_t config = support_config(SLOT_SIZE, 2000);
     cpool_t *pool;
@@ -122,10 +116,9 @@ START_TEST(callers_memory_holds_the_configured_cache)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* More caches than a stealing thread claims at a time. */
-START_TEST(alloc_with_a_hundred_loaded_caches_succeeds)
+TEST(alloc_with_a_hundred_loaded_caches_succeeds)
 {
     enum { CACHES = 100, SLOTS = 400 };
     cpool_config_t config = support_config(16, SLOTS);
@@ -153,7 +146,6 @@ START_TEST(alloc_with_a_hundred_loaded_caches_succeeds)
         cpool_free(pool, slots[i]);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* How many of so many slots, in the order in which they come, lie beside the one before. */
 static size_t take_neighbours(cpool_t *pool, size_t length)
@@ -184,16 +176,15 @@ static void require_neighbours_apart(cpool_t *pool)
     support_destroy_empty(pool);
 }
 
-START_TEST(slots_of_a_thread_that_only_frees_come_without_their_neighbours)
+TEST(slots_of_a_thread_that_only_frees_come_without_their_neighbours)
 {
     cpool_t *pool = create(LONG, 2 * LONG);
 
     run_bursts(pool, LENGTH, 2); /* the first one leaves empty magazines */
     require_neighbours_apart(pool);
 }
-END_TEST
 
-START_TEST(slots_of_a_cache_that_only_frees_do_so)
+TEST(slots_of_a_cache_that_only_frees_do_so)
 {
     cpool_t *pool = create(LONG, 2 * LONG);
     cpool_cache_t *cache;
@@ -206,23 +197,4 @@ START_TEST(slots_of_a_cache_that_only_frees_do_so)
         cpool_cache_free(cache, slots[i]);
     cpool_cache_destroy(cache);
     require_neighbours_apart(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(burst_within_configured_cache_stays_off_the_depot),
-        ONCE(burst_beyond_configured_cache_meets_the_depot),
-        ONCE(cache_with_configured_rounds_holds_two_magazines),
-        TIMES(cache_smaller_than_two_magazines_holds_two, 3),
-        TIMES(cache_without_bound_holds_no_more_than_the_pool, 3),
-        ONCE(cache_left_to_itself_holds_long_bursts),
-        ONCE(callers_memory_holds_the_configured_cache),
-        ONCE(alloc_with_a_hundred_loaded_caches_succeeds),
-        ONCE(slots_of_a_thread_that_only_frees_come_without_their_neighbours),
-        ONCE(slots_of_a_cache_that_only_frees_do_so),
-    };
-
-    return SUPPORT_RUN("share", tests);
 }

@@ -24,7 +24,7 @@ static size_t class_by_search(const cpool_sized_t *blocks, size_t size)
     return number;
 }
 
-START_TEST(class_of_any_size_is_the_smallest_that_holds_it)
+TEST_TIMES(class_of_any_size_is_the_smallest_that_holds_it, 2)
 {
     static const size_t uneven[] = { 8, 24, 40, 1000, 4096, 4104, CPOOL_SIZED_MAX };
     cpool_sized_config_t config = small_config();
@@ -49,10 +49,9 @@ START_TEST(class_of_any_size_is_the_smallest_that_holds_it)
     REQUIRE_EQUAL(cpool_sized_class_of(blocks, SIZE_MAX), stats_of(blocks).classes);
     destroy_empty(blocks);
 }
-END_TEST
 
 /* No block is more than a quarter larger than it has to be, or by fifteen bytes. */
-START_TEST(default_classes_waste_little)
+TEST(default_classes_waste_little)
 {
     cpool_sized_config_t config = small_config();
     cpool_sized_t *blocks;
@@ -67,9 +66,8 @@ START_TEST(default_classes_waste_little)
     }
     destroy_empty(blocks);
 }
-END_TEST
 
-START_TEST(alloc_every_size_goes_and_comes_back_by_address)
+TEST(alloc_every_size_goes_and_comes_back_by_address)
 {
     cpool_sized_config_t config = small_config();
     enum { MOST = 40000, STEP = 37 };
@@ -98,9 +96,8 @@ START_TEST(alloc_every_size_goes_and_comes_back_by_address)
     cpool_sized_free(blocks, NULL);
     destroy_empty(blocks);
 }
-END_TEST
 
-START_TEST(alloc_aligned_to_any_power_of_two)
+TEST(alloc_aligned_to_any_power_of_two)
 {
     cpool_sized_config_t config = small_config();
     cpool_sized_t *blocks = create(&config);
@@ -117,9 +114,8 @@ START_TEST(alloc_aligned_to_any_power_of_two)
         }
     destroy_empty(blocks);
 }
-END_TEST
 
-START_TEST(calloc_clears_and_refuses_overflow)
+TEST(calloc_clears_and_refuses_overflow)
 {
     cpool_sized_config_t config = small_config();
     cpool_sized_t *blocks = create(&config);
@@ -138,13 +134,12 @@ START_TEST(calloc_clears_and_refuses_overflow)
     REQUIRE(cpool_sized_alloc(blocks, SIZE_MAX) == NULL);
     destroy_empty(blocks);
 }
-END_TEST
 
 /*
  * ---- Other sizes -------------------------------------------------------------
  */
 
-START_TEST(realloc_keeps_contents_between_all_sizes)
+TEST(realloc_keeps_contents_between_all_sizes)
 {
     static const size_t sizes[] = { 1, 100, 130, 5000, 4000, 32768, 32769, 200000, 90000,
                                     300, 500000, 7, 0, 64 };
@@ -163,10 +158,9 @@ START_TEST(realloc_keeps_contents_between_all_sizes)
     cpool_sized_free(blocks, block);
     destroy_empty(blocks);
 }
-END_TEST
 
 /* Beyond the classes an aligned block is not malloc's to move. */
-START_TEST(realloc_keeps_the_alignment_beyond_the_classes)
+TEST(realloc_keeps_the_alignment_beyond_the_classes)
 {
     static const size_t sizes[] = { 40000, 400000, 50000 };
     cpool_sized_config_t config = small_config();
@@ -186,10 +180,9 @@ START_TEST(realloc_keeps_the_alignment_beyond_the_classes)
     }
     destroy_empty(blocks);
 }
-END_TEST
 
 /* Before the block lie as many bytes as its alignment has, of which the last page is in use. */
-START_TEST(realloc_of_an_aligned_block_touches_its_contents_alone)
+TEST(realloc_of_an_aligned_block_touches_its_contents_alone)
 {
     const size_t align = 16 * MIB;
     cpool_sized_config_t config = small_config();
@@ -206,9 +199,8 @@ START_TEST(realloc_of_an_aligned_block_touches_its_contents_alone)
     cpool_sized_free(blocks, block);
     destroy_empty(blocks);
 }
-END_TEST
 
-START_TEST(realloc_to_no_bytes_keeps_one)
+TEST(realloc_to_no_bytes_keeps_one)
 {
     cpool_sized_config_t config = small_config();
     cpool_sized_t *blocks = create(&config);
@@ -223,9 +215,8 @@ START_TEST(realloc_to_no_bytes_keeps_one)
     cpool_sized_free(blocks, block);
     destroy_empty(blocks);
 }
-END_TEST
 
-START_TEST(realloc_within_its_class_stays)
+TEST(realloc_within_its_class_stays)
 {
     cpool_sized_config_t config = small_config();
     cpool_sized_t *blocks = create(&config);
@@ -240,13 +231,12 @@ START_TEST(realloc_within_its_class_stays)
     cpool_sized_free(blocks, block);
     destroy_empty(blocks);
 }
-END_TEST
 
 /*
  * ---- Mistakes, and the rest ---------------------------------------------------
  */
 
-START_TEST(free_of_no_block_reported)
+TEST_TIMES(free_of_no_block_reported, 2)
 {
     static union { max_align_t aligned; char bytes[256]; } stray;
     cpool_sized_config_t config = small_config();
@@ -275,10 +265,9 @@ START_TEST(free_of_no_block_reported)
     cpool_sized_free(blocks, block);
     destroy_empty(blocks);
 }
-END_TEST
 
 /* The bytes before a page of another pool that was never used cannot be read. */
-START_TEST(free_of_foreign_page_reported)
+TEST(free_of_foreign_page_reported)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
     cpool_sized_config_t sized_config = small_config();
@@ -301,7 +290,6 @@ START_TEST(free_of_foreign_page_reported)
     REQUIRE_EQUAL(cpool_destroy(pages), 0);
     destroy_empty(blocks);
 }
-END_TEST
 
 static void require_refused(const cpool_sized_config_t *config, int code)
 {
@@ -311,7 +299,7 @@ static void require_refused(const cpool_sized_config_t *config, int code)
     REQUIRE(blocks == NULL);
 }
 
-START_TEST(create_with_mistakes_refused)
+TEST(create_with_mistakes_refused)
 {
     static const size_t wrong[][2] = { { 16, 16 }, { 32, 16 }, { 0, 16 }, { 16, 20 },
                                        { 16, CPOOL_SIZED_MAX + 8 } };
@@ -354,9 +342,8 @@ START_TEST(create_with_mistakes_refused)
     require_refused(&config, CPOOL_ESTRUCT);
     REQUIRE_EQUAL(support_address_space(), space);
 }
-END_TEST
 
-START_TEST(figures_and_trim_of_all_classes)
+TEST(figures_and_trim_of_all_classes)
 {
     cpool_sized_config_t config = small_config();
     cpool_sized_t *blocks = create(&config);
@@ -374,10 +361,9 @@ START_TEST(figures_and_trim_of_all_classes)
     REQUIRE(cpool_sized_trim(blocks) >= 200 * 2048);
     destroy_empty(blocks);
 }
-END_TEST
 
 /* The pools' figures and the header of the range, all of which is committed. */
-START_TEST(committed_bytes_count_the_header)
+TEST(committed_bytes_count_the_header)
 {
     cpool_sized_config_t config = small_config();
     cpool_sized_t *blocks = create(&config);
@@ -398,9 +384,8 @@ START_TEST(committed_bytes_count_the_header)
     cpool_sized_free(blocks, block);
     destroy_empty(blocks);
 }
-END_TEST
 
-START_TEST(classes_larger_than_their_bytes_hold_one_block)
+TEST(classes_larger_than_their_bytes_hold_one_block)
 {
     cpool_sized_config_t config = small_config();
     cpool_sized_t *blocks;
@@ -416,7 +401,6 @@ START_TEST(classes_larger_than_their_bytes_hold_one_block)
     REQUIRE(held[1] != NULL && cpool_sized_alloc(blocks, 513) != NULL);
     REQUIRE_EQUAL(cpool_sized_destroy(blocks), CPOOL_ELIVE);
 }
-END_TEST
 
 static void *churn(void *argument)
 {
@@ -442,7 +426,7 @@ static void *churn(void *argument)
     return NULL;
 }
 
-START_TEST(churn_of_several_threads_loses_nothing)
+TEST_TIMES(churn_of_several_threads_loses_nothing, 2)
 {
     cpool_sized_config_t config = small_config();
     cpool_sized_t *blocks;
@@ -456,30 +440,4 @@ START_TEST(churn_of_several_threads_loses_nothing)
     for (size_t i = 0; i < 4; i++)
         support_join(threads[i]);
     destroy_empty(blocks);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(class_of_any_size_is_the_smallest_that_holds_it, 2),
-        ONCE(default_classes_waste_little),
-        ONCE(alloc_every_size_goes_and_comes_back_by_address),
-        ONCE(alloc_aligned_to_any_power_of_two),
-        ONCE(calloc_clears_and_refuses_overflow),
-        ONCE(realloc_keeps_contents_between_all_sizes),
-        ONCE(realloc_keeps_the_alignment_beyond_the_classes),
-        ONCE(realloc_of_an_aligned_block_touches_its_contents_alone),
-        ONCE(realloc_to_no_bytes_keeps_one),
-        ONCE(realloc_within_its_class_stays),
-        ONCE(free_of_foreign_page_reported),
-        TIMES(free_of_no_block_reported, 2),
-        ONCE(create_with_mistakes_refused),
-        ONCE(figures_and_trim_of_all_classes),
-        ONCE(committed_bytes_count_the_header),
-        ONCE(classes_larger_than_their_bytes_hold_one_block),
-        TIMES(churn_of_several_threads_loses_nothing, 2),
-    };
-
-    return SUPPORT_RUN("sized", tests);
 }

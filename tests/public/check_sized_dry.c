@@ -78,7 +78,7 @@ static size_t take(cpool_sized_t *blocks, size_t size, void **held, size_t most)
 
 enum { FIRST = 6400 / 64, SECOND = 6400 / 128, THIRD = 6400 / 192, FOURTH = 6400 / 256 };
 
-START_TEST(alloc_from_dry_class_goes_where_creation_said)
+TEST_TIMES(alloc_from_dry_class_goes_where_creation_said, 4)
 {
     static const unsigned flags[] = { 0, CPOOL_SIZED_LARGER, CPOOL_SIZED_BOUNDED,
                                       CPOOL_SIZED_LARGER | CPOOL_SIZED_BOUNDED };
@@ -104,10 +104,9 @@ START_TEST(alloc_from_dry_class_goes_where_creation_said)
     REQUIRE_EQUAL(counting.bytes, 0);
     destroy_empty(blocks);
 }
-END_TEST
 
 /* Of the larger classes only those with the alignment. */
-START_TEST(alloc_aligned_from_dry_class_stays_aligned)
+TEST(alloc_aligned_from_dry_class_stays_aligned)
 {
     struct counting counting;
     cpool_sized_t *blocks = create_counting(&counting, CPOOL_SIZED_LARGER);
@@ -124,9 +123,8 @@ START_TEST(alloc_aligned_from_dry_class_stays_aligned)
         cpool_sized_free(blocks, held[i]);
     destroy_empty(blocks);
 }
-END_TEST
 
-START_TEST(fallback_that_fails_changes_nothing)
+TEST(fallback_that_fails_changes_nothing)
 {
     struct counting counting;
     cpool_sized_t *blocks = create_counting(&counting, 0);
@@ -145,10 +143,9 @@ START_TEST(fallback_that_fails_changes_nothing)
     REQUIRE_EQUAL(cpool_sized_destroy(blocks), CPOOL_ELIVE);
     free(counting.last);
 }
-END_TEST
 
 /* Rounded up to a multiple of the alignment, such a size is 0. */
-START_TEST(fallback_is_not_asked_for_what_no_object_has)
+TEST(fallback_is_not_asked_for_what_no_object_has)
 {
     struct counting counting;
     cpool_sized_t *blocks = create_counting(&counting, 0);
@@ -168,10 +165,9 @@ START_TEST(fallback_is_not_asked_for_what_no_object_has)
     cpool_sized_free(blocks, block);
     destroy_empty(blocks);
 }
-END_TEST
 
 /* The C library's own functions for this are the fallback by default. */
-START_TEST(alloc_beyond_any_object_refused)
+TEST(alloc_beyond_any_object_refused)
 {
     cpool_sized_config_t config = small_config();
     cpool_sized_t *blocks = create(&config);
@@ -185,9 +181,8 @@ START_TEST(alloc_beyond_any_object_refused)
     cpool_sized_free(blocks, block);
     destroy_empty(blocks);
 }
-END_TEST
 
-START_TEST(double_free_of_a_kept_block_reported)
+TEST(double_free_of_a_kept_block_reported)
 {
     struct counting counting;
     cpool_sized_t *blocks = create_counting(&counting, 0);
@@ -205,9 +200,8 @@ START_TEST(double_free_of_a_kept_block_reported)
     free(counting.last);
     destroy_empty(blocks);
 }
-END_TEST
 
-START_TEST(realloc_leaves_the_fallback_and_comes_back)
+TEST(realloc_leaves_the_fallback_and_comes_back)
 {
     struct counting counting;
     cpool_sized_t *blocks = create_counting(&counting, 0);
@@ -227,10 +221,9 @@ START_TEST(realloc_leaves_the_fallback_and_comes_back)
     REQUIRE_EQUAL(counting.bytes, 0);
     destroy_empty(blocks);
 }
-END_TEST
 
 /* With an alignment that no class has, too. */
-START_TEST(alloc_of_no_bytes_has_one)
+TEST(alloc_of_no_bytes_has_one)
 {
     struct counting counting;
     cpool_sized_t *blocks = create_counting(&counting, 0);
@@ -246,7 +239,6 @@ START_TEST(alloc_of_no_bytes_has_one)
     }
     destroy_empty(blocks);
 }
-END_TEST
 
 static void *pooled_alloc(size_t bytes, size_t align, void *context)
 {
@@ -260,7 +252,7 @@ static void pooled_free(void *block, size_t bytes, size_t align, void *context)
     cpool_free(context, block);
 }
 
-START_TEST(fallback_may_be_a_pool)
+TEST(fallback_may_be_a_pool)
 {
     cpool_sized_fallback_t fallback = { sizeof fallback, NULL, pooled_alloc, pooled_free, NULL };
     cpool_config_t config = CPOOL_CONFIG_INIT;
@@ -283,7 +275,6 @@ START_TEST(fallback_may_be_a_pool)
     destroy_empty(blocks);
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
 }
-END_TEST
 
 /* Exhausts the class of 64 bytes, takes one block more, which is lent by the next class,
  * and one that only the fallback has. */
@@ -297,7 +288,7 @@ static void take_all_kinds(cpool_sized_t *blocks, void *taken[102])
     REQUIRE(taken[101] != NULL);
 }
 
-START_TEST(figures_tell_what_is_live_lent_and_fallen_back)
+TEST(figures_tell_what_is_live_lent_and_fallen_back)
 {
     cpool_sized_class_t lender = CPOOL_SIZED_CLASS_INIT;
     cpool_sized_class_t dry = CPOOL_SIZED_CLASS_INIT;
@@ -333,7 +324,6 @@ START_TEST(figures_tell_what_is_live_lent_and_fallen_back)
     REQUIRE_EQUAL(stats_of(blocks).fallback_total, 1);
     destroy_empty(blocks);
 }
-END_TEST
 
 /* The rest of a limited address space is the program's. */
 static void use_default_blocks(void *space)
@@ -356,29 +346,9 @@ static void use_default_blocks(void *space)
     REQUIRE_EQUAL(cpool_sized_create(&blocks, &config), CPOOL_ENOMEM);
 }
 
-START_TEST(default_classes_fit_into_a_limited_address_space)
+TEST(default_classes_fit_into_a_limited_address_space)
 {
     SKIP_IF(SUPPORT_SANITIZED || sizeof(size_t) < 8, "addresses cannot be limited");
     for (size_t space = 128 * MIB; space <= 8192 * MIB; space *= 2)
         support_in_child(use_default_blocks, &space);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(alloc_from_dry_class_goes_where_creation_said, 4),
-        ONCE(alloc_aligned_from_dry_class_stays_aligned),
-        ONCE(fallback_that_fails_changes_nothing),
-        ONCE(fallback_is_not_asked_for_what_no_object_has),
-        ONCE(alloc_beyond_any_object_refused),
-        ONCE(double_free_of_a_kept_block_reported),
-        ONCE(realloc_leaves_the_fallback_and_comes_back),
-        ONCE(alloc_of_no_bytes_has_one),
-        ONCE(fallback_may_be_a_pool),
-        ONCE(default_classes_fit_into_a_limited_address_space),
-        ONCE(figures_tell_what_is_live_lent_and_fallen_back),
-    };
-
-    return SUPPORT_RUN("sized_dry", tests);
 }

@@ -53,7 +53,7 @@ static cpool_stats_t visited(void)
     return stats;
 }
 
-START_TEST(queries_make_no_class)
+TEST(queries_make_no_class)
 {
     cpool_sized_config_t config = bounded_config();
     cpool_sized_t *blocks = create(&config);
@@ -73,7 +73,6 @@ START_TEST(queries_make_no_class)
     destroy_empty(blocks);
     REQUIRE_EQUAL(cpool_each(see, NULL), 0);
 }
-END_TEST
 
 /* By each of the functions that hand out blocks. */
 static void *obtain(cpool_sized_t *blocks, int how, size_t size)
@@ -86,7 +85,7 @@ static void *obtain(cpool_sized_t *blocks, int how, size_t size)
     }
 }
 
-START_TEST(first_block_makes_its_class_alone)
+TEST_TIMES(first_block_makes_its_class_alone, 16)
 {
     static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_TRACKED, CPOOL_CHECKED };
     cpool_sized_config_t config = bounded_config();
@@ -118,10 +117,9 @@ START_TEST(first_block_makes_its_class_alone)
     support_release_reports();
     destroy_empty(blocks);
 }
-END_TEST
 
 /* A class that has no pool is not dry. */
-START_TEST(larger_class_is_made_for_a_dry_one)
+TEST(larger_class_is_made_for_a_dry_one)
 {
     cpool_sized_config_t config = bounded_config();
     cpool_sized_t *blocks;
@@ -141,9 +139,8 @@ START_TEST(larger_class_is_made_for_a_dry_one)
         cpool_sized_free(blocks, held[i]);
     destroy_empty(blocks);
 }
-END_TEST
 
-START_TEST(address_in_a_class_without_a_pool_reported)
+TEST(address_in_a_class_without_a_pool_reported)
 {
     cpool_sized_config_t config = bounded_config();
     cpool_sized_t *blocks = create(&config);
@@ -166,7 +163,6 @@ START_TEST(address_in_a_class_without_a_pool_reported)
     cpool_sized_free(blocks, fourth);
     destroy_empty(blocks);
 }
-END_TEST
 
 /*
  * ---- Beside other threads, and forks -----------------------------------------
@@ -250,30 +246,14 @@ static void run_crowd(bool forks)
     destroy_empty(crowd.blocks);
 }
 
-START_TEST(threads_that_come_first_share_one_pool)
+TEST(threads_that_come_first_share_one_pool)
 {
     for (unsigned i = 0; i < SUPPORT_COUNT(300u, 30u); i++)
         run_crowd(false);
 }
-END_TEST
 
-START_TEST(fork_beside_first_uses_finds_whole_classes)
+TEST(fork_beside_first_uses_finds_whole_classes)
 {
     for (unsigned i = 0; i < SUPPORT_COUNT(60u, 8u); i++)
         run_crowd(true);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(queries_make_no_class),
-        TIMES(first_block_makes_its_class_alone, 16),
-        ONCE(larger_class_is_made_for_a_dry_one),
-        ONCE(address_in_a_class_without_a_pool_reported),
-        ONCE(threads_that_come_first_share_one_pool),
-        ONCE(fork_beside_first_uses_finds_whole_classes),
-    };
-
-    return SUPPORT_RUN("sized_first", tests);
 }

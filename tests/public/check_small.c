@@ -10,7 +10,7 @@
 
 enum { SLOT_SIZE = 32, CAPACITY = 256 };
 
-START_TEST(pool_of_ten_slots_commits_little)
+TEST(pool_of_ten_slots_commits_little)
 {
     cpool_t *pool;
     size_t writable;
@@ -26,7 +26,6 @@ START_TEST(pool_of_ten_slots_commits_little)
     REQUIRE(support_writable() <= writable + 32 * KIB);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* 8,192 are slots, 2,048 at least the addresses of free ones.  The system's lock and condition
  * take a line more on Windows. */
@@ -36,7 +35,7 @@ END_TEST
 #define MOST_BYTES (14 * KIB)
 #endif
 
-START_TEST(pool_in_callers_memory_takes_whole_lines)
+TEST(pool_in_callers_memory_takes_whole_lines)
 {
     cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
 
@@ -44,7 +43,6 @@ START_TEST(pool_in_callers_memory_takes_whole_lines)
     config.thread_caches = 2;
     REQUIRE(cpool_memory_required(&config) <= MOST_BYTES);
 }
-END_TEST
 
 /* The size is a constant: an array may have it. */
 typedef char static_memory_t[CPOOL_MEMORY_BYTES(SLOT_SIZE, CAPACITY, 2)];
@@ -64,7 +62,7 @@ static void require_bounded(size_t size, size_t slots, size_t caches)
     REQUIRE(cpool_memory_required(&config) <= bytes);
 }
 
-START_TEST(bytes_known_to_the_compiler_suffice)
+TEST(bytes_known_to_the_compiler_suffice)
 {
     const size_t most = (size_t)64 << 20;
 
@@ -73,16 +71,4 @@ START_TEST(bytes_known_to_the_compiler_suffice)
             for (size_t caches = 1; caches < 5000; caches += 1 + caches / 2)
                 require_bounded(size, slots, caches);
     REQUIRE(sizeof(static_memory_t) <= 15 * KIB);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(pool_of_ten_slots_commits_little),
-        ONCE(pool_in_callers_memory_takes_whole_lines),
-        ONCE(bytes_known_to_the_compiler_suffice),
-    };
-
-    return SUPPORT_RUN("small", tests);
 }

@@ -77,7 +77,7 @@ static void *hand_over(void *argument)
     return NULL;
 }
 
-START_TEST(hundreds_of_threads_leave_all_slots)
+TEST_TIMES(hundreds_of_threads_leave_all_slots, KINDS)
 {
     enum { CACHES = 40 };
     bool room = sizeof(void *) > 4; /* for the stacks */
@@ -104,7 +104,6 @@ START_TEST(hundreds_of_threads_leave_all_slots)
     support_destroy_empty(crowd->pool);
     free(crowd);
 }
-END_TEST
 
 /*
  * ---- Many signals --------------------------------------------------------
@@ -187,7 +186,7 @@ static void storm(size_t signals)
         support_join(workers[i]);
 }
 
-START_TEST(storm_of_signals_loses_nothing)
+TEST_TIMES(storm_of_signals_loses_nothing, KINDS)
 {
     enum { SIGNALS = 1000, FEW_SIGNALS = 500 };
 
@@ -196,7 +195,6 @@ START_TEST(storm_of_signals_loses_nothing)
     support_require_obtainable(stormed, 0);
     support_destroy_empty(stormed);
 }
-END_TEST
 
 /*
  * ---- Cancelled threads ---------------------------------------------------
@@ -231,7 +229,7 @@ static void *use_until_cancelled(void *argument)
     return NULL;
 }
 
-START_TEST(cancelled_thread_leaves_its_cache)
+TEST_TIMES(cancelled_thread_leaves_its_cache, 2 * KINDS)
 {
     struct cancelled *cancelled = support_calloc(1, sizeof *cancelled);
     void *result;
@@ -255,7 +253,6 @@ START_TEST(cancelled_thread_leaves_its_cache)
     support_destroy_empty(cancelled->pool);
     free(cancelled);
 }
-END_TEST
 
 /*
  * ---- Killed processes ----------------------------------------------------
@@ -314,23 +311,10 @@ static void outlive_siblings(void *argument)
     support_destroy_empty(pool);
 }
 
-START_TEST(killed_sibling_harms_nobody)
+TEST_TIMES(killed_sibling_harms_nobody, KINDS)
 {
     unsigned flags = kinds[_i];
 
     outlive_siblings(&flags);
     support_in_child(outlive_siblings, &flags);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(hundreds_of_threads_leave_all_slots, KINDS),
-        TIMES(storm_of_signals_loses_nothing, KINDS),
-        TIMES(cancelled_thread_leaves_its_cache, 2 * KINDS),
-        TIMES(killed_sibling_harms_nobody, KINDS),
-    };
-
-    return SUPPORT_RUN("storms", tests);
 }

@@ -73,7 +73,7 @@ struct future_stats {
  * ---- What the program passes ---------------------------------------------
  */
 
-START_TEST(create_from_header_of_the_past_uses_defaults)
+TEST(create_from_header_of_the_past_uses_defaults)
 {
     struct past_config past = { sizeof(past), "past", 24, 0, 0, CAPACITY };
     unsigned char room[sizeof(cpool_config_t)];
@@ -87,10 +87,9 @@ START_TEST(create_from_header_of_the_past_uses_defaults)
     REQUIRE_EQUAL(support_stats(pool).max_capacity, CAPACITY);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* For every end of the structure, the bytes beyond are not looked at. */
-START_TEST(create_from_any_prefix_uses_defaults)
+TEST(create_from_any_prefix_uses_defaults)
 {
     cpool_config_t whole = support_config(24, CAPACITY);
 
@@ -107,9 +106,8 @@ START_TEST(create_from_any_prefix_uses_defaults)
         support_destroy_empty(pool);
     }
 }
-END_TEST
 
-START_TEST(create_from_header_of_the_future_needs_unknown_members_zero)
+TEST(create_from_header_of_the_future_needs_unknown_members_zero)
 {
     struct future_config future;
     unsigned char *tail = (unsigned char *)&future + sizeof(future.now);
@@ -128,9 +126,8 @@ START_TEST(create_from_header_of_the_future_needs_unknown_members_zero)
         tail[i] = 0;
     }
 }
-END_TEST
 
-START_TEST(create_from_largest_structure_serves)
+TEST(create_from_largest_structure_serves)
 {
     static union {
         cpool_config_t config;
@@ -141,7 +138,6 @@ START_TEST(create_from_largest_structure_serves)
     largest.config.size = sizeof(largest);
     support_destroy_empty(support_create(&largest.config));
 }
-END_TEST
 
 /*
  * ---- What the library fills in -------------------------------------------
@@ -153,7 +149,7 @@ static void require_bytes(const unsigned char *bytes, size_t count, unsigned cha
         REQUIRE_EQUAL(bytes[i], value);
 }
 
-START_TEST(stats_for_header_of_the_past_end_where_it_ends)
+TEST(stats_for_header_of_the_past_end_where_it_ends)
 {
     union {
         struct past_stats past;
@@ -173,9 +169,8 @@ START_TEST(stats_for_header_of_the_past_end_where_it_ends)
     cpool_free(pool, slot);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(stats_for_header_of_the_future_end_with_zeros)
+TEST(stats_for_header_of_the_future_end_with_zeros)
 {
     struct future_stats future;
     cpool_t *pool = support_create_plain(24, CAPACITY);
@@ -188,19 +183,4 @@ START_TEST(stats_for_header_of_the_future_end_with_zeros)
     REQUIRE_EQUAL(future.now.stalls, 0);
     require_bytes((const unsigned char *)future.more, sizeof(future.more), 0);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(create_from_header_of_the_past_uses_defaults),
-        ONCE(create_from_any_prefix_uses_defaults),
-        ONCE(create_from_header_of_the_future_needs_unknown_members_zero),
-        ONCE(create_from_largest_structure_serves),
-        ONCE(stats_for_header_of_the_past_end_where_it_ends),
-        ONCE(stats_for_header_of_the_future_end_with_zeros),
-    };
-
-    return SUPPORT_RUN("structs", tests);
 }

@@ -83,7 +83,7 @@ static void *end_by_cancelling_itself(void *unused)
     return unused;
 }
 
-START_TEST(end_thread_by_return_or_exit_returns_its_cache)
+TEST_TIMES(end_thread_by_return_or_exit_returns_its_cache, 3)
 {
     static support_thread_t *const ways[] = { end_by_return, end_by_exit,
                                               end_by_cancelling_itself };
@@ -94,9 +94,8 @@ START_TEST(end_thread_by_return_or_exit_returns_its_cache)
     require_all_returned(0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(end_thread_by_cancel_returns_its_cache)
+TEST(end_thread_by_cancel_returns_its_cache)
 {
     struct support_door door;
     pthread_t thread;
@@ -111,7 +110,6 @@ START_TEST(end_thread_by_cancel_returns_its_cache)
     require_all_returned(0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void *alloc_and_end(void *slots)
 {
@@ -127,7 +125,7 @@ static void *free_and_end(void *slots)
     return NULL;
 }
 
-START_TEST(end_thread_keeps_live_slots_live_for_others)
+TEST(end_thread_keeps_live_slots_live_for_others)
 {
     void *slots[100];
 
@@ -143,7 +141,6 @@ START_TEST(end_thread_keeps_live_slots_live_for_others)
     }
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Of several pools, with different amounts in each. */
 static void *use_many_pools(void *argument)
@@ -157,7 +154,7 @@ static void *use_many_pools(void *argument)
     return NULL;
 }
 
-START_TEST(end_thread_returns_caches_of_all_pools)
+TEST(end_thread_returns_caches_of_all_pools)
 {
     cpool_t *pools[20];
 
@@ -170,7 +167,6 @@ START_TEST(end_thread_returns_caches_of_all_pools)
         support_destroy_empty(pools[i]);
     }
 }
-END_TEST
 
 /*
  * ---- Destructors of thread-specific data ---------------------------------
@@ -229,7 +225,7 @@ static void *end_with_rearming(void *argument)
     return NULL;
 }
 
-START_TEST(end_thread_with_rearming_destructors_returns_all)
+TEST(end_thread_with_rearming_destructors_returns_all)
 {
     make_keys_around_pool();
     for (int round = 0; round < 20; round++) {
@@ -248,7 +244,6 @@ START_TEST(end_thread_with_rearming_destructors_returns_all)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* A destructor that is the thread's first use of the pool. */
 static void *end_with_first_use(void *argument)
@@ -267,7 +262,7 @@ static void use_once(void *argument)
     fill_cache();
 }
 
-START_TEST(end_thread_with_first_use_in_destructor_returns_all)
+TEST(end_thread_with_first_use_in_destructor_returns_all)
 {
     struct rearming state = { &early, 0, { NULL } };
 
@@ -282,7 +277,6 @@ START_TEST(end_thread_with_first_use_in_destructor_returns_all)
     require_all_returned(0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* The handle of a cache is asked for after the library's destructor has run. */
 static void use_explicitly(void *argument)
@@ -306,7 +300,7 @@ static void *end_with_explicit_use(void *argument)
     return end_with_first_use(argument);
 }
 
-START_TEST(end_thread_with_explicit_cache_in_destructor_returns_all)
+TEST(end_thread_with_explicit_cache_in_destructor_returns_all)
 {
     struct rearming state = { &late, 0, { NULL } };
 
@@ -317,7 +311,6 @@ START_TEST(end_thread_with_explicit_cache_in_destructor_returns_all)
     require_all_returned(0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* A handle that was asked for before: it is refused once its cache is gone. */
 struct stale {
@@ -347,7 +340,7 @@ static void *end_with_stale_handle(void *argument)
     return NULL;
 }
 
-START_TEST(handle_of_ended_cache_is_reported)
+TEST_TIMES(handle_of_ended_cache_is_reported, 3)
 {
     static const unsigned flags[] = { 0, CPOOL_CHECKED, CPOOL_EXACT };
     cpool_config_t config = support_config(32, CAPACITY);
@@ -364,7 +357,6 @@ START_TEST(handle_of_ended_cache_is_reported)
     require_all_returned(0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- The main thread -----------------------------------------------------
@@ -391,11 +383,10 @@ static void end_main_thread(void *unused)
     pthread_exit(NULL);
 }
 
-START_TEST(end_main_thread_returns_its_cache)
+TEST(end_main_thread_returns_its_cache)
 {
     support_in_child(end_main_thread, NULL);
 }
-END_TEST
 
 static void *work_until_exit(void *door)
 {
@@ -422,12 +413,11 @@ static void exit_with_threads(void *unused)
     exit(EXIT_SUCCESS);
 }
 
-START_TEST(exit_process_while_threads_allocate_does_no_harm)
+TEST(exit_process_while_threads_allocate_does_no_harm)
 {
     for (size_t round = 0; round < SUPPORT_COUNT(20, 3); round++)
         support_in_child(exit_with_threads, NULL);
 }
-END_TEST
 
 #if defined(__linux__)
 
@@ -491,12 +481,11 @@ static void exit_beside_creators(void *unused)
     exit(EXIT_SUCCESS);
 }
 
-START_TEST(exit_process_beside_creations_does_no_harm)
+TEST(exit_process_beside_creations_does_no_harm)
 {
     for (size_t round = 0; round < SUPPORT_COUNT(20, 3); round++)
         support_in_child(exit_beside_creators, NULL);
 }
-END_TEST
 
 #endif
 
@@ -518,7 +507,7 @@ static void *leave_half_filled(void *argument)
     return NULL;
 }
 
-START_TEST(end_many_threads_in_turn_makes_no_more_magazines)
+TEST(end_many_threads_in_turn_makes_no_more_magazines)
 {
     size_t magazines = 0;
     size_t space = 0;
@@ -536,11 +525,10 @@ START_TEST(end_many_threads_in_turn_makes_no_more_magazines)
     require_all_returned(0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Full magazines are at most capacity / rounds.  Beside those there is one that
  * is neither full nor empty, and those that the threads had at once. */
-START_TEST(end_many_threads_at_once_bounds_magazines)
+TEST(end_many_threads_at_once_bounds_magazines)
 {
     enum { AT_ONCE = 8 };
     size_t rounds;
@@ -561,28 +549,4 @@ START_TEST(end_many_threads_at_once_bounds_magazines)
     REQUIRE(support_stats(pool).magazines <= CAPACITY / rounds + 1 + 4 * AT_ONCE);
     require_all_returned(0);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(end_thread_by_return_or_exit_returns_its_cache, 3),
-        ONCE(end_thread_by_cancel_returns_its_cache),
-        ONCE(end_thread_keeps_live_slots_live_for_others),
-        ONCE(end_thread_returns_caches_of_all_pools),
-        ONCE(end_thread_with_rearming_destructors_returns_all),
-        ONCE(end_thread_with_first_use_in_destructor_returns_all),
-        ONCE(end_thread_with_explicit_cache_in_destructor_returns_all),
-        TIMES(handle_of_ended_cache_is_reported, 3),
-        ONCE(end_main_thread_returns_its_cache),
-        ONCE(exit_process_while_threads_allocate_does_no_harm),
-#if defined(__linux__)
-        ONCE(exit_process_beside_creations_does_no_harm),
-#endif
-        ONCE(end_many_threads_in_turn_makes_no_more_magazines),
-        ONCE(end_many_threads_at_once_bounds_magazines),
-    };
-
-    return SUPPORT_RUN("thread", tests);
 }

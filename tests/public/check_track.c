@@ -38,7 +38,7 @@ static cpool_t *make_tracked(unsigned flags)
  * ---- Frees that must not be ------------------------------------------------
  */
 
-START_TEST(free_twice_through_any_doors_reported_and_refused)
+TEST_TIMES(free_twice_through_any_doors_reported_and_refused, KINDS)
 {
     cpool_t *pool = make_tracked(kinds[_i]);
 
@@ -60,9 +60,8 @@ START_TEST(free_twice_through_any_doors_reported_and_refused)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(free_of_slot_never_taken_reported_as_unused)
+TEST_TIMES(free_of_slot_never_taken_reported_as_unused, KINDS)
 {
     cpool_t *pool = make_tracked(kinds[_i]);
     void *slot = cpool_alloc(pool);
@@ -76,10 +75,9 @@ START_TEST(free_of_slot_never_taken_reported_as_unused)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Wherever the slots have gone meanwhile. */
-START_TEST(free_twice_after_all_were_freed_reported)
+TEST_TIMES(free_twice_after_all_were_freed_reported, KINDS)
 {
     cpool_t *pool = make_tracked(kinds[_i]);
     void *slots[CAPACITY];
@@ -96,13 +94,12 @@ START_TEST(free_twice_after_all_were_freed_reported)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Handles ---------------------------------------------------------------
  */
 
-START_TEST(handle_resolves_until_its_slot_is_freed)
+TEST_TIMES(handle_resolves_until_its_slot_is_freed, KINDS)
 {
     cpool_t *pool = make_tracked(kinds[_i]);
     cpool_handle_t handles[CAPACITY];
@@ -127,9 +124,8 @@ START_TEST(handle_resolves_until_its_slot_is_freed)
         REQUIRE(cpool_resolve(pool, handles[i]) == (i % 2 == 0 ? NULL : slots[i]));
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY);
 }
-END_TEST
 
-START_TEST(handle_through_any_door_resolves)
+TEST_TIMES(handle_through_any_door_resolves, KINDS)
 {
     cpool_t *pool = make_tracked(kinds[_i]);
 
@@ -145,9 +141,8 @@ START_TEST(handle_through_any_door_resolves)
     cpool_cache_destroy(handed);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(handle_of_what_is_no_live_slot_is_none)
+TEST_TIMES(handle_of_what_is_no_live_slot_is_none, KINDS)
 {
     cpool_t *pool = make_tracked(kinds[_i]);
     char *slot = cpool_alloc(pool);
@@ -162,10 +157,9 @@ START_TEST(handle_of_what_is_no_live_slot_is_none)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Of any number: no access outside the words that are there, and no slot that is not live. */
-START_TEST(resolve_any_number_finds_no_other_slot)
+TEST_TIMES(resolve_any_number_finds_no_other_slot, KINDS)
 {
     cpool_t *pool = make_tracked(kinds[_i]);
     void *slot = cpool_alloc(pool);
@@ -184,10 +178,9 @@ START_TEST(resolve_any_number_finds_no_other_slot)
     REQUIRE(cpool_resolve(pool, CPOOL_HANDLE_NONE) == NULL);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Pages go, handles stay what they were: stale ones stale, and live ones live. */
-START_TEST(handles_survive_trim_and_shrink)
+TEST_TIMES(handles_survive_trim_and_shrink, KINDS)
 {
     cpool_t *pool = make_tracked(kinds[_i]);
     cpool_handle_t handles[CAPACITY];
@@ -212,9 +205,8 @@ START_TEST(handles_survive_trim_and_shrink)
     (void)support_destroy(pool);
     REQUIRE_NO_REPORT();
 }
-END_TEST
 
-START_TEST(reset_makes_all_handles_stale)
+TEST_TIMES(reset_makes_all_handles_stale, KINDS)
 {
     cpool_t *pool = make_tracked(kinds[_i]);
     cpool_handle_t handles[CAPACITY];
@@ -232,7 +224,6 @@ START_TEST(reset_makes_all_handles_stale)
     REQUIRE_EQUAL(support_count_live(pool), CAPACITY);
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY);
 }
-END_TEST
 
 /*
  * ---- Visits ----------------------------------------------------------------
@@ -258,7 +249,7 @@ static const size_t every[] = { 0, 1, 2, 3, 7, 8, 9, 16, 64, 499, 500 };
 
 #define EVERY (sizeof(every) / sizeof(every[0]))
 
-START_TEST(iterators_of_parts_visit_each_live_slot_once)
+TEST_TIMES(iterators_of_parts_visit_each_live_slot_once, KINDS * EVERY)
 {
     cpool_t *pool = make_tracked(kinds[(size_t)_i / EVERY]);
     bool live[CAPACITY];
@@ -291,9 +282,8 @@ START_TEST(iterators_of_parts_visit_each_live_slot_once)
     }
     REQUIRE_EQUAL(support_destroy(pool), count);
 }
-END_TEST
 
-START_TEST(slot_of_an_iterator_may_be_freed)
+TEST_TIMES(slot_of_an_iterator_may_be_freed, KINDS)
 {
     cpool_t *pool = make_tracked(kinds[_i]);
     cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, SIZE_MAX);
@@ -307,9 +297,8 @@ START_TEST(slot_of_an_iterator_may_be_freed)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(ranges_beyond_the_end_are_empty)
+TEST_TIMES(ranges_beyond_the_end_are_empty, KINDS)
 {
     static const size_t ranges[][2] = { { 0, 0 }, { 5, 5 }, { 6, 5 }, { 1, SIZE_MAX },
                                         { SIZE_MAX, SIZE_MAX }, { SIZE_MAX, 0 } };
@@ -324,13 +313,12 @@ START_TEST(ranges_beyond_the_end_are_empty)
     cpool_free(pool, slot);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Other pools, and misuse ------------------------------------------------
  */
 
-START_TEST(untracked_pool_reported)
+TEST_TIMES(untracked_pool_reported, 2)
 {
     cpool_t *pool = make_tracked(_i == 0 ? 0 : CPOOL_EXACT);
     cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, 1);
@@ -346,9 +334,8 @@ START_TEST(untracked_pool_reported)
     cpool_free(pool, slot);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(destroyed_pool_reported)
+TEST(destroyed_pool_reported)
 {
     cpool_t *pool = make_tracked(CPOOL_TRACKED);
     cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, SIZE_MAX);
@@ -361,9 +348,8 @@ START_TEST(destroyed_pool_reported)
     (void)REQUIRE_REPORT(CPOOL_EPOOL);
     REQUIRE_NO_REPORT();
 }
-END_TEST
 
-START_TEST(iterator_of_wrong_size_refused)
+TEST(iterator_of_wrong_size_refused)
 {
     cpool_t *pool = make_tracked(CPOOL_TRACKED);
     cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, 1);
@@ -372,28 +358,4 @@ START_TEST(iterator_of_wrong_size_refused)
     REQUIRE(cpool_iter_next(&iter) == NULL);
     REQUIRE_REPORT(CPOOL_ESTRUCT);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(free_twice_through_any_doors_reported_and_refused, KINDS),
-        TIMES(free_of_slot_never_taken_reported_as_unused, KINDS),
-        TIMES(free_twice_after_all_were_freed_reported, KINDS),
-        TIMES(handle_resolves_until_its_slot_is_freed, KINDS),
-        TIMES(handle_through_any_door_resolves, KINDS),
-        TIMES(handle_of_what_is_no_live_slot_is_none, KINDS),
-        TIMES(resolve_any_number_finds_no_other_slot, KINDS),
-        TIMES(handles_survive_trim_and_shrink, KINDS),
-        TIMES(reset_makes_all_handles_stale, KINDS),
-        TIMES(slot_of_an_iterator_may_be_freed, KINDS),
-        TIMES(iterators_of_parts_visit_each_live_slot_once, KINDS * EVERY),
-        TIMES(ranges_beyond_the_end_are_empty, KINDS),
-        TIMES(untracked_pool_reported, 2),
-        ONCE(destroyed_pool_reported),
-        ONCE(iterator_of_wrong_size_refused),
-    };
-
-    return SUPPORT_RUN("track", tests);
 }

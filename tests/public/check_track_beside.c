@@ -30,7 +30,7 @@ static size_t limit_of(const cpool_config_t *config)
     return limit;
 }
 
-START_TEST(index_limit_is_as_documented)
+TEST(index_limit_is_as_documented)
 {
     cpool_config_t config = support_config(16, 100000);
 
@@ -43,10 +43,9 @@ START_TEST(index_limit_is_as_documented)
     config.flags |= CPOOL_EXACT;
     REQUIRE_EQUAL(limit_of(&config), 100000);
 }
-END_TEST
 
 /* Whatever the slots and flags are. */
-START_TEST(index_limit_by_default_is_at_most_twice_the_capacity)
+TEST_TIMES(index_limit_by_default_is_at_most_twice_the_capacity, 4)
 {
     static const unsigned flags[] = {0, CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_EXACT};
 
@@ -63,10 +62,9 @@ START_TEST(index_limit_by_default_is_at_most_twice_the_capacity)
             REQUIRE(limit_of(&config) <= 2 * capacity);
         }
 }
-END_TEST
 
 /* Objects constructed in free slots, and the slots' addresses, after a trim. */
-START_TEST(trim_keeps_bytes_only_where_asked)
+TEST_TIMES(trim_keeps_bytes_only_where_asked, 2)
 {
     enum { MANY = 20000 };
     cpool_config_t config = support_config(64, MANY);
@@ -94,9 +92,8 @@ START_TEST(trim_keeps_bytes_only_where_asked)
     support_destroy_empty(pool);
     free(slots);
 }
-END_TEST
 
-START_TEST(callers_memory_of_any_content_serves)
+TEST(callers_memory_of_any_content_serves)
 {
     cpool_config_t config = support_config(48, CAPACITY);
     size_t size;
@@ -121,7 +118,6 @@ START_TEST(callers_memory_of_any_content_serves)
     (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Typed pools ------------------------------------------------------------
@@ -134,7 +130,7 @@ struct thing {
 CPOOL_DECLARE(things, struct thing);
 CPOOL_DEFINE(things, struct thing, .capacity = CAPACITY, .flags = CPOOL_TRACKED);
 
-START_TEST(typed_pool_is_tracked)
+TEST(typed_pool_is_tracked)
 {
     struct thing *thing;
     cpool_handle_t handle;
@@ -152,7 +148,6 @@ START_TEST(typed_pool_is_tracked)
     }
     REQUIRE_EQUAL(things_close(), 0);
 }
-END_TEST
 
 /*
  * ---- Threads ----------------------------------------------------------------
@@ -234,7 +229,7 @@ static const unsigned crowded[] = {CPOOL_TRACKED, CPOOL_TRACKED | CPOOL_EXACT, C
 #define CROWDED (sizeof(crowded) / sizeof(crowded[0]))
 
 /* Beside threads that take and free other slots all the while. */
-START_TEST(visits_beside_threads_meet_what_lives_throughout_once)
+TEST_TIMES(visits_beside_threads_meet_what_lives_throughout_once, CROWDED)
 {
     struct crowd crowd = {.pool = make_crowded(crowded[_i])};
     struct meeting meeting = {.pool = crowd.pool};
@@ -264,7 +259,6 @@ START_TEST(visits_beside_threads_meet_what_lives_throughout_once)
     free(meeting.kept);
     free(meeting.met);
 }
-END_TEST
 
 static void *free_one(void *argument)
 {
@@ -275,7 +269,7 @@ static void *free_one(void *argument)
 }
 
 /* One after the other, in whichever threads. */
-START_TEST(free_again_by_another_thread_reported)
+TEST_TIMES(free_again_by_another_thread_reported, CROWDED)
 {
     struct crowd crowd = {.pool = make_crowded(crowded[_i])};
 
@@ -289,7 +283,6 @@ START_TEST(free_again_by_another_thread_reported)
     support_require_obtainable(crowd.pool, 0);
     support_destroy_empty(crowd.pool);
 }
-END_TEST
 
 static void audit_child(cpool_t *pool, void *const *slots, const cpool_handle_t *handles)
 {
@@ -306,7 +299,7 @@ static void audit_child(cpool_t *pool, void *const *slots, const cpool_handle_t 
 }
 
 /* The doings of other threads at that instant are never reported in the child. */
-START_TEST(handles_stay_good_in_the_child_of_a_fork)
+TEST_TIMES(handles_stay_good_in_the_child_of_a_fork, CROWDED)
 {
     struct crowd crowd = {.pool = make_crowded(crowded[_i])};
     pthread_t threads[THREADS];
@@ -334,21 +327,4 @@ START_TEST(handles_stay_good_in_the_child_of_a_fork)
     for (int i = 0; i < THREADS; i++)
         support_join(threads[i]);
     REQUIRE_EQUAL(support_destroy(crowd.pool), KEPT);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(index_limit_is_as_documented),
-        TIMES(index_limit_by_default_is_at_most_twice_the_capacity, 4),
-        TIMES(trim_keeps_bytes_only_where_asked, 2),
-        ONCE(callers_memory_of_any_content_serves),
-        ONCE(typed_pool_is_tracked),
-        TIMES(visits_beside_threads_meet_what_lives_throughout_once, CROWDED),
-        TIMES(free_again_by_another_thread_reported, CROWDED),
-        TIMES(handles_stay_good_in_the_child_of_a_fork, CROWDED),
-    };
-
-    return SUPPORT_RUN("track beside", tests);
 }

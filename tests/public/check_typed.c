@@ -71,7 +71,7 @@ static void close_empty(void)
     REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
 }
 
-START_TEST(alloc_and_free_serve_the_capacity)
+TEST(alloc_and_free_serve_the_capacity)
 {
     struct job *held[CAPACITY];
 
@@ -90,9 +90,8 @@ START_TEST(alloc_and_free_serve_the_capacity)
     }
     close_empty();
 }
-END_TEST
 
-START_TEST(bulk_mixes_with_single_slots)
+TEST(bulk_mixes_with_single_slots)
 {
     struct job *held[CAPACITY];
     struct job *none;
@@ -107,10 +106,9 @@ START_TEST(bulk_mixes_with_single_slots)
     support_require_obtainable(jobs_pool(), 0);
     close_empty();
 }
-END_TEST
 
 /* Any function of the handle, before and after the thread's typed entry is in use. */
-START_TEST(handle_mixes_with_the_functions_of_the_type)
+TEST(handle_mixes_with_the_functions_of_the_type)
 {
     cpool_t *pool = jobs_pool();
     cpool_cache_t *cache = cpool_cache(pool);
@@ -142,10 +140,9 @@ START_TEST(handle_mixes_with_the_functions_of_the_type)
     REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), CPOOL_OK);
     close_empty();
 }
-END_TEST
 
 /* Frees at any distance, of a size that is a power of two, one that is none, and 1. */
-START_TEST(free_validates_every_address)
+TEST(free_validates_every_address)
 {
     struct job *job;
     struct odd *odd;
@@ -178,10 +175,9 @@ START_TEST(free_validates_every_address)
     REQUIRE_EQUAL(odds_close() + bytes_close(), 0);
     close_empty();
 }
-END_TEST
 
 /* The thread's entry knows how many slots were ever taken, and has room. */
-START_TEST(free_of_the_first_slot_never_taken_reported)
+TEST(free_of_the_first_slot_never_taken_reported)
 {
     struct job *job = jobs_alloc();
     size_t taken = support_stats(jobs_pool()).circulating;
@@ -198,9 +194,8 @@ START_TEST(free_of_the_first_slot_never_taken_reported)
     jobs_free(job);
     close_empty();
 }
-END_TEST
 
-START_TEST(free_of_nothing_makes_no_pool)
+TEST(free_of_nothing_makes_no_pool)
 {
     jobs_free(NULL);
     jobs_free_bulk(NULL, 0);
@@ -210,7 +205,6 @@ START_TEST(free_of_nothing_makes_no_pool)
     REQUIRE(cpool_find(0, "jobs") == jobs_pool());
     close_empty();
 }
-END_TEST
 
 /*
  * ---- Threads -------------------------------------------------------------
@@ -234,7 +228,7 @@ static void *use_at_once(void *unused)
     return unused;
 }
 
-START_TEST(first_use_by_many_threads_makes_one_pool)
+TEST(first_use_by_many_threads_makes_one_pool)
 {
     for (size_t round = 0; round < SUPPORT_COUNT(20, 3); round++) {
         pthread_t threads[THREADS];
@@ -250,7 +244,6 @@ START_TEST(first_use_by_many_threads_makes_one_pool)
         close_empty();
     }
 }
-END_TEST
 
 static void *use_and_end(void *count)
 {
@@ -258,7 +251,7 @@ static void *use_and_end(void *count)
     return NULL;
 }
 
-START_TEST(end_of_thread_returns_its_slots)
+TEST(end_of_thread_returns_its_slots)
 {
     for (size_t count = 1; count < CAPACITY; count += 333) {
         support_in_thread(use_and_end, &count);
@@ -269,7 +262,6 @@ START_TEST(end_of_thread_returns_its_slots)
     }
     close_empty();
 }
-END_TEST
 
 static void use_in_destructor(void *unused)
 {
@@ -287,7 +279,7 @@ static void *use_with_keys(void *keys)
 
 /* The library's key is made between these two, so that one destructor comes before its
  * own and one after. */
-START_TEST(destructors_before_and_after_ours_use_the_pool)
+TEST(destructors_before_and_after_ours_use_the_pool)
 {
     pthread_key_t keys[2];
 
@@ -301,7 +293,6 @@ START_TEST(destructors_before_and_after_ours_use_the_pool)
     REQUIRE_EQUAL(pthread_key_delete(keys[0]) + pthread_key_delete(keys[1]), 0);
     close_empty();
 }
-END_TEST
 
 /* Slots that other threads have loaded do not keep an alloc from the capacity. */
 static void *hold_some(void *argument)
@@ -314,7 +305,7 @@ static void *hold_some(void *argument)
     return NULL;
 }
 
-START_TEST(slots_loaded_by_waiting_threads_are_made_up_for)
+TEST(slots_loaded_by_waiting_threads_are_made_up_for)
 {
     enum { HOLDERS = 8 };
     struct job *held[CAPACITY];
@@ -337,7 +328,6 @@ START_TEST(slots_loaded_by_waiting_threads_are_made_up_for)
         support_join(threads[i]);
     close_empty();
 }
-END_TEST
 
 /*
  * ---- Opening and closing -------------------------------------------------
@@ -352,7 +342,7 @@ static void require_cause(int code, const char *name)
     REQUIRE(strstr(report.text, name) != NULL && strstr(report.text, cpool_strerror(code)) != NULL);
 }
 
-START_TEST(open_refuses_each_mistake_and_later_succeeds)
+TEST(open_refuses_each_mistake_and_later_succeeds)
 {
     cpool_config_t config = job_config(CAPACITY, 0);
     struct job *job;
@@ -392,7 +382,6 @@ START_TEST(open_refuses_each_mistake_and_later_succeeds)
     require_cause(CPOOL_EROUNDS, "wrong");
     support_release_reports();
 }
-END_TEST
 
 static void refused_memory(void *unused)
 {
@@ -419,7 +408,7 @@ static void use_without_addresses(void *unused)
     (void)unused;
 }
 
-START_TEST(first_use_without_memory_is_reported_once_and_ends_nothing)
+TEST(first_use_without_memory_is_reported_once_and_ends_nothing)
 {
     struct support_outcome outcome;
 
@@ -430,14 +419,12 @@ START_TEST(first_use_without_memory_is_reported_once_and_ends_nothing)
     REQUIRE(strstr(outcome.text, cpool_strerror(CPOOL_ENOMEM)) != NULL);
     REQUIRE(strchr(outcome.text, '\n') == strrchr(outcome.text, '\n'));
 }
-END_TEST
 
-START_TEST(open_without_memory_fails_and_first_use_succeeds)
+TEST(open_without_memory_fails_and_first_use_succeeds)
 {
     SKIP_IF(SUPPORT_SANITIZED || sizeof(size_t) < 8, "addresses cannot be limited");
     support_in_child(refused_memory, NULL);
 }
-END_TEST
 
 struct across {
     pthread_barrier_t barrier;
@@ -457,7 +444,7 @@ static void *use_across(void *argument)
 }
 
 /* A thread's entry of the closed pool is not that of the next one. */
-START_TEST(close_and_open_while_threads_that_used_it_live)
+TEST(close_and_open_while_threads_that_used_it_live)
 {
     struct across across = {.rounds = 20};
     pthread_t threads[2];
@@ -485,9 +472,8 @@ START_TEST(close_and_open_while_threads_that_used_it_live)
     pthread_barrier_destroy(&across.barrier);
     close_empty();
 }
-END_TEST
 
-START_TEST(reset_takes_back_live_slots)
+TEST(reset_takes_back_live_slots)
 {
     for (int i = 0; i < 3; i++) {
         for (size_t n = 0; n < CAPACITY; n++)
@@ -497,14 +483,13 @@ START_TEST(reset_takes_back_live_slots)
     use_jobs(CAPACITY);
     close_empty();
 }
-END_TEST
 
 static const unsigned kinds[] = {0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE,
                                  CPOOL_MEMORY_COLOUR, CPOOL_TRACKED};
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-START_TEST(every_kind_of_pool_can_be_typed)
+TEST_TIMES(every_kind_of_pool_can_be_typed, KINDS)
 {
     cpool_config_t config = job_config(CAPACITY, kinds[_i]);
     size_t count = CAPACITY / 2;
@@ -524,7 +509,6 @@ START_TEST(every_kind_of_pool_can_be_typed)
     }
     close_empty();
 }
-END_TEST
 
 /*
  * ---- Fork ----------------------------------------------------------------
@@ -551,7 +535,7 @@ static void *fork_beside(void *argument)
     return NULL;
 }
 
-START_TEST(fork_before_and_after_first_use)
+TEST(fork_before_and_after_first_use)
 {
     struct support_door door;
     pthread_t thread;
@@ -568,30 +552,4 @@ START_TEST(fork_before_and_after_first_use)
     support_door_open(&door);
     support_join(thread);
     close_empty();
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(alloc_and_free_serve_the_capacity),
-        ONCE(bulk_mixes_with_single_slots),
-        ONCE(handle_mixes_with_the_functions_of_the_type),
-        ONCE(free_validates_every_address),
-        ONCE(free_of_the_first_slot_never_taken_reported),
-        ONCE(free_of_nothing_makes_no_pool),
-        ONCE(first_use_by_many_threads_makes_one_pool),
-        ONCE(end_of_thread_returns_its_slots),
-        ONCE(destructors_before_and_after_ours_use_the_pool),
-        ONCE(slots_loaded_by_waiting_threads_are_made_up_for),
-        ONCE(open_refuses_each_mistake_and_later_succeeds),
-        ONCE(first_use_without_memory_is_reported_once_and_ends_nothing),
-        ONCE(open_without_memory_fails_and_first_use_succeeds),
-        ONCE(close_and_open_while_threads_that_used_it_live),
-        ONCE(reset_takes_back_live_slots),
-        TIMES(every_kind_of_pool_can_be_typed, KINDS),
-        ONCE(fork_before_and_after_first_use),
-    };
-
-    return SUPPORT_RUN("typed", tests);
 }

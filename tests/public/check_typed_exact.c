@@ -39,13 +39,12 @@ static void use_jobs(size_t count)
     }
 }
 
-START_TEST(all_of_the_capacity_is_served_and_no_more)
+TEST(all_of_the_capacity_is_served_and_no_more)
 {
     jobs_require_bound();
 }
-END_TEST
 
-START_TEST(any_function_mixes_with_those_of_the_type)
+TEST(any_function_mixes_with_those_of_the_type)
 {
     struct job *held[CAPACITY];
 
@@ -65,9 +64,8 @@ START_TEST(any_function_mixes_with_those_of_the_type)
     }
     jobs_close_empty();
 }
-END_TEST
 
-START_TEST(free_validates_every_address)
+TEST(free_validates_every_address)
 {
     struct job *job;
     struct odd *odd;
@@ -95,10 +93,9 @@ START_TEST(free_validates_every_address)
     REQUIRE_EQUAL(odds_close(), CPOOL_OK);
     jobs_close_empty();
 }
-END_TEST
 
 /* With a stride other than the size of the type.  The constants of the type do not serve there. */
-START_TEST(free_into_a_longer_slot_reported)
+TEST(free_into_a_longer_slot_reported)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
     struct job *job;
@@ -117,7 +114,6 @@ START_TEST(free_into_a_longer_slot_reported)
     REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
     jobs_close_empty();
 }
-END_TEST
 
 /*
  * ---- Threads -------------------------------------------------------------
@@ -149,7 +145,7 @@ static void *take_and_count(void *unused)
     return unused;
 }
 
-START_TEST(threads_at_the_bound_never_have_more_than_the_capacity)
+TEST(threads_at_the_bound_never_have_more_than_the_capacity)
 {
     pthread_t threads[THREADS];
 
@@ -160,7 +156,6 @@ START_TEST(threads_at_the_bound_never_have_more_than_the_capacity)
     REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
     jobs_close_empty();
 }
-END_TEST
 
 static void *hold_some(void *argument)
 {
@@ -170,7 +165,7 @@ static void *hold_some(void *argument)
     return NULL;
 }
 
-START_TEST(slots_of_idle_threads_are_taken_back)
+TEST(slots_of_idle_threads_are_taken_back)
 {
     pthread_t threads[THREADS];
     struct support_door door;
@@ -185,7 +180,6 @@ START_TEST(slots_of_idle_threads_are_taken_back)
         support_join(threads[i]);
     jobs_close_empty();
 }
-END_TEST
 
 /* Never has more than one slot. */
 static void *take_one_again_and_again(void *unused)
@@ -201,7 +195,7 @@ static void *take_one_again_and_again(void *unused)
     return unused;
 }
 
-START_TEST(slots_of_a_busy_thread_are_taken_back)
+TEST(slots_of_a_busy_thread_are_taken_back)
 {
     pthread_t thread;
 
@@ -214,7 +208,6 @@ START_TEST(slots_of_a_busy_thread_are_taken_back)
     REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
     jobs_close_empty();
 }
-END_TEST
 
 static void *use_some(void *unused)
 {
@@ -237,7 +230,7 @@ static void *use_with_keys(void *keys)
 }
 
 /* The second destructor runs after the library's, which has ended the cache. */
-START_TEST(end_of_thread_returns_its_slots)
+TEST(end_of_thread_returns_its_slots)
 {
     pthread_key_t keys[2];
 
@@ -253,7 +246,6 @@ START_TEST(end_of_thread_returns_its_slots)
     REQUIRE_EQUAL(pthread_key_delete(keys[0]) + pthread_key_delete(keys[1]), 0);
     jobs_close_empty();
 }
-END_TEST
 
 /*
  * ---- The pool's end, and forks -------------------------------------------
@@ -273,7 +265,7 @@ static void *use_twice(void *argument)
 }
 
 /* A thread that has used the pool uses the next one, of another kind. */
-START_TEST(close_and_open_while_a_thread_that_used_it_lives)
+TEST_TIMES(close_and_open_while_a_thread_that_used_it_lives, KINDS)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
     struct support_door door;
@@ -297,9 +289,8 @@ START_TEST(close_and_open_while_a_thread_that_used_it_lives)
     }
     jobs_close_empty();
 }
-END_TEST
 
-START_TEST(reset_takes_back_live_slots)
+TEST(reset_takes_back_live_slots)
 {
     for (int i = 0; i < 3; i++) {
         for (size_t n = 0; n < CAPACITY; n++)
@@ -308,7 +299,6 @@ START_TEST(reset_takes_back_live_slots)
     }
     jobs_close_empty();
 }
-END_TEST
 
 static void use_in_child(void *unused)
 {
@@ -320,7 +310,7 @@ static void use_in_child(void *unused)
     jobs_close_empty();
 }
 
-START_TEST(fork_beside_threads_with_slots)
+TEST(fork_beside_threads_with_slots)
 {
     struct support_door door;
     pthread_t thread;
@@ -334,24 +324,4 @@ START_TEST(fork_beside_threads_with_slots)
     support_door_open(&door);
     support_join(thread);
     jobs_close_empty();
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(all_of_the_capacity_is_served_and_no_more),
-        ONCE(any_function_mixes_with_those_of_the_type),
-        ONCE(free_validates_every_address),
-        ONCE(free_into_a_longer_slot_reported),
-        ONCE(threads_at_the_bound_never_have_more_than_the_capacity),
-        ONCE(slots_of_idle_threads_are_taken_back),
-        ONCE(slots_of_a_busy_thread_are_taken_back),
-        ONCE(end_of_thread_returns_its_slots),
-        TIMES(close_and_open_while_a_thread_that_used_it_lives, KINDS),
-        ONCE(reset_takes_back_live_slots),
-        ONCE(fork_beside_threads_with_slots),
-    };
-
-    return SUPPORT_RUN("typed_exact", tests);
 }

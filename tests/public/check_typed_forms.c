@@ -67,7 +67,7 @@ SIZES(waitable24, _WAITABLE, 24)
 SIZES(waitable48, _WAITABLE, 48)
 
 /* A free that leaves it has read, but not written. */
-START_TEST(any_size_stays_on_the_inline_path)
+TEST(any_size_stays_on_the_inline_path)
 {
     SKIP_IF(!CPOOL_IS_INLINE_, "there is no inline path");
     REQUIRE_EQUAL(points_of_plain64(), 4); /* an alloc and a free read the count and write it */
@@ -78,7 +78,6 @@ START_TEST(any_size_stays_on_the_inline_path)
     REQUIRE_EQUAL(points_of_waitable24(), points_of_waitable64());
     REQUIRE_EQUAL(points_of_waitable48(), points_of_waitable64());
 }
-END_TEST
 
 static void close_empty(void)
 {
@@ -86,7 +85,7 @@ static void close_empty(void)
     REQUIRE_EQUAL(bodies_close(), CPOOL_OK);
 }
 
-START_TEST(wait_ends_with_a_slot_or_the_time)
+TEST(wait_ends_with_a_slot_or_the_time)
 {
     const struct timespec moment = { 0, 1000000 };
     struct body *held[CAPACITY];
@@ -98,9 +97,8 @@ START_TEST(wait_ends_with_a_slot_or_the_time)
     bodies_free_bulk(held, CAPACITY);
     close_empty();
 }
-END_TEST
 
-START_TEST(depot_and_caches_pass_slots_on)
+TEST(depot_and_caches_pass_slots_on)
 {
     struct body *deep = bodies_depot_alloc();
     cpool_cache_t *cache;
@@ -119,9 +117,8 @@ START_TEST(depot_and_caches_pass_slots_on)
     cpool_cache_destroy(cache);
     close_empty();
 }
-END_TEST
 
-START_TEST(handle_is_of_a_live_slot)
+TEST(handle_is_of_a_live_slot)
 {
     struct body *one = bodies_alloc();
     cpool_handle_t handle = bodies_handle(one);
@@ -135,7 +132,6 @@ START_TEST(handle_is_of_a_live_slot)
     REQUIRE_EQUAL(bodies_handle(one), CPOOL_HANDLE_NONE);
     close_empty();
 }
-END_TEST
 
 static void count_notice(cpool_t *pool, void *notices)
 {
@@ -143,7 +139,7 @@ static void count_notice(cpool_t *pool, void *notices)
     ++*(int *)notices;
 }
 
-START_TEST(notice_follows_a_free)
+TEST(notice_follows_a_free)
 {
     struct body *held[CAPACITY];
     int notices = 0;
@@ -158,10 +154,9 @@ START_TEST(notice_follows_a_free)
     bodies_free_bulk(held + 1, CAPACITY - 1);
     close_empty();
 }
-END_TEST
 
 /* Nothing, and a report the first time. */
-START_TEST(pool_that_cannot_be_created_gives_nothing)
+TEST(pool_that_cannot_be_created_gives_nothing)
 {
     struct body *held[1];
     struct body *volatile other = (struct body *)(void *)held;
@@ -178,19 +173,4 @@ START_TEST(pool_that_cannot_be_created_gives_nothing)
     REQUIRE(!nothing_is_active(other));
     REQUIRE_REPORT(CPOOL_ECAPACITY);
     support_release_reports();
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(any_size_stays_on_the_inline_path),
-        ONCE(wait_ends_with_a_slot_or_the_time),
-        ONCE(depot_and_caches_pass_slots_on),
-        ONCE(handle_is_of_a_live_slot),
-        ONCE(notice_follows_a_free),
-        ONCE(pool_that_cannot_be_created_gives_nothing),
-    };
-
-    return SUPPORT_RUN("typed_forms", tests);
 }

@@ -34,7 +34,7 @@ static void close_empty(void)
     REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
 }
 
-START_TEST(checked_typed_pool_finds_a_double_free)
+TEST(checked_typed_pool_finds_a_double_free)
 {
     cpool_config_t config = job_config(CPOOL_CHECKED);
     struct job *job;
@@ -48,7 +48,6 @@ START_TEST(checked_typed_pool_finds_a_double_free)
     support_release_reports();
     close_empty();
 }
-END_TEST
 
 /* Requires one report since the last call, on behalf of this function. */
 static void require_named(int code, const char *function)
@@ -70,7 +69,7 @@ enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 #define FREE_OF_JOBS "jobs_free"
 #endif
 
-START_TEST(reports_name_the_functions_of_the_type)
+TEST_TIMES(reports_name_the_functions_of_the_type, WAYS)
 {
     cpool_config_t config = job_config(ways[_i]);
     struct job *job;
@@ -89,15 +88,4 @@ START_TEST(reports_name_the_functions_of_the_type)
     REQUIRE_NO_REPORT();
     support_release_reports();
     close_empty();
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(checked_typed_pool_finds_a_double_free),
-        TIMES(reports_name_the_functions_of_the_type, WAYS),
-    };
-
-    return SUPPORT_RUN("typed_reports", tests);
 }

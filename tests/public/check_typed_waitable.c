@@ -28,11 +28,10 @@ CPOOL_DEFINE_WAITABLE(ones, struct job, .capacity = 1);
 CPOOL_DECLARE_EXACT(plains, struct job);
 CPOOL_DEFINE_EXACT(plains, struct job, .capacity = 1, .flags = CPOOL_WAITABLE);
 
-START_TEST(all_of_the_capacity_is_served_and_no_more)
+TEST(all_of_the_capacity_is_served_and_no_more)
 {
     jobs_require_bound();
 }
-END_TEST
 
 /* Waits for a slot of any pool of one, and gives it back. */
 static void *wait_once(void *pool)
@@ -50,7 +49,7 @@ static void await_sleeper(cpool_t *pool)
         sched_yield();
 }
 
-START_TEST(thread_that_sleeps_is_woken_by_a_free)
+TEST(thread_that_sleeps_is_woken_by_a_free)
 {
     for (int round = 0; round < 3; round++) {
         struct job *job;
@@ -67,7 +66,6 @@ START_TEST(thread_that_sleeps_is_woken_by_a_free)
         REQUIRE_EQUAL(ones_close(), CPOOL_OK);
     }
 }
-END_TEST
 
 static void *take_turns(void *unused)
 {
@@ -84,7 +82,7 @@ static void *take_turns(void *unused)
     return NULL;
 }
 
-START_TEST(no_thread_sleeps_beside_a_slot)
+TEST(no_thread_sleeps_beside_a_slot)
 {
     pthread_t threads[THREADS];
 
@@ -95,7 +93,6 @@ START_TEST(no_thread_sleeps_beside_a_slot)
     support_require_live(ones_pool(), 0);
     REQUIRE_EQUAL(ones_close(), CPOOL_OK);
 }
-END_TEST
 
 static void count_notice(cpool_t *pool, void *notices)
 {
@@ -123,7 +120,7 @@ static void give_one(cpool_t *pool, struct job *job)
 
 /* A sleeping thread looks again by itself when it starves, and a notice does not.  The slot lies
  * in the cache of the thread that frees it, which has a magazine. */
-START_TEST(notice_follows_a_free)
+TEST_TIMES(notice_follows_a_free, 4)
 {
     static void (*const gives[])(cpool_t *, struct job *) = { give_one, give_by_handle };
     cpool_t *pool = _i < 2 ? ones_pool() : plains_pool();
@@ -142,7 +139,6 @@ START_TEST(notice_follows_a_free)
     REQUIRE_EQUAL(notices, 1);
     REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_OK);
 }
-END_TEST
 
 static void look_in_child(void *unused)
 {
@@ -150,7 +146,7 @@ static void look_in_child(void *unused)
     REQUIRE_EQUAL(ones_typed_.asked, 0);
 }
 
-START_TEST(request_ends_in_the_child_of_a_fork)
+TEST(request_ends_in_the_child_of_a_fork)
 {
     REQUIRE(ones_alloc() != NULL);
     REQUIRE(cpool_alloc_or_notify(ones_pool()) == NULL);
@@ -159,9 +155,8 @@ START_TEST(request_ends_in_the_child_of_a_fork)
     REQUIRE_EQUAL(cpool_reset(ones_pool()), 1);
     REQUIRE_EQUAL(ones_close(), CPOOL_OK);
 }
-END_TEST
 
-START_TEST(request_ends_with_the_pool)
+TEST(request_ends_with_the_pool)
 {
     struct job *job = ones_alloc();
 
@@ -175,7 +170,6 @@ START_TEST(request_ends_with_the_pool)
     REQUIRE_EQUAL(ones_close(), CPOOL_ELIVE);
     REQUIRE_EQUAL(ones_typed_.asked, 0);
 }
-END_TEST
 
 /* The thread that gets the last slot closes the pool, while the one that freed it may be about to
  * look for waiters. */
@@ -190,7 +184,7 @@ static void *wait_and_close(void *unused)
     return NULL;
 }
 
-START_TEST(thread_that_waited_for_the_last_slot_closes_the_pool)
+TEST(thread_that_waited_for_the_last_slot_closes_the_pool)
 {
     for (int i = 0; i < LIVES; i++) {
         struct job *job = ones_alloc();
@@ -205,20 +199,4 @@ START_TEST(thread_that_waited_for_the_last_slot_closes_the_pool)
         ones_free(job);
         support_join(thread);
     }
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(all_of_the_capacity_is_served_and_no_more),
-        ONCE(thread_that_sleeps_is_woken_by_a_free),
-        ONCE(no_thread_sleeps_beside_a_slot),
-        TIMES(notice_follows_a_free, 4),
-        ONCE(request_ends_in_the_child_of_a_fork),
-        ONCE(request_ends_with_the_pool),
-        ONCE(thread_that_waited_for_the_last_slot_closes_the_pool),
-    };
-
-    return SUPPORT_RUN("typed_waitable", tests);
 }

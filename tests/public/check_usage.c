@@ -9,7 +9,7 @@
 #define CAPACITY 4096
 
 /* A burst within a magazine meets no exchange. */
-START_TEST(peak_is_never_below_what_is_live)
+TEST(peak_is_never_below_what_is_live)
 {
     cpool_t *pool = support_create_plain(32, CAPACITY);
     void *slots[5];
@@ -23,7 +23,6 @@ START_TEST(peak_is_never_below_what_is_live)
     REQUIRE_EQUAL(support_stats(pool).peak, 5);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE };
 
@@ -45,7 +44,7 @@ static cpool_t *create(unsigned flags)
 }
 
 /* Nothing is live when cpool_stats looks, so allocs have counted all that it shows. */
-START_TEST(allocs_count_what_is_live)
+TEST_TIMES(allocs_count_what_is_live, sizeof(kinds) / sizeof(kinds[0]))
 {
     static void *slots[CAPACITY];
     cpool_t *pool = create(kinds[_i]);
@@ -60,10 +59,9 @@ START_TEST(allocs_count_what_is_live)
     REQUIRE(stats.average <= stats.peak);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* With one thread each count is exact. */
-START_TEST(average_is_that_of_the_counts)
+TEST_TIMES(average_is_that_of_the_counts, sizeof(kinds) / sizeof(kinds[0]))
 {
     static void *held[1000];
     static void *slots[200];
@@ -79,16 +77,4 @@ START_TEST(average_is_that_of_the_counts)
     REQUIRE(stats.average >= 990 && stats.average <= 1200);
     REQUIRE(stats.peak >= stats.average && stats.peak <= 1200);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(peak_is_never_below_what_is_live),
-        TIMES(allocs_count_what_is_live, sizeof(kinds) / sizeof(kinds[0])),
-        TIMES(average_is_that_of_the_counts, sizeof(kinds) / sizeof(kinds[0])),
-    };
-
-    return SUPPORT_RUN("usage", tests);
 }

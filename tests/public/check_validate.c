@@ -102,7 +102,7 @@ static cpool_t *make_half_used(size_t slot_size)
     return pool;
 }
 
-START_TEST(free_foreign_address_refused)
+TEST_TIMES(free_foreign_address_refused, STRIDES)
 {
     cpool_t *pool = make_half_used(strides[_i]);
     cpool_t *other = support_create_plain(strides[_i], CAPACITY);
@@ -127,11 +127,10 @@ START_TEST(free_foreign_address_refused)
     REQUIRE_EQUAL(support_destroy(other), 1);
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
 }
-END_TEST
 
 /* Every byte of a slot but the first one: of the first slot, of one in the
  * middle, of a fresh one, and of the last one. */
-START_TEST(free_every_byte_inside_slot_refused)
+TEST_TIMES(free_every_byte_inside_slot_refused, STRIDES)
 {
     size_t stride = strides[_i];
     cpool_t *pool = make_half_used(stride);
@@ -146,9 +145,8 @@ START_TEST(free_every_byte_inside_slot_refused)
     }
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
 }
-END_TEST
 
-START_TEST(free_unused_slot_refused)
+TEST_TIMES(free_unused_slot_refused, STRIDES)
 {
     cpool_t *pool = make_half_used(strides[_i]);
     size_t circulating = support_stats(pool).circulating;
@@ -162,11 +160,10 @@ START_TEST(free_unused_slot_refused)
     }
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
 }
-END_TEST
 
 /* The first slot that was never handed out, in a pool with all frees out of line,
  * with room for it in the cache. */
-START_TEST(free_first_unused_slot_of_exact_pool_refused)
+TEST_TIMES(free_first_unused_slot_of_exact_pool_refused, DOORS)
 {
     cpool_config_t config = support_config(16, CAPACITY);
     cpool_t *pool;
@@ -182,9 +179,8 @@ START_TEST(free_first_unused_slot_of_exact_pool_refused)
                         support_stats(pool).circulating * support_stats(pool).slot_stride);
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2 - 1);
 }
-END_TEST
 
-START_TEST(free_any_slot_of_used_pool_accepted)
+TEST_TIMES(free_any_slot_of_used_pool_accepted, STRIDES)
 {
     cpool_t *pool = support_create_plain(strides[_i], CAPACITY);
 
@@ -197,11 +193,10 @@ START_TEST(free_any_slot_of_used_pool_accepted)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Random addresses, near and far, against the reference: those that are slots
  * in use are asked for by index only, the others are given back and refused. */
-START_TEST(free_random_address_agrees_with_division)
+TEST_TIMES(free_random_address_agrees_with_division, STRIDES)
 {
     cpool_t *pool = make_half_used(strides[_i]);
     uintptr_t base = (uintptr_t)cpool_at(pool, 0);
@@ -228,10 +223,9 @@ START_TEST(free_random_address_agrees_with_division)
     }
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
 }
-END_TEST
 
 /* In the padding between slots, and in a slab that begins inside its memory. */
-START_TEST(free_address_in_padding_refused)
+TEST(free_address_in_padding_refused)
 {
     cpool_config_t config = support_config(40, CAPACITY);
     cpool_t *pool;
@@ -248,7 +242,6 @@ START_TEST(free_address_in_padding_refused)
         require_refused(pool, &doors[byte % DOORS], (uintptr_t)cpool_at(pool, 0) - byte);
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
 }
-END_TEST
 
 /* By a thread that has never used the pool: its cache knows nothing yet. */
 static void *refuse_in_new_thread(void *pool)
@@ -263,14 +256,13 @@ static void *refuse_in_new_thread(void *pool)
     return NULL;
 }
 
-START_TEST(free_in_new_thread_verified)
+TEST(free_in_new_thread_verified)
 {
     cpool_t *pool = make_half_used(24);
 
     support_in_thread(refuse_in_new_thread, pool);
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2 - 1);
 }
-END_TEST
 
 /*
  * ---- The default handler -------------------------------------------------
@@ -318,7 +310,7 @@ static void require_message(const struct misuse *what, int code)
     REQUIRE(strncmp(strchr(text, '\n'), "\ncpool:   CPOOL_OPTIONS=checked", 30) == 0);
 }
 
-START_TEST(free_wrong_address_by_default_aborts_with_message)
+TEST(free_wrong_address_by_default_aborts_with_message)
 {
     cpool_t *pool = support_create_plain(24, CAPACITY);
     char *end = (char *)cpool_at(pool, cpool_index_limit(pool) - 1);
@@ -341,7 +333,6 @@ START_TEST(free_wrong_address_by_default_aborts_with_message)
     }
     REQUIRE_EQUAL(support_destroy(pool), 100);
 }
-END_TEST
 
 static void misuse_after_restoring(void *pool)
 {
@@ -352,7 +343,7 @@ static void misuse_after_restoring(void *pool)
     cpool_free(pool, pool);
 }
 
-START_TEST(set_error_handler_null_restores_the_default)
+TEST(set_error_handler_null_restores_the_default)
 {
     struct support_outcome outcome;
     cpool_t *pool = support_create_plain(24, CAPACITY);
@@ -361,13 +352,12 @@ START_TEST(set_error_handler_null_restores_the_default)
     REQUIRE(strstr(outcome.text, "cpool_free") != NULL);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- What is no pool -----------------------------------------------------
  */
 
-START_TEST(destroy_of_no_pool_refused)
+TEST(destroy_of_no_pool_refused)
 {
     cpool_t *pool = support_create_plain(24, CAPACITY);
     cpool_t *other = support_create_plain(24, CAPACITY);
@@ -387,7 +377,6 @@ START_TEST(destroy_of_no_pool_refused)
     REQUIRE_NO_REPORT();
     support_destroy_empty(other);
 }
-END_TEST
 
 static void destroy_twice(void *pool)
 {
@@ -395,7 +384,7 @@ static void destroy_twice(void *pool)
     (void)cpool_destroy(pool);
 }
 
-START_TEST(destroy_twice_by_default_aborts_with_message)
+TEST(destroy_twice_by_default_aborts_with_message)
 {
     struct support_outcome outcome;
     cpool_t *pool = support_create_plain(24, CAPACITY);
@@ -404,25 +393,4 @@ START_TEST(destroy_twice_by_default_aborts_with_message)
     REQUIRE(strstr(outcome.text, "cpool_destroy") != NULL);
     REQUIRE(strstr(outcome.text, "the pool has been destroyed (pool 'tested'") != NULL);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(free_foreign_address_refused, STRIDES),
-        TIMES(free_every_byte_inside_slot_refused, STRIDES),
-        TIMES(free_unused_slot_refused, STRIDES),
-        TIMES(free_first_unused_slot_of_exact_pool_refused, DOORS),
-        TIMES(free_any_slot_of_used_pool_accepted, STRIDES),
-        TIMES(free_random_address_agrees_with_division, STRIDES),
-        ONCE(free_address_in_padding_refused),
-        ONCE(free_in_new_thread_verified),
-        ONCE(free_wrong_address_by_default_aborts_with_message),
-        ONCE(set_error_handler_null_restores_the_default),
-        ONCE(destroy_of_no_pool_refused),
-        ONCE(destroy_twice_by_default_aborts_with_message),
-    };
-
-    return SUPPORT_RUN("validate", tests);
 }

@@ -25,7 +25,7 @@ static double seconds_now(void)
  * ---- What is asked of the pool -------------------------------------------
  */
 
-START_TEST(wait_on_other_pool_refused)
+TEST_TIMES(wait_on_other_pool_refused, 3)
 {
     static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_CHECKED };
     cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
@@ -42,9 +42,8 @@ START_TEST(wait_on_other_pool_refused)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(wait_while_slots_are_free_is_alloc)
+TEST_TIMES(wait_while_slots_are_free_is_alloc, 2)
 {
     cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
     struct hold hold;
@@ -58,9 +57,8 @@ START_TEST(wait_while_slots_are_free_is_alloc)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(wait_without_time_does_not_sleep)
+TEST(wait_without_time_does_not_sleep)
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
     struct hold hold;
@@ -75,9 +73,8 @@ START_TEST(wait_without_time_does_not_sleep)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(wait_until_time_is_up_is_null)
+TEST_TIMES(wait_until_time_is_up_is_null, 2)
 {
     cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
     struct hold hold;
@@ -103,7 +100,6 @@ START_TEST(wait_until_time_is_up_is_null)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Being served --------------------------------------------------------
@@ -142,15 +138,14 @@ static void release_to_waiter(unsigned flags, void (*body)(void *argument))
     support_destroy_empty(release.pool);
 }
 
-START_TEST(wait_ends_with_the_slot_that_is_freed)
+TEST_TIMES(wait_ends_with_the_slot_that_is_freed, 2 * WAITER_RELEASES)
 {
     release_to_waiter(_i < WAITER_RELEASES ? 0 : CPOOL_CHECKED,
                       waiter_releases[_i % WAITER_RELEASES]);
 }
-END_TEST
 
 /* A thread that waits is handed slots that others have in their caches. */
-START_TEST(wait_takes_what_lies_in_caches)
+TEST(wait_takes_what_lies_in_caches)
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
     struct waiter waiters[WAITERS];
@@ -174,10 +169,9 @@ START_TEST(wait_takes_what_lies_in_caches)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* The stray slot is below the bound that the thread's cache has seen, and the cache is flushed. */
-START_TEST(stray_free_after_a_shrink_keeps_no_thread_waiting)
+TEST(stray_free_after_a_shrink_keeps_no_thread_waiting)
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
     struct hold hold;
@@ -198,10 +192,9 @@ START_TEST(stray_free_after_a_shrink_keeps_no_thread_waiting)
     support_release_reports();
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* A slot that nobody frees: it comes into being. */
-START_TEST(wait_ends_when_the_pool_is_grown)
+TEST_TIMES(wait_ends_when_the_pool_is_grown, 2)
 {
     cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
     struct waiter waiter;
@@ -222,10 +215,9 @@ START_TEST(wait_ends_when_the_pool_is_grown)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* A pool that may grow does, before anybody waits. */
-START_TEST(wait_grows_the_pool_first)
+TEST(wait_grows_the_pool_first)
 {
     cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
     struct hold hold;
@@ -243,10 +235,9 @@ START_TEST(wait_grows_the_pool_first)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* A time long past is past, however long. */
-START_TEST(wait_for_a_negative_time_ends_at_once)
+TEST_TIMES(wait_for_a_negative_time_ends_at_once, sizeof(time_t) > 4 ? 2 : 1)
 {
     const struct timespec past = { _i == 0 ? -1 : (time_t)-17000000000, 1 };
     cpool_t *pool = waiter_pool(0, 1);
@@ -256,23 +247,4 @@ START_TEST(wait_for_a_negative_time_ends_at_once)
     REQUIRE_EQUAL(support_stats(pool).waits, 0);
     cpool_free(pool, slot);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(wait_on_other_pool_refused, 3),
-        TIMES(wait_while_slots_are_free_is_alloc, 2),
-        ONCE(wait_without_time_does_not_sleep),
-        TIMES(wait_until_time_is_up_is_null, 2),
-        TIMES(wait_ends_with_the_slot_that_is_freed, 2 * WAITER_RELEASES),
-        ONCE(wait_takes_what_lies_in_caches),
-        TIMES(wait_ends_when_the_pool_is_grown, 2),
-        ONCE(stray_free_after_a_shrink_keeps_no_thread_waiting),
-        ONCE(wait_grows_the_pool_first),
-        TIMES(wait_for_a_negative_time_ends_at_once, sizeof(time_t) > 4 ? 2 : 1),
-    };
-
-    return SUPPORT_RUN("wait", tests);
 }

@@ -41,7 +41,7 @@ static void *attempt(void *argument)
     return NULL;
 }
 
-START_TEST(wait_for_no_positive_time_does_not_sleep)
+TEST_TIMES(wait_for_no_positive_time_does_not_sleep, ODD_TIMES)
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
     struct attempt trial = { pool, &odd_times[_i], false };
@@ -61,7 +61,6 @@ START_TEST(wait_for_no_positive_time_does_not_sleep)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Times of ten minutes that are no timespec elsewhere. */
 static const struct timespec odd_minutes[] = {
@@ -90,21 +89,19 @@ static void serve_sleeper(const struct timespec *timeout)
     support_destroy_empty(pool);
 }
 
-START_TEST(wait_for_sum_of_members_sleeps)
+TEST_TIMES(wait_for_sum_of_members_sleeps, ODD_MINUTES)
 {
     serve_sleeper(&odd_minutes[_i]);
 }
-END_TEST
 
 /* The longest times that there are do not come to an end before it. */
-START_TEST(wait_for_longest_time_is_served)
+TEST_TIMES(wait_for_longest_time_is_served, 2)
 {
     const time_t longest = sizeof(time_t) > 4 ? (time_t)INT64_MAX : INT32_MAX;
     const struct timespec times[] = { { INT32_MAX, 999999999 }, { longest, LONG_MAX } };
 
     serve_sleeper(&times[_i]);
 }
-END_TEST
 
 /*
  * ---- Memory --------------------------------------------------------------
@@ -157,12 +154,11 @@ static void wait_without_memory(void *unused)
     cpool_destroy(poor.pool);
 }
 
-START_TEST(wait_while_memory_is_refused_ends_when_there_is_some)
+TEST(wait_while_memory_is_refused_ends_when_there_is_some)
 {
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
     support_in_child(wait_without_memory, NULL);
 }
-END_TEST
 
 /*
  * ---- Cancelled and left behind -------------------------------------------
@@ -197,7 +193,7 @@ static void *wait_to_be_cancelled(void *argument)
     return NULL;
 }
 
-START_TEST(wait_is_no_point_of_cancellation)
+TEST_TIMES(wait_is_no_point_of_cancellation, 4)
 {
     static const struct timespec long_time = { 1000000, 0 };
     cpool_t *pool = waiter_pool(_i < 2 ? 0 : CPOOL_CHECKED, CAPACITY);
@@ -223,7 +219,6 @@ START_TEST(wait_is_no_point_of_cancellation)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static const struct timespec a_moment = { 0, 2000000 };
 
@@ -242,7 +237,7 @@ static void free_in_child(void *argument)
     support_destroy_empty(hold->pool);
 }
 
-START_TEST(fork_leaves_waiting_threads_behind)
+TEST_TIMES(fork_leaves_waiting_threads_behind, 2)
 {
     cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
     struct waiter waiters[2];
@@ -265,19 +260,4 @@ START_TEST(fork_leaves_waiting_threads_behind)
     support_require_obtainable(pool, 0);
     hold_fini(&hold);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(wait_for_no_positive_time_does_not_sleep, ODD_TIMES),
-        TIMES(wait_for_sum_of_members_sleeps, ODD_MINUTES),
-        TIMES(wait_for_longest_time_is_served, 2),
-        ONCE(wait_while_memory_is_refused_ends_when_there_is_some),
-        TIMES(wait_is_no_point_of_cancellation, 4),
-        TIMES(fork_leaves_waiting_threads_behind, 2),
-    };
-
-    return SUPPORT_RUN("wait_ends", tests);
 }

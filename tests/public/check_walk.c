@@ -32,7 +32,7 @@ static cpool_t *create_named(const char *name, unsigned flags)
  * ---- By name -------------------------------------------------------------
  */
 
-START_TEST(find_name_returns_its_oldest_pool)
+TEST(find_name_returns_its_oldest_pool)
 {
     cpool_t *first = create_named("jobs", 0);
     cpool_t *second = create_named("jobs", CPOOL_CHECKED);
@@ -56,9 +56,8 @@ START_TEST(find_name_returns_its_oldest_pool)
     support_destroy_empty(other);
     support_destroy_empty(nameless);
 }
-END_TEST
 
-START_TEST(find_long_name_compares_what_is_kept)
+TEST(find_long_name_compares_what_is_kept)
 {
     cpool_t *pool = create_named("a name of more than thirty-one bytes, one", 0);
 
@@ -67,9 +66,8 @@ START_TEST(find_long_name_compares_what_is_kept)
     REQUIRE(cpool_find(0, "a name of more than thirty-one") == NULL);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(find_typed_pool_by_the_name_of_its_functions)
+TEST(find_typed_pool_by_the_name_of_its_functions)
 {
     double *thing;
 
@@ -80,7 +78,6 @@ START_TEST(find_typed_pool_by_the_name_of_its_functions)
     REQUIRE_EQUAL(things_close(), 0);
     REQUIRE(cpool_find(0, "things") == NULL);
 }
-END_TEST
 
 /*
  * ---- One after the other -------------------------------------------------
@@ -138,7 +135,7 @@ static void make_walk(struct walk *walk)
     }
 }
 
-START_TEST(each_visits_every_pool_once_with_its_figures)
+TEST(each_visits_every_pool_once_with_its_figures)
 {
     struct walk walk;
 
@@ -154,9 +151,8 @@ START_TEST(each_visits_every_pool_once_with_its_figures)
     walk.most = SIZE_MAX;
     REQUIRE_EQUAL(cpool_each(note, &walk), 0);
 }
-END_TEST
 
-START_TEST(each_with_visitor_that_destroys_visits_all)
+TEST(each_with_visitor_that_destroys_visits_all)
 {
     struct walk walk;
 
@@ -165,7 +161,6 @@ START_TEST(each_with_visitor_that_destroys_visits_all)
     REQUIRE_EQUAL(cpool_each(note, &walk), POOLS);
     REQUIRE_EQUAL(cpool_each(note, &walk), 0);
 }
-END_TEST
 
 static bool note_number(const cpool_view_t *view, void *numbers)
 {
@@ -175,7 +170,7 @@ static bool note_number(const cpool_view_t *view, void *numbers)
     return true;
 }
 
-START_TEST(each_numbers_pools_in_the_order_of_creation)
+TEST(each_numbers_pools_in_the_order_of_creation)
 {
     uint64_t numbers[3] = {0, 0, 0};
     cpool_t *pools[3];
@@ -191,7 +186,6 @@ START_TEST(each_numbers_pools_in_the_order_of_creation)
     for (size_t i = 0; i < 3; i++)
         support_destroy_empty(pools[i]);
 }
-END_TEST
 
 static bool kind_of(const cpool_view_t *view, void *kind)
 {
@@ -199,7 +193,7 @@ static bool kind_of(const cpool_view_t *view, void *kind)
     return true;
 }
 
-START_TEST(each_tells_kinds)
+TEST(each_tells_kinds)
 {
     cpool_config_t config = support_config(16, 10);
     unsigned kind = 0;
@@ -216,7 +210,6 @@ START_TEST(each_tells_kinds)
     REQUIRE_EQUAL(kind, CPOOL_VIEW_CALLERS);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Beside others -------------------------------------------------------
@@ -249,7 +242,7 @@ static bool count_constant(const cpool_view_t *view, void *seen)
     return true;
 }
 
-START_TEST(each_beside_create_and_destroy_meets_what_stays_once)
+TEST(each_beside_create_and_destroy_meets_what_stays_once)
 {
     cpool_t *pools[2] = {create_named("constant", 0), create_named("constant", 0)};
     void *slots[2] = {cpool_alloc(pools[0]), cpool_alloc(pools[1])};
@@ -274,7 +267,6 @@ START_TEST(each_beside_create_and_destroy_meets_what_stays_once)
         support_destroy_empty(pools[i]);
     }
 }
-END_TEST
 
 /*
  * ---- Printed -------------------------------------------------------------
@@ -292,7 +284,7 @@ static char *printed(enum cpool_print_what what)
     return text;
 }
 
-START_TEST(print_all_names_every_pool)
+TEST(print_all_names_every_pool)
 {
     cpool_t *first = create_named("first", CPOOL_CHECKED | CPOOL_EXACT);
     cpool_t *second = create_named("second", CPOOL_WAITABLE);
@@ -319,22 +311,4 @@ START_TEST(print_all_names_every_pool)
     json = printed(CPOOL_PRINT_ALL_JSON);
     REQUIRE(strstr(json, "\"pools\":[]}\n") != NULL);
     free(json);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(find_name_returns_its_oldest_pool),
-        ONCE(find_long_name_compares_what_is_kept),
-        ONCE(find_typed_pool_by_the_name_of_its_functions),
-        ONCE(each_visits_every_pool_once_with_its_figures),
-        ONCE(each_with_visitor_that_destroys_visits_all),
-        ONCE(each_numbers_pools_in_the_order_of_creation),
-        ONCE(each_tells_kinds),
-        ONCE(each_beside_create_and_destroy_meets_what_stays_once),
-        ONCE(print_all_names_every_pool),
-    };
-
-    return SUPPORT_RUN("walk", tests);
 }

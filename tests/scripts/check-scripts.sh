@@ -105,7 +105,6 @@ plant check-man.sh doc/local.mk 's, doc/man/cpool_free.3,,' 'cpool_free.3'
 
 plant check-listed.sh tests/public/check_new.c '/* new */' 'is in no list'
 plant check-listed.sh tests/scripts/check-new.sh '# new' 'is in no list'
-plant check-listed.sh tests/public/check_alloc.c 's/^ *ONCE(free_null_does_nothing),//' 'does not run'
 
 plant check-docs.sh doc/CONCURRENCY.md 's/`cpi_depot_provide`/`cpi_depot_provides`/' 'cpi_depot_provides'
 plant check-docs.sh doc/DESIGN.md 's,`lib/cache/registry.c`,`lib/registries.c`,' 'no file lib/registries.c'

@@ -22,7 +22,7 @@ static void count_up(void *argument)
     ++*(size_t *)argument;
 }
 
-START_TEST(action_is_done_once_and_before_the_step_it_is_planned_for)
+TEST(action_is_done_once_and_before_the_step_it_is_planned_for)
 {
     size_t count = 0;
     size_t made = steps_made();
@@ -44,7 +44,6 @@ START_TEST(action_is_done_once_and_before_the_step_it_is_planned_for)
     points->reach("anywhere");
     REQUIRE_EQUAL(count, 1);
 }
-END_TEST
 
 /*
  * ---- Locks ---------------------------------------------------------------
@@ -92,7 +91,7 @@ static bool is_free(pthread_mutex_t *mutex)
 }
 
 /* It goes on to the first step behind the lock, and no further. */
-START_TEST(worker_stops_at_no_step_at_which_it_holds_a_lock)
+TEST(worker_stops_at_no_step_at_which_it_holds_a_lock)
 {
     struct worker *worker = worker_start();
     const size_t lock = BEFORE + 1;
@@ -110,10 +109,9 @@ START_TEST(worker_stops_at_no_step_at_which_it_holds_a_lock)
     }
     worker_stop(worker);
 }
-END_TEST
 
 /* Nor does one that goes on from there.  One with fewer steps left comes to its end. */
-START_TEST(worker_that_goes_on_stops_at_no_step_at_which_it_holds_a_lock)
+TEST(worker_that_goes_on_stops_at_no_step_at_which_it_holds_a_lock)
 {
     struct worker *worker = worker_start();
     struct locker locker = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, 0 };
@@ -129,10 +127,9 @@ START_TEST(worker_that_goes_on_stops_at_no_step_at_which_it_holds_a_lock)
     steps_go_on(&stop);
     worker_stop(worker);
 }
-END_TEST
 
 /* The thread's own action at a step has no such limits, because it waits for no thread. */
-START_TEST(action_is_done_with_a_lock_held)
+TEST(action_is_done_with_a_lock_held)
 {
     struct locker locker = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, 0 };
     size_t count = 0;
@@ -141,17 +138,4 @@ START_TEST(action_is_done_with_a_lock_held)
     lock_and_unlock(&locker);
     REQUIRE(steps_drop());
     REQUIRE_EQUAL(count, 1);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(action_is_done_once_and_before_the_step_it_is_planned_for),
-        ONCE(worker_stops_at_no_step_at_which_it_holds_a_lock),
-        ONCE(worker_that_goes_on_stops_at_no_step_at_which_it_holds_a_lock),
-        ONCE(action_is_done_with_a_lock_held),
-    };
-
-    return SUPPORT_RUN("steps", tests);
 }

@@ -188,7 +188,7 @@ static bool rob_at(int kind, size_t nth)
     return robbed;
 }
 
-START_TEST(theft_at_every_step_loses_and_doubles_nothing)
+TEST_TIMES(theft_at_every_step_loses_and_doubles_nothing, 3)
 {
     size_t nth = 1;
 
@@ -198,7 +198,6 @@ START_TEST(theft_at_every_step_loses_and_doubles_nothing)
     REQUIRE(nth > 20);
     worker_stop(other);
 }
-END_TEST
 
 /*
  * ---- The depot -----------------------------------------------------------
@@ -217,7 +216,7 @@ static void take_partial(struct cpi_counters *counters, void *slot)
 
 /* All parties without a cache but one have been stopped while they merged two
  * magazines: the last one still finds as many as it needs, to the last slot. */
-START_TEST(free_beside_parties_that_hold_two_magazines_succeeds)
+TEST(free_beside_parties_that_hold_two_magazines_succeeds)
 {
     static char slots[CAPACITY];
     struct cpi_counters counters;
@@ -232,7 +231,6 @@ START_TEST(free_beside_parties_that_hold_two_magazines_succeeds)
     REQUIRE_EQUAL(cpi_depot_count_stocked(depot) * LIMIT + cpi_depot_partial_rounds(depot),
                   CAPACITY - 2 * (PARTIES - 1));
 }
-END_TEST
 
 /*
  * ---- Extents -------------------------------------------------------------
@@ -251,7 +249,7 @@ static size_t committed(const struct cpi_extent *extent)
 }
 
 /* Somebody else commits all while this thread commits a page. */
-START_TEST(commit_at_every_step_of_another_is_kept)
+TEST(commit_at_every_step_of_another_is_kept)
 {
     size_t nth = 1;
     bool met;
@@ -270,16 +268,4 @@ START_TEST(commit_at_every_step_of_another_is_kept)
         cpi_os_release(memory, (size_t)PAGES * PAGE);
     } while (met);
     REQUIRE(nth > 2);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(theft_at_every_step_loses_and_doubles_nothing, 3),
-        ONCE(free_beside_parties_that_hold_two_magazines_succeeds),
-        ONCE(commit_at_every_step_of_another_is_kept),
-    };
-
-    return SUPPORT_RUN("steps_active", tests);
 }

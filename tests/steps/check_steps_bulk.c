@@ -38,7 +38,7 @@ static struct effort reset_of(unsigned flags, size_t capacity, size_t freed)
 }
 
 /* The kinds that do not verify each slot.  The magazines in the depot are counted. */
-START_TEST(reset_makes_as_many_steps_for_many_slots_as_for_few)
+TEST_TIMES(reset_makes_as_many_steps_for_many_slots_as_for_few, KINDS - 1)
 {
     struct effort few = reset_of(kinds[_i], 100, 0);
     struct effort many = reset_of(kinds[_i], 20000, 0);
@@ -48,14 +48,4 @@ START_TEST(reset_makes_as_many_steps_for_many_slots_as_for_few)
     REQUIRE_EQUAL(many.steps, few.steps);
     REQUIRE(freed.magazines > 2000);
     REQUIRE(freed.steps <= few.steps + freed.magazines + 10);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(reset_makes_as_many_steps_for_many_slots_as_for_few, KINDS - 1),
-    };
-
-    return SUPPORT_RUN("steps_bulk", tests);
 }

@@ -43,11 +43,10 @@ static bool run_past_at(enum manner manner, void (*give)(void *argument),
     return stopped;
 }
 
-START_TEST(slot_freed_is_for_threads_that_run_while_the_waiter_is_on_its_way)
+TEST_TIMES(slot_freed_is_for_threads_that_run_while_the_waiter_is_on_its_way, FREES)
 {
     meeting_sweep(run_past_at, CALLS, meeting_gives[_i]);
 }
-END_TEST
 
 static void give_two(void *argument)
 {
@@ -138,7 +137,7 @@ static bool second_had_time(struct meeting *meeting, struct worker *worker,
 
 /* However long the first is held up, those behind it look for themselves when their
  * patience has ended. */
-START_TEST(waiter_that_is_held_up_holds_up_nobody)
+TEST(waiter_that_is_held_up_holds_up_nobody)
 {
     struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
     bool had_time = false;
@@ -158,10 +157,9 @@ START_TEST(waiter_that_is_held_up_holds_up_nobody)
     for (int i = 0; i < 3; i++)
         worker_stop(workers[i]);
 }
-END_TEST
 
 /* Before it gives up it looks once more: nobody need have told it. */
-START_TEST(waiter_that_is_behind_looks_again_before_it_gives_up)
+TEST(waiter_that_is_behind_looks_again_before_it_gives_up)
 {
     struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
     bool had_time = false;
@@ -181,7 +179,6 @@ START_TEST(waiter_that_is_behind_looks_again_before_it_gives_up)
     for (int i = 0; i < 3; i++)
         worker_stop(workers[i]);
 }
-END_TEST
 
 /*
  * ---- A look waits for nobody ---------------------------------------------
@@ -234,7 +231,7 @@ static void wait_meanwhile(void *argument)
 
 /* All free slots are in the hands of a draining thread, which stands still.  A waiter gives
  * up when its time is up, and one that has time is served when the draining thread is done. */
-START_TEST(wait_beside_a_trim_keeps_its_time)
+TEST(wait_beside_a_trim_keeps_its_time)
 {
     static const struct timespec moment = { 0, 1000000 };
     static const struct timespec long_time = { 600, 0 };
@@ -265,10 +262,9 @@ START_TEST(wait_beside_a_trim_keeps_its_time)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* A waiter that has looked in vain gives way before it sleeps. */
-START_TEST(waiter_that_is_called_while_it_lingers_does_not_sleep)
+TEST_TIMES(waiter_that_is_called_while_it_lingers_does_not_sleep, FREES)
 {
     struct worker *workers[2] = {worker_start(), worker_start()};
     struct meeting meeting;
@@ -284,9 +280,8 @@ START_TEST(waiter_that_is_called_while_it_lingers_does_not_sleep)
     for (int i = 0; i < 2; i++)
         worker_stop(workers[i]);
 }
-END_TEST
 
-START_TEST(waiter_does_not_linger_when_its_time_is_up)
+TEST(waiter_does_not_linger_when_its_time_is_up)
 {
     struct worker *workers[2] = {worker_start(), worker_start()};
     bool lingered = false;
@@ -309,13 +304,12 @@ START_TEST(waiter_does_not_linger_when_its_time_is_up)
     for (int i = 0; i < 2; i++)
         worker_stop(workers[i]);
 }
-END_TEST
 
 /*
  * A thread is about to open a cache that it has just made, which is all zero until then.
  * It holds the library's lock, so no thread can be stopped there.
  */
-START_TEST(search_of_a_waiter_passes_a_cache_that_is_being_made)
+TEST(search_of_a_waiter_passes_a_cache_that_is_being_made)
 {
     cpool_t *pool = steps_pool(CPOOL_WAITABLE, 2, 0, 2);
     void *slot = cpool_alloc(pool);
@@ -330,7 +324,6 @@ START_TEST(search_of_a_waiter_passes_a_cache_that_is_being_made)
     atomic_store(&cache->visible, active);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- A cache that was locked ---------------------------------------------
@@ -369,7 +362,7 @@ static bool is_second_over(const struct meeting_second *second)
 
 /* The second one to wait has locked the owner's cache, while the owner was inside with a free,
  * and stands still before it unlocks it.  The owner leaves, and calls the first one. */
-START_TEST(waiter_that_leaves_an_owner_alone_looks_again_when_the_owner_has_left)
+TEST(waiter_that_leaves_an_owner_alone_looks_again_when_the_owner_has_left)
 {
     struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
     cpool_t *pool = steps_pool(CPOOL_WAITABLE, 2, 0, 2);
@@ -405,21 +398,4 @@ START_TEST(waiter_that_leaves_an_owner_alone_looks_again_when_the_owner_has_left
         worker_stop(workers[i]);
     hold_fini(&hold);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(slot_freed_is_for_threads_that_run_while_the_waiter_is_on_its_way, FREES),
-        ONCE(waiter_that_is_held_up_holds_up_nobody),
-        ONCE(waiter_that_is_behind_looks_again_before_it_gives_up),
-        ONCE(wait_beside_a_trim_keeps_its_time),
-        TIMES(waiter_that_is_called_while_it_lingers_does_not_sleep, FREES),
-        ONCE(waiter_does_not_linger_when_its_time_is_up),
-        ONCE(search_of_a_waiter_passes_a_cache_that_is_being_made),
-        ONCE(waiter_that_leaves_an_owner_alone_looks_again_when_the_owner_has_left),
-    };
-
-    return SUPPORT_RUN("steps_call", tests);
 }

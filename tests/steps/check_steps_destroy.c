@@ -145,29 +145,25 @@ static void sweep(unsigned flags, int give, bool resets)
         worker_stop(workers[i]);
 }
 
-START_TEST(destroy_of_waitable_pool_awaits_a_free_that_was_overtaken)
+TEST_TIMES(destroy_of_waitable_pool_awaits_a_free_that_was_overtaken, GIVES)
 {
     sweep(CPOOL_WAITABLE, _i, false);
 }
-END_TEST
 
-START_TEST(destroy_of_exact_pool_awaits_a_free_that_was_overtaken)
+TEST_TIMES(destroy_of_exact_pool_awaits_a_free_that_was_overtaken, GIVES)
 {
     sweep(CPOOL_EXACT, _i, false);
 }
-END_TEST
 
-START_TEST(destroy_of_plain_pool_awaits_a_free_that_was_overtaken)
+TEST(destroy_of_plain_pool_awaits_a_free_that_was_overtaken)
 {
     sweep(0, 1, false);
 }
-END_TEST
 
-START_TEST(reset_awaits_a_free_that_was_overtaken)
+TEST_TIMES(reset_awaits_a_free_that_was_overtaken, 2 * GIVES)
 {
     sweep(_i < GIVES ? CPOOL_WAITABLE : CPOOL_EXACT, _i % GIVES, true);
 }
-END_TEST
 
 /*
  * ---- A free that calls after its slot has been taken ---------------------
@@ -209,7 +205,7 @@ static bool await_end(const struct caller *caller)
 
 /* The waiter comes between the free's two looks at the word, and has left with the slot before
  * the free says that it calls.  The pool's end, which has found all at rest, sees that it calls. */
-START_TEST(destroy_awaits_a_call_that_begins_behind_its_look)
+TEST(destroy_awaits_a_call_that_begins_behind_its_look)
 {
     struct worker *workers[2] = { worker_start(), worker_start() };
     struct caller caller = { { steps_pool(CPOOL_WAITABLE, CAPACITY, 0, ROUNDS), NULL, NULL },
@@ -236,18 +232,4 @@ START_TEST(destroy_awaits_a_call_that_begins_behind_its_look)
     steps_go_on(&waits);
     for (int i = 0; i < 2; i++)
         worker_stop(workers[i]);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(destroy_of_waitable_pool_awaits_a_free_that_was_overtaken, GIVES),
-        TIMES(destroy_of_exact_pool_awaits_a_free_that_was_overtaken, GIVES),
-        TIMES(reset_awaits_a_free_that_was_overtaken, 2 * GIVES),
-        ONCE(destroy_of_plain_pool_awaits_a_free_that_was_overtaken),
-        ONCE(destroy_awaits_a_call_that_begins_behind_its_look),
-    };
-
-    return SUPPORT_RUN("steps_destroy", tests);
 }

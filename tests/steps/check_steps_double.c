@@ -53,7 +53,7 @@ static void require_refused(cpool_t *pool, void *slot, bool to_depot, const char
     REQUIRE(strcmp(report.function, function) == 0);
 }
 
-START_TEST(free_without_room_is_reported_soon)
+TEST_TIMES(free_without_room_is_reported_soon, 2 * KINDS)
 {
     cpool_t *pool = growth_pool(64, kinds[_i % KINDS], CAPACITY, 0);
     bool to_depot = _i / KINDS != 0;
@@ -76,7 +76,6 @@ START_TEST(free_without_room_is_reported_soon)
     support_destroy_empty(pool);
     REQUIRE_NO_REPORT();
 }
-END_TEST
 
 static const unsigned tracked[] = { CPOOL_TRACKED, CPOOL_TRACKED | CPOOL_EXACT,
                                     CPOOL_TRACKED | CPOOL_WAITABLE, CPOOL_CHECKED };
@@ -118,7 +117,7 @@ static bool free_twice_at(unsigned flags, struct worker *const *workers, size_t 
     return stopped;
 }
 
-START_TEST(free_at_each_step_of_another_free_of_the_slot_is_refused_once)
+TEST_TIMES(free_at_each_step_of_another_free_of_the_slot_is_refused_once, TRACKED)
 {
     struct worker *workers[2];
     size_t nth = 1;
@@ -131,15 +130,4 @@ START_TEST(free_at_each_step_of_another_free_of_the_slot_is_refused_once)
     REQUIRE(nth > 2);
     for (int i = 0; i < 2; i++)
         worker_stop(workers[i]);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(free_without_room_is_reported_soon, 2 * KINDS),
-        TIMES(free_at_each_step_of_another_free_of_the_slot_is_refused_once, TRACKED),
-    };
-
-    return SUPPORT_RUN("steps_double", tests);
 }

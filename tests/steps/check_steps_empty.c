@@ -74,23 +74,21 @@ static void look_at_rounds(unsigned flags, unsigned turns, int holder)
     support_destroy_empty(pool);
 }
 
-START_TEST(alloc_that_sees_two_caches_empty_in_turn_finds_the_slot)
+TEST_TIMES(alloc_that_sees_two_caches_empty_in_turn_finds_the_slot, 2)
 {
     static const unsigned flags[] = { CPOOL_EXACT, CPOOL_CHECKED | CPOOL_EXACT };
 
     for (unsigned turns = 0; turns < 1u << ROUND_TRIPS; turns++)
         look_at_rounds(flags[_i], turns, _i);
 }
-END_TEST
 
 /* As above, in a pool with slack.  Its inline path counts nothing, and one change is
  * seen at any point. */
-START_TEST(alloc_that_sees_two_caches_change_over_finds_the_slot)
+TEST_TIMES(alloc_that_sees_two_caches_change_over_finds_the_slot, 2)
 {
     for (unsigned turn = 0; turn < ROUND_TRIPS; turn++)
         look_at_rounds(0, 1u << turn, _i);
 }
-END_TEST
 
 /*
  * ---- Between two passes --------------------------------------------------
@@ -128,7 +126,7 @@ static bool flush_beside_alloc(size_t nth)
     return met;
 }
 
-START_TEST(alloc_beside_a_flush_finds_a_slot)
+TEST(alloc_beside_a_flush_finds_a_slot)
 {
     size_t nth = 1;
 
@@ -136,7 +134,6 @@ START_TEST(alloc_beside_a_flush_finds_a_slot)
         nth++;
     REQUIRE(nth > 30);
 }
-END_TEST
 
 /*
  * ---- A stealing thread that finds the owner at home --------------------------------
@@ -160,7 +157,7 @@ static void try_one(void *argument)
 /* The slot lies in the owner's own cache.  A stealing thread claims the cache, gives up because
  * the owner is inside, and lets go of it only after the owner has looked without it.  Then the
  * owner has left, and the stealing thread claims the cache again. */
-START_TEST(thief_that_gives_up_looks_again_when_the_owner_has_left)
+TEST(thief_that_gives_up_looks_again_when_the_owner_has_left)
 {
     cpool_config_t config = support_config(64, 1);
     struct worker *owner = worker_start();
@@ -193,7 +190,6 @@ START_TEST(thief_that_gives_up_looks_again_when_the_owner_has_left)
     hold_fini(&theirs);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- An empty magazine ---------------------------------------------------
@@ -220,7 +216,7 @@ static void make_all(void *argument)
 
 /* The thread finds the stack empty.  Then another makes all that are left, so this one can
  * make none, but may not conclude that there is none. */
-START_TEST(empty_magazine_that_comes_between_two_looks_is_found)
+TEST(empty_magazine_that_comes_between_two_looks_is_found)
 {
     size_t size = LONE_MAGAZINES * cpi_depot_stride(LONE_ROUNDS);
     struct cpi_counters mine;
@@ -240,7 +236,6 @@ START_TEST(empty_magazine_that_comes_between_two_looks_is_found)
     REQUIRE_EQUAL(cpi_depot_made(lone.depot), LONE_MAGAZINES);
     REQUIRE_EQUAL(cpi_load(&mine.empty_out, relaxed), 1);
 }
-END_TEST
 
 /*
  * ---- A cache of one's own ------------------------------------------------
@@ -259,7 +254,7 @@ static void take_last(void *argument)
 }
 
 /* The cache shows a round when the stealing thread looks, and none any more when it is locked. */
-START_TEST(theft_of_an_empty_magazine_counts_for_nothing)
+TEST(theft_of_an_empty_magazine_counts_for_nothing)
 {
     cpool_t *pool = steps_pool(CPOOL_EXACT, 1, 0, 1);
     struct cpi_uncached thief;
@@ -276,7 +271,6 @@ START_TEST(theft_of_an_empty_magazine_counts_for_nothing)
     cpool_cache_free(own.cache, own.slot);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Others that never pause ---------------------------------------------
@@ -327,16 +321,15 @@ static void require_soon_empty(cpool_t *pool)
     hold_fini(&hold);
 }
 
-START_TEST(alloc_beside_threads_that_never_pause_soon_finds_the_pool_empty)
+TEST(alloc_beside_threads_that_never_pause_soon_finds_the_pool_empty)
 {
     cpool_t *pool = steps_pool(0, 4, 0, CROWD_ROUNDS);
 
     require_soon_empty(pool);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(alloc_in_callers_memory_soon_finds_the_pool_empty)
+TEST(alloc_in_callers_memory_soon_finds_the_pool_empty)
 {
     cpool_config_t config = support_config(64, 4);
     cpool_t *pool;
@@ -348,7 +341,6 @@ START_TEST(alloc_in_callers_memory_soon_finds_the_pool_empty)
     require_soon_empty(pool);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Operations without a cache, of which one is in flight at any moment: each begins before the
  * one before it has left, whenever an alloc looks for those that are. */
@@ -368,7 +360,7 @@ static void pass_on(void *argument)
     steps_plan("cpi_depot_have_left", 1, pass_on, relay);
 }
 
-START_TEST(alloc_beside_operations_without_a_cache_soon_finds_the_pool_empty)
+TEST(alloc_beside_operations_without_a_cache_soon_finds_the_pool_empty)
 {
     cpool_t *pool = steps_pool(CPOOL_EXACT, 1, 0, 1);
     struct relay relay = { .depot = &inside(pool)->depot, .left = CROWD_LOOKS };
@@ -383,22 +375,4 @@ START_TEST(alloc_beside_operations_without_a_cache_soon_finds_the_pool_empty)
     cpi_depot_leave(relay.depot, &relay.uncached[relay.left % 2]);
     cpool_free(pool, slot);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(alloc_that_sees_two_caches_empty_in_turn_finds_the_slot, 2),
-        TIMES(alloc_that_sees_two_caches_change_over_finds_the_slot, 2),
-        ONCE(alloc_beside_a_flush_finds_a_slot),
-        ONCE(thief_that_gives_up_looks_again_when_the_owner_has_left),
-        ONCE(empty_magazine_that_comes_between_two_looks_is_found),
-        ONCE(theft_of_an_empty_magazine_counts_for_nothing),
-        ONCE(alloc_beside_threads_that_never_pause_soon_finds_the_pool_empty),
-        ONCE(alloc_in_callers_memory_soon_finds_the_pool_empty),
-        ONCE(alloc_beside_operations_without_a_cache_soon_finds_the_pool_empty),
-    };
-
-    return SUPPORT_RUN("steps_empty", tests);
 }

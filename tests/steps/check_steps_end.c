@@ -143,7 +143,7 @@ static void live_and_die(void)
     support_destroy_empty(other);
 }
 
-START_TEST(thread_stopped_at_its_end_holds_up_no_other_pool)
+TEST_TIMES(thread_stopped_at_its_end_holds_up_no_other_pool, KINDS)
 {
     size_t with_lock_free = 0;
     struct end end;
@@ -165,7 +165,6 @@ START_TEST(thread_stopped_at_its_end_holds_up_no_other_pool)
     /* The whole of the flush.  Without the lock it would be the first step only. */
     REQUIRE(with_lock_free > 10);
 }
-END_TEST
 
 /*
  * ---- Forks ---------------------------------------------------------------
@@ -184,7 +183,7 @@ static void use_and_destroy(void *argument)
     REQUIRE(support_destroy(pool) <= MOST_LOST);
 }
 
-START_TEST(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable)
+TEST_TIMES(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable, KINDS)
 {
     struct end end;
     bool stopped;
@@ -201,7 +200,6 @@ START_TEST(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable)
             break;
     }
 }
-END_TEST
 
 /*
  * ---- Destroying the pool -------------------------------------------------
@@ -226,7 +224,7 @@ static void reset(void *pool)
     REQUIRE_EQUAL(cpool_reset(pool), 0);
 }
 
-START_TEST(destroy_and_reset_wait_for_a_thread_that_leaves)
+TEST_TIMES(destroy_and_reset_wait_for_a_thread_that_leaves, 2 * KINDS)
 {
     struct worker *worker = worker_start();
     size_t waited = 0;
@@ -257,7 +255,6 @@ START_TEST(destroy_and_reset_wait_for_a_thread_that_leaves)
     REQUIRE(waited > 0);
     worker_stop(worker);
 }
-END_TEST
 
 /*
  * ---- Those who wait ------------------------------------------------------
@@ -292,7 +289,7 @@ static void await_heir(const struct heir *heir)
     } while (!asleep && !atomic_load_explicit(&heir->over, memory_order_acquire));
 }
 
-START_TEST(thread_stopped_at_its_end_wakes_who_waits)
+TEST(thread_stopped_at_its_end_wakes_who_waits)
 {
     struct worker *worker = worker_start();
     bool stopped = true;
@@ -322,7 +319,6 @@ START_TEST(thread_stopped_at_its_end_wakes_who_waits)
     }
     worker_stop(worker);
 }
-END_TEST
 
 /*
  * ---- The end of the process ----------------------------------------------
@@ -383,28 +379,12 @@ static void exit_beside_free(void *unused)
 
 /* The thread has given the slot back, and looks whether somebody waits.  Meanwhile the pool is
  * destroyed and the process ends. */
-START_TEST(exit_beside_the_last_step_of_a_free_does_no_harm)
+TEST(exit_beside_the_last_step_of_a_free_does_no_harm)
 {
     REQUIRE(cpi_registry_startup());
     if (!cpi_mark_has_barrier)
         SKIP("without the kernel's barrier the pool is there until the last step");
     support_in_child(exit_beside_free, NULL);
 }
-END_TEST
 
 #endif
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(thread_stopped_at_its_end_holds_up_no_other_pool, KINDS),
-        TIMES(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable, KINDS),
-        TIMES(destroy_and_reset_wait_for_a_thread_that_leaves, 2 * KINDS),
-        ONCE(thread_stopped_at_its_end_wakes_who_waits),
-#if defined(__linux__)
-        ONCE(exit_beside_the_last_step_of_a_free_does_no_harm),
-#endif
-    };
-
-    return SUPPORT_RUN("steps_end", tests);
-}

@@ -122,7 +122,7 @@ static size_t stride_of(unsigned flags, int state)
     return state == ROBBED && flags != 0 ? SUPPORT_COUNT(23u, 101u) : SUPPORT_COUNT(1u, 17u);
 }
 
-START_TEST(fork_at_every_step_child_finds_everything)
+TEST_TIMES(fork_at_every_step_child_finds_everything, SCRIPT_DOORS * SCRIPT_KINDS)
 {
     struct worker *worker = worker_start();
     const struct script_door *door = &script_doors[_i % SCRIPT_DOORS];
@@ -137,7 +137,6 @@ START_TEST(fork_at_every_step_child_finds_everything)
     }
     worker_stop(worker);
 }
-END_TEST
 
 /*
  * ---- What a vanished thread had begun ------------------------------------
@@ -185,7 +184,7 @@ static bool fork_in_spill(struct worker *worker, size_t nth)
     return stopped;
 }
 
-START_TEST(fork_in_a_spill_child_finds_all_spares)
+TEST(fork_in_a_spill_child_finds_all_spares)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -195,7 +194,6 @@ START_TEST(fork_in_a_spill_child_finds_all_spares)
     REQUIRE_EQUAL(nth, 2); /* there is room for one spare, and an exchange leaves the number */
     worker_stop(worker);
 }
-END_TEST
 
 static void take_one(void *argument)
 {
@@ -235,7 +233,7 @@ static bool fork_in_theft(struct worker *worker, size_t nth)
     return stopped;
 }
 
-START_TEST(fork_in_a_theft_child_uses_its_cache)
+TEST(fork_in_a_theft_child_uses_its_cache)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -245,7 +243,6 @@ START_TEST(fork_in_a_theft_child_uses_its_cache)
     REQUIRE(nth > 30);
     worker_stop(worker);
 }
-END_TEST
 
 static void give_one(void *argument)
 {
@@ -277,7 +274,7 @@ static bool fork_in_free(struct worker *worker, size_t nth)
     return stopped;
 }
 
-START_TEST(fork_in_a_free_child_destroys_the_pool)
+TEST(fork_in_a_free_child_destroys_the_pool)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -287,7 +284,6 @@ START_TEST(fork_in_a_free_child_destroys_the_pool)
     REQUIRE(nth > 3);
     worker_stop(worker);
 }
-END_TEST
 
 /*
  * ---- Waiters -------------------------------------------------------------
@@ -330,7 +326,7 @@ static void wait_in_child(void *argument)
 }
 
 /* The one that vanishes sleeps, and starves.  Another one has the queue's lock. */
-START_TEST(child_of_a_fork_has_a_queue_of_its_own)
+TEST(child_of_a_fork_has_a_queue_of_its_own)
 {
     struct worker *workers[2] = { worker_start(), worker_start() };
     struct waiting waiting = { steps_pool(CPOOL_WAITABLE, 1, 0, 1), NULL };
@@ -346,7 +342,6 @@ START_TEST(child_of_a_fork_has_a_queue_of_its_own)
     worker_stop(workers[1]);
     support_destroy_empty(waiting.pool);
 }
-END_TEST
 
 /*
  * ---- The cost of a fork --------------------------------------------------
@@ -381,7 +376,7 @@ static void lift_allowance(void *unused)
 
 /* Each thread with a cache costs some steps.  The depot's magazines cost some once, if
  * a thread that vanished was inside, not once for each thread. */
-START_TEST(fork_takes_steps_for_threads_and_not_for_magazines)
+TEST_TIMES(fork_takes_steps_for_threads_and_not_for_magazines, 2)
 {
     cpool_t *pool = steps_pool(0, MANY, 0, MANY_ROUNDS);
     struct worker *workers[CROWD];
@@ -405,19 +400,4 @@ START_TEST(fork_takes_steps_for_threads_and_not_for_magazines)
         worker_stop(workers[i]);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(fork_at_every_step_child_finds_everything, SCRIPT_DOORS * SCRIPT_KINDS),
-        ONCE(fork_in_a_spill_child_finds_all_spares),
-        ONCE(fork_in_a_theft_child_uses_its_cache),
-        ONCE(fork_in_a_free_child_destroys_the_pool),
-        ONCE(child_of_a_fork_has_a_queue_of_its_own),
-        TIMES(fork_takes_steps_for_threads_and_not_for_magazines, 2),
-    };
-
-    return SUPPORT_RUN("steps_fork", tests);
 }

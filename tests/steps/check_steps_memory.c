@@ -161,7 +161,7 @@ static bool meet_at(struct encounter *encounter, void (*ours)(void *argument), u
     return met;
 }
 
-START_TEST(two_operations_at_every_step_add_up)
+TEST_TIMES(two_operations_at_every_step_add_up, OPS * OPS * KINDS)
 {
     struct encounter encounter;
     int ours = _i % OPS;
@@ -180,7 +180,6 @@ START_TEST(two_operations_at_every_step_add_up)
     }
     worker_stop(encounter.worker);
 }
-END_TEST
 
 /*
  * ---- Claims and bounds ---------------------------------------------------
@@ -230,7 +229,7 @@ static bool claim_at(struct worker *worker, size_t nth)
     return met;
 }
 
-START_TEST(claim_while_the_pool_shrinks_keeps_the_capacity)
+TEST(claim_while_the_pool_shrinks_keeps_the_capacity)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -240,7 +239,6 @@ START_TEST(claim_while_the_pool_shrinks_keeps_the_capacity)
     REQUIRE(nth > 10);
     worker_stop(worker);
 }
-END_TEST
 
 static void take_to_sixty(void *argument)
 {
@@ -281,7 +279,7 @@ static bool shrink_at(struct worker *worker, size_t nth)
     return met;
 }
 
-START_TEST(shrink_while_slots_are_claimed_keeps_the_capacity)
+TEST(shrink_while_slots_are_claimed_keeps_the_capacity)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -291,14 +289,13 @@ START_TEST(shrink_while_slots_are_claimed_keeps_the_capacity)
     REQUIRE(nth >= 2);
     worker_stop(worker);
 }
-END_TEST
 
 static void grow_all(void *pool)
 {
     REQUIRE(cpool_grow(pool, CAPACITY) > 0);
 }
 
-START_TEST(reserve_uses_the_room_that_another_thread_made)
+TEST(reserve_uses_the_room_that_another_thread_made)
 {
     bool met = true;
 
@@ -310,17 +307,4 @@ START_TEST(reserve_uses_the_room_that_another_thread_made)
         met = steps_drop();
         support_destroy_empty(pool);
     }
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(two_operations_at_every_step_add_up, OPS * OPS * KINDS),
-        ONCE(claim_while_the_pool_shrinks_keeps_the_capacity),
-        ONCE(shrink_while_slots_are_claimed_keeps_the_capacity),
-        ONCE(reserve_uses_the_room_that_another_thread_made),
-    };
-
-    return SUPPORT_RUN("steps_memory", tests);
 }

@@ -172,11 +172,10 @@ static bool find_at(struct worker **workers, int variant, size_t nth)
     return stopped;
 }
 
-START_TEST(notice_is_owed_although_another_call_found_a_slot)
+TEST(notice_is_owed_although_another_call_found_a_slot)
 {
     sweep(find_at, 0);
 }
-END_TEST
 
 /* The only free slot lies in a thread's cache.  One call stops in its search, and another
  * one finds the slot.  If the first one then returns NULL it gets its notice. */
@@ -200,11 +199,10 @@ static bool search_at(struct worker **workers, int variant, size_t nth)
     return stopped;
 }
 
-START_TEST(notice_of_a_call_that_searches_stays_asked_for)
+TEST(notice_of_a_call_that_searches_stays_asked_for)
 {
     sweep(search_at, 0);
 }
-END_TEST
 
 /* A slot is freed between any two steps of the only call, and its thread stops at any step of
  * the free.  The call returns the slot, or NULL before the notice, which the freeing thread
@@ -227,7 +225,7 @@ static bool beside_at(struct worker **workers, size_t asked, size_t given, bool 
     return stopped;
 }
 
-START_TEST(notice_does_not_come_inside_the_only_call)
+TEST(notice_does_not_come_inside_the_only_call)
 {
     struct worker *workers[2] = { worker_start(), worker_start() };
     bool stopped = true;
@@ -244,7 +242,6 @@ START_TEST(notice_does_not_come_inside_the_only_call)
     worker_stop(workers[1]);
     REQUIRE(asked > 2);
 }
-END_TEST
 
 /*
  * ---- Beside threads that wait --------------------------------------------
@@ -308,11 +305,10 @@ static bool share_at(struct worker **workers, int in_depot, size_t nth)
     return stopped;
 }
 
-START_TEST(call_that_takes_one_slot_leaves_the_others_to_two_waiters)
+TEST_TIMES(call_that_takes_one_slot_leaves_the_others_to_two_waiters, 2)
 {
     sweep(share_at, _i);
 }
-END_TEST
 
 /* The free slots are two of a thread's cache.  It stops in an alloc, so that a call cannot see
  * whether there are any, and takes one. */
@@ -333,21 +329,7 @@ static bool ask_beside_pop(struct worker **workers, int variant, size_t nth)
     return stopped;
 }
 
-START_TEST(alloc_that_leaves_a_slot_in_its_cache_brings_the_notice)
+TEST(alloc_that_leaves_a_slot_in_its_cache_brings_the_notice)
 {
     sweep(ask_beside_pop, 0);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(notice_is_owed_although_another_call_found_a_slot),
-        ONCE(notice_of_a_call_that_searches_stays_asked_for),
-        ONCE(notice_does_not_come_inside_the_only_call),
-        ONCE(alloc_that_leaves_a_slot_in_its_cache_brings_the_notice),
-        TIMES(call_that_takes_one_slot_leaves_the_others_to_two_waiters, 2),
-    };
-
-    return SUPPORT_RUN("steps_notice", tests);
 }

@@ -71,7 +71,7 @@ static bool get_beside_trim(struct worker *worker, bool forks, size_t nth)
     return stopped;
 }
 
-START_TEST(every_object_can_be_had_beside_a_trim)
+TEST_TIMES(every_object_can_be_had_beside_a_trim, 2)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -81,7 +81,6 @@ START_TEST(every_object_can_be_had_beside_a_trim)
     REQUIRE(nth > 1);
     worker_stop(worker);
 }
-END_TEST
 
 /* --- A trim with slots in hand --- */
 
@@ -116,7 +115,7 @@ static bool trim_with(struct beside *beside, size_t nth)
     return done;
 }
 
-START_TEST(get_finds_the_slots_that_a_trim_has_in_hand)
+TEST(get_finds_the_slots_that_a_trim_has_in_hand)
 {
     struct beside beside = {.worker = worker_start(), .body = get_all};
     size_t nth = 1;
@@ -126,7 +125,6 @@ START_TEST(get_finds_the_slots_that_a_trim_has_in_hand)
     REQUIRE(nth > 5);
     worker_stop(beside.worker);
 }
-END_TEST
 
 /* --- Offers --- */
 
@@ -175,7 +173,7 @@ static bool offer_beside_trim(struct beside *beside, size_t nth)
     return done;
 }
 
-START_TEST(offer_beside_a_trim_loses_no_slot)
+TEST(offer_beside_a_trim_loses_no_slot)
 {
     struct beside beside = {.worker = worker_start(), .body = grow_and_get_all};
     size_t nth = 1;
@@ -185,10 +183,9 @@ START_TEST(offer_beside_a_trim_loses_no_slot)
     REQUIRE(nth > 5);
     worker_stop(beside.worker);
 }
-END_TEST
 
 /* A get passes few of the slots by that are there for threads that wait. */
-START_TEST(get_after_a_large_grow_takes_few_steps)
+TEST(get_after_a_large_grow_takes_few_steps)
 {
     cpool_objects_t *pool = make_waitable(1, MANY);
 
@@ -201,9 +198,8 @@ START_TEST(get_after_a_large_grow_takes_few_steps)
     REQUIRE_EQUAL(cpool_objects_put_all(pool), MANY);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
-START_TEST(populate_after_a_grow_creates_all)
+TEST(populate_after_a_grow_creates_all)
 {
     cpool_objects_t *pool = make_waitable(OBJECTS, OBJECTS + SOME);
     int code;
@@ -214,7 +210,6 @@ START_TEST(populate_after_a_grow_creates_all)
     REQUIRE_EQUAL(code, 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
-END_TEST
 
 /* --- The last vacant slot in another thread's hands --- */
 
@@ -275,7 +270,7 @@ static void get_one(void *argument)
     get->code = cpool_object_obtain(get->pool, &get->object, NULL);
 }
 
-START_TEST(get_awaits_the_last_slot_that_another_thread_has_in_hand)
+TEST_TIMES(get_awaits_the_last_slot_that_another_thread_has_in_hand, HOLDS)
 {
     struct worker *workers[] = { worker_start(), worker_start() };
     bool fails = holds[_i].code == EIO;
@@ -298,7 +293,6 @@ START_TEST(get_awaits_the_last_slot_that_another_thread_has_in_hand)
     for (size_t i = 0; i < 2; i++)
         worker_stop(workers[i]);
 }
-END_TEST
 
 /* --- Slots that were never used, in the hands of a thread that claims them --- */
 
@@ -372,7 +366,7 @@ static bool fork_beside_claim(struct worker *worker, size_t nth)
     return stopped;
 }
 
-START_TEST(child_of_a_fork_beside_a_claim_runs_dry)
+TEST(child_of_a_fork_beside_a_claim_runs_dry)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -382,7 +376,6 @@ START_TEST(child_of_a_fork_beside_a_claim_runs_dry)
     REQUIRE(nth > 5);
     worker_stop(worker);
 }
-END_TEST
 
 static bool grow_beside_claim(struct worker *worker, size_t nth)
 {
@@ -400,7 +393,7 @@ static bool grow_beside_claim(struct worker *worker, size_t nth)
     return stopped;
 }
 
-START_TEST(grow_beside_a_claim_offers_a_slot)
+TEST(grow_beside_a_claim_offers_a_slot)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -410,7 +403,6 @@ START_TEST(grow_beside_a_claim_offers_a_slot)
     REQUIRE(nth > 5);
     worker_stop(worker);
 }
-END_TEST
 
 /* --- Room that is made while offers are taken --- */
 
@@ -444,7 +436,7 @@ static bool get_beside_grow(const char *function, struct worker *worker, size_t 
     return stopped;
 }
 
-START_TEST(room_that_is_left_is_offered)
+TEST_TIMES(room_that_is_left_is_offered, HOLDS)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -454,7 +446,6 @@ START_TEST(room_that_is_left_is_offered)
     REQUIRE(nth > 1);
     worker_stop(worker);
 }
-END_TEST
 
 /* Gets that have room take all offers.  Meanwhile one fails, and its slot is not offered, because
  * there are so many: its room is for a thread that sleeps. */
@@ -468,7 +459,7 @@ static void wait_for_one(void *argument)
 
 enum { FAILS = OFFERS, WAITS, TAKERS };
 
-START_TEST(room_that_a_get_leaves_beside_taken_offers_wakes_a_thread)
+TEST(room_that_a_get_leaves_beside_taken_offers_wakes_a_thread)
 {
     struct worker *workers[OFFERS + TAKERS];
     struct get gets[OFFERS + 1];
@@ -505,7 +496,6 @@ START_TEST(room_that_a_get_leaves_beside_taken_offers_wakes_a_thread)
     for (size_t i = 0; i < OFFERS + TAKERS; i++)
         worker_stop(workers[i]);
 }
-END_TEST
 
 /* --- The end in the child of a fork --- */
 
@@ -567,7 +557,7 @@ static bool fork_and_end(int kind, struct worker *worker, size_t nth, size_t *li
     return stopped;
 }
 
-START_TEST(child_of_a_fork_ends_a_pool_that_a_vanished_thread_used)
+TEST_TIMES(child_of_a_fork_ends_a_pool_that_a_vanished_thread_used, ENDS)
 {
     struct worker *worker = worker_start();
     size_t live = 0;
@@ -577,24 +567,4 @@ START_TEST(child_of_a_fork_ends_a_pool_that_a_vanished_thread_used)
         nth++;
     REQUIRE(nth > 5 && live > 1);
     worker_stop(worker);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(every_object_can_be_had_beside_a_trim, 2),
-        ONCE(get_finds_the_slots_that_a_trim_has_in_hand),
-        ONCE(offer_beside_a_trim_loses_no_slot),
-        ONCE(get_after_a_large_grow_takes_few_steps),
-        ONCE(populate_after_a_grow_creates_all),
-        TIMES(get_awaits_the_last_slot_that_another_thread_has_in_hand, HOLDS),
-        ONCE(child_of_a_fork_beside_a_claim_runs_dry),
-        ONCE(grow_beside_a_claim_offers_a_slot),
-        TIMES(room_that_is_left_is_offered, HOLDS),
-        ONCE(room_that_a_get_leaves_beside_taken_offers_wakes_a_thread),
-        TIMES(child_of_a_fork_ends_a_pool_that_a_vanished_thread_used, ENDS),
-    };
-
-    return SUPPORT_RUN("steps_object", tests);
 }

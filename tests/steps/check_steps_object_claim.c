@@ -33,21 +33,11 @@ static bool claim_beside_claim(size_t nth)
     return done;
 }
 
-START_TEST(two_claims_for_one_place_lose_no_slot)
+TEST(two_claims_for_one_place_lose_no_slot)
 {
     size_t nth = 1;
 
     while (claim_beside_claim(nth))
         nth++;
     REQUIRE(nth > 2);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(two_claims_for_one_place_lose_no_slot),
-    };
-
-    return SUPPORT_RUN("steps_object_claim", tests);
 }

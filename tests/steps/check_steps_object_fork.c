@@ -62,7 +62,7 @@ static bool fork_beside_put(unsigned flags, struct worker *worker, size_t nth)
     return stopped;
 }
 
-START_TEST(object_of_a_put_that_vanished_counts_as_active)
+TEST_TIMES(object_of_a_put_that_vanished_counts_as_active, 2)
 {
     const unsigned flags[] = {0, CPOOL_OBJECT_COUNTED};
     struct worker *worker = worker_start();
@@ -72,14 +72,4 @@ START_TEST(object_of_a_put_that_vanished_counts_as_active)
         nth++;
     REQUIRE(nth > 2);
     worker_stop(worker);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(object_of_a_put_that_vanished_counts_as_active, 2),
-    };
-
-    return SUPPORT_RUN("steps_object_fork", tests);
 }

@@ -93,7 +93,7 @@ static bool get_beside_retain(const char *function, struct worker *worker, size_
     return stopped;
 }
 
-START_TEST(objects_can_be_had_beside_a_retain)
+TEST_TIMES(objects_can_be_had_beside_a_retain, 3)
 {
     const char *const functions[] = {NULL, "cpi_object_hold", "cpi_object_take_held_of"};
     struct worker *worker = worker_start();
@@ -104,7 +104,6 @@ START_TEST(objects_can_be_had_beside_a_retain)
     REQUIRE(nth > OBJECTS);
     worker_stop(worker);
 }
-END_TEST
 
 /* --- Objects that a get overtakes --- */
 
@@ -132,7 +131,7 @@ static bool keep_none(const cpool_object_idle_t *idle, void *arg)
 /* The get sees no room, then no inactive object, because the only one is destroyed, and then no
  * room again, because another thread creates an object in it.  Meanwhile an object is put back.  So
  * there always is something to be had, which it misses.  The next get finds it. */
-START_TEST(get_that_others_overtake_twice_is_followed_by_one_that_succeeds)
+TEST(get_that_others_overtake_twice_is_followed_by_one_that_succeeds)
 {
     struct worker *workers[] = { worker_start(), worker_start() };
     cpool_objects_t *pool = make_with(2);
@@ -157,7 +156,6 @@ START_TEST(get_that_others_overtake_twice_is_followed_by_one_that_succeeds)
     for (size_t i = 0; i < 2; i++)
         worker_stop(workers[i]);
 }
-END_TEST
 
 static void wait_for_one(void *argument)
 {
@@ -179,7 +177,7 @@ static bool keep_beside_the_waiter(const cpool_object_idle_t *idle, void *argume
 }
 
 /* The waiter sees that all objects are active, and sleeps when they are back and held. */
-START_TEST(waiter_finds_an_object_that_a_retain_holds)
+TEST(waiter_finds_an_object_that_a_retain_holds)
 {
     struct worker *worker = worker_start();
     cpool_objects_t *pool = make_of(2, CPOOL_WAITABLE);
@@ -195,16 +193,4 @@ START_TEST(waiter_finds_an_object_that_a_retain_holds)
     REQUIRE_EQUAL(cpool_object_put(pool, get.object), 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
     worker_stop(worker);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(get_that_others_overtake_twice_is_followed_by_one_that_succeeds),
-        TIMES(objects_can_be_had_beside_a_retain, 3),
-        ONCE(waiter_finds_an_object_that_a_retain_holds),
-    };
-
-    return SUPPORT_RUN("steps_object_retain", tests);
 }

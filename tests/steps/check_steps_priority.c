@@ -114,7 +114,7 @@ static bool fork_beside_play(struct worker *worker, size_t nth)
     return stopped;
 }
 
-START_TEST(fork_beside_a_priority_pool_does_not_wait)
+TEST(fork_beside_a_priority_pool_does_not_wait)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -124,7 +124,6 @@ START_TEST(fork_beside_a_priority_pool_does_not_wait)
     REQUIRE(nth > 20);
     worker_stop(worker);
 }
-END_TEST
 
 /* --- Fork beside an attach and beside an end --- */
 
@@ -199,7 +198,7 @@ static bool fork_beside_attach(struct worker *worker, size_t nth)
     return stopped;
 }
 
-START_TEST(child_of_a_fork_uses_a_pool_whose_attach_was_under_way)
+TEST(child_of_a_fork_uses_a_pool_whose_attach_was_under_way)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -209,7 +208,6 @@ START_TEST(child_of_a_fork_uses_a_pool_whose_attach_was_under_way)
     REQUIRE(nth > 5);
     worker_stop(worker);
 }
-END_TEST
 
 /* Another one, beside that which the vanished thread was destroying. */
 static void use_other(void *pool)
@@ -237,7 +235,7 @@ static bool fork_beside_destroy(struct worker *worker, size_t nth)
     return stopped;
 }
 
-START_TEST(child_of_a_fork_uses_priority_pools_beside_one_that_was_ending)
+TEST(child_of_a_fork_uses_priority_pools_beside_one_that_was_ending)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -247,7 +245,6 @@ START_TEST(child_of_a_fork_uses_priority_pools_beside_one_that_was_ending)
     REQUIRE(nth > 20);
     worker_stop(worker);
 }
-END_TEST
 
 /* --- Two gets --- */
 
@@ -288,7 +285,7 @@ static bool obtain_beside(unsigned flags, struct worker *worker, size_t nth)
     return stopped;
 }
 
-START_TEST(each_use_that_a_get_ends_is_told)
+TEST_TIMES(each_use_that_a_get_ends_is_told, 2)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -298,7 +295,6 @@ START_TEST(each_use_that_a_get_ends_is_told)
     REQUIRE(nth > 5);
     worker_stop(worker);
 }
-END_TEST
 
 /* --- An object that lies in the pool --- */
 
@@ -312,7 +308,7 @@ static void put_and_shrink(void *argument)
 }
 
 /* There is an inactive object all the time, though fewer objects than were active before. */
-START_TEST(get_beside_put_and_shrink_ends_no_use)
+TEST(get_beside_put_and_shrink_ends_no_use)
 {
     struct player player = begin(0);
 
@@ -324,7 +320,6 @@ START_TEST(get_beside_put_and_shrink_ends_no_use)
     REQUIRE_EQUAL(obtain(player.pool, 20).ended, player.claims[0]);
     end(&player);
 }
-END_TEST
 
 static bool unfit;
 
@@ -360,7 +355,7 @@ static void obtain_and_put(void *argument)
 }
 
 /* Stops where the object of a get that fails is uncounted and given up. */
-START_TEST(get_that_fails_is_counted_out_before_its_room_is_free)
+TEST_TIMES(get_that_fails_is_counted_out_before_its_room_is_free, 6)
 {
     static const char *const functions[] = { "cpi_object_uncount_active", "cpi_object_vacate",
                                              "cpi_object_count_out" };
@@ -382,19 +377,4 @@ START_TEST(get_that_fails_is_counted_out_before_its_room_is_free)
     steps_go_on(&stop);
     worker_stop(worker);
     end(&player);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(fork_beside_a_priority_pool_does_not_wait),
-        ONCE(child_of_a_fork_uses_a_pool_whose_attach_was_under_way),
-        ONCE(child_of_a_fork_uses_priority_pools_beside_one_that_was_ending),
-        TIMES(each_use_that_a_get_ends_is_told, 2),
-        ONCE(get_beside_put_and_shrink_ends_no_use),
-        TIMES(get_that_fails_is_counted_out_before_its_room_is_free, 6),
-    };
-
-    return SUPPORT_RUN("steps_priority", tests);
 }

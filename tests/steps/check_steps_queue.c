@@ -33,7 +33,7 @@ static bool says(const struct meeting *meeting, uint32_t bit)
  */
 
 /* A slot that is freed while somebody starves does not pass through a magazine. */
-START_TEST(slot_freed_while_somebody_starves_is_handed_over_directly)
+TEST_TIMES(slot_freed_while_somebody_starves_is_handed_over_directly, FREES)
 {
     struct worker *workers[3];
     struct meeting meeting;
@@ -53,11 +53,10 @@ START_TEST(slot_freed_while_somebody_starves_is_handed_over_directly)
     meeting_fini(&meeting);
     stop_workers(workers);
 }
-END_TEST
 
 /* A slot that is not handed over, because the pool has grown: the first waiter is called
  * and finds it, and keeps it, however long the second one has waited. */
-START_TEST(first_that_starves_keeps_what_it_finds)
+TEST(first_that_starves_keeps_what_it_finds)
 {
     struct worker *workers[3];
     struct meeting meeting;
@@ -79,10 +78,9 @@ START_TEST(first_that_starves_keeps_what_it_finds)
     meeting_fini(&meeting);
     stop_workers(workers);
 }
-END_TEST
 
 /* Nobody starves any more when the only one that did gives up. */
-START_TEST(slots_go_the_ordinary_way_when_a_waiter_that_starved_gives_up)
+TEST(slots_go_the_ordinary_way_when_a_waiter_that_starved_gives_up)
 {
     static const struct timespec moment = { 0, 2000000 };
     struct worker *workers[3];
@@ -98,7 +96,6 @@ START_TEST(slots_go_the_ordinary_way_when_a_waiter_that_starved_gives_up)
     meeting_fini(&meeting);
     stop_workers(workers);
 }
-END_TEST
 
 /*
  * ---- Calls ---------------------------------------------------------------
@@ -106,7 +103,7 @@ END_TEST
 
 /* The waiter is on its way: the slot lies in the depot, where it looks first, and nobody
  * else need call. */
-START_TEST(slot_for_a_waiter_that_is_called_lies_in_the_depot)
+TEST_TIMES(slot_for_a_waiter_that_is_called_lies_in_the_depot, FREES)
 {
     struct worker *workers[3];
     struct meeting meeting;
@@ -125,7 +122,6 @@ START_TEST(slot_for_a_waiter_that_is_called_lies_in_the_depot)
     meeting_fini(&meeting);
     stop_workers(workers);
 }
-END_TEST
 
 /* Frees one slot, and takes it back at once. */
 static void give_and_take_back(void *argument)
@@ -147,7 +143,7 @@ static void wait_with_few_steps(void *argument)
 }
 
 /* One that has been called in vain sleeps on: it does not look again and again. */
-START_TEST(waiter_called_in_vain_goes_to_sleep_again)
+TEST(waiter_called_in_vain_goes_to_sleep_again)
 {
     const struct timespec a_while = { 0, 300000000 };
     struct worker *workers[3];
@@ -170,7 +166,6 @@ START_TEST(waiter_called_in_vain_goes_to_sleep_again)
     meeting_fini(&meeting);
     stop_workers(workers);
 }
-END_TEST
 
 /*
  * ---- Nobody sleeps beside a free slot ------------------------------------
@@ -222,11 +217,10 @@ static bool share_at(enum manner manner, void (*give)(void *argument), struct wo
     return stopped;
 }
 
-START_TEST(two_that_wait_share_what_one_of_them_moves)
+TEST_TIMES(two_that_wait_share_what_one_of_them_moves, MANNERS)
 {
     meeting_sweep(share_at, (enum manner)_i, give_two);
 }
-END_TEST
 
 /*
  * ---- A pool that shrinks and may grow again ------------------------------
@@ -283,7 +277,7 @@ static bool shrink_at(struct worker **workers, size_t nth)
     return stopped;
 }
 
-START_TEST(shrink_leaves_nobody_asleep_beside_room_for_growth)
+TEST(shrink_leaves_nobody_asleep_beside_room_for_growth)
 {
     struct worker *workers[3];
     size_t nth = 1;
@@ -293,20 +287,4 @@ START_TEST(shrink_leaves_nobody_asleep_beside_room_for_growth)
         nth += SUPPORT_COUNT(1u, 13u);
     REQUIRE(nth > 13);
     stop_workers(workers);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(slot_freed_while_somebody_starves_is_handed_over_directly, FREES),
-        ONCE(first_that_starves_keeps_what_it_finds),
-        ONCE(slots_go_the_ordinary_way_when_a_waiter_that_starved_gives_up),
-        TIMES(slot_for_a_waiter_that_is_called_lies_in_the_depot, FREES),
-        ONCE(waiter_called_in_vain_goes_to_sleep_again),
-        TIMES(two_that_wait_share_what_one_of_them_moves, MANNERS),
-        ONCE(shrink_leaves_nobody_asleep_beside_room_for_growth),
-    };
-
-    return SUPPORT_RUN("steps_queue", tests);
 }

@@ -92,7 +92,7 @@ static bool hunt_at(unsigned flags, int holder, struct worker **workers, size_t 
     return met;
 }
 
-START_TEST(alloc_while_slots_change_places_finds_one)
+TEST_TIMES(alloc_while_slots_change_places_finds_one, KINDS)
 {
     struct worker *workers[2] = { worker_start(), worker_start() };
 
@@ -106,7 +106,6 @@ START_TEST(alloc_while_slots_change_places_finds_one)
     worker_stop(workers[0]);
     worker_stop(workers[1]);
 }
-END_TEST
 
 /*
  * ---- Cancellation --------------------------------------------------------
@@ -146,7 +145,7 @@ static void flush(void *argument)
 }
 
 /* The slot in question is in the hands of a thread that stands still inside. */
-START_TEST(alloc_that_naps_is_no_point_of_cancellation)
+TEST_TIMES(alloc_that_naps_is_no_point_of_cancellation, KINDS - 1)
 {
     /* The first kind has no such naps. */
     cpool_t *pool = steps_pool(kinds[1 + _i], CAPACITY, 0, CAPACITY);
@@ -174,15 +173,4 @@ START_TEST(alloc_that_naps_is_no_point_of_cancellation)
     hold_fini(&hold);
     hold_fini(&theirs);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(alloc_while_slots_change_places_finds_one, KINDS),
-        TIMES(alloc_that_naps_is_no_point_of_cancellation, KINDS - 1),
-    };
-
-    return SUPPORT_RUN("steps_recall", tests);
 }

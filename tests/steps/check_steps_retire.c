@@ -113,13 +113,12 @@ static bool dry_beside_end(unsigned flags, struct worker *worker, size_t nth)
     return dry_beside(flags, worker, nth, destroy_reader, true);
 }
 
-START_TEST(dry_pool_takes_each_retired_slot_once)
+TEST_TIMES(dry_pool_takes_each_retired_slot_once, 3 * MODES)
 {
     static beside *const all[] = {dry_beside_retire, dry_beside_flush, dry_beside_end};
 
     sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
 }
-END_TEST
 
 /* --- Waiting --- */
 
@@ -144,11 +143,10 @@ static bool barrier_beside_dry(unsigned flags, struct worker *worker, size_t nth
     return stopped;
 }
 
-START_TEST(barrier_awaits_slots_that_a_dry_pool_takes)
+TEST_TIMES(barrier_awaits_slots_that_a_dry_pool_takes, MODES)
 {
     sweep(barrier_beside_dry, modes[_i], 40);
 }
-END_TEST
 
 /* --- Sections --- */
 
@@ -233,19 +231,17 @@ static bool replace_beside_section(unsigned flags, struct worker *worker, size_t
     return stopped;
 }
 
-START_TEST(section_holds_what_it_has_found)
+TEST_TIMES(section_holds_what_it_has_found, 2 * MODES)
 {
     static beside *const all[] = {section_beside_replace, next_section_beside_replace};
 
     sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
 }
-END_TEST
 
-START_TEST(section_that_begins_holds_what_it_will_find)
+TEST_TIMES(section_that_begins_holds_what_it_will_find, MODES)
 {
     sweep(replace_beside_section, modes[_i], 2);
 }
-END_TEST
 
 /* Where words are short, so many bags may be closed before a beginning goes on that epochs wrap.
  * While its section is shown, too few are. */
@@ -275,11 +271,10 @@ static bool replace_after_wrap(unsigned flags, struct worker *worker, size_t nth
     return stopped;
 }
 
-START_TEST(section_that_begins_slowly_holds_what_it_finds)
+TEST_TIMES(section_that_begins_slowly_holds_what_it_finds, MODES)
 {
     sweep(replace_after_wrap, modes[_i], 2);
 }
-END_TEST
 
 /* --- Claims --- */
 
@@ -292,7 +287,7 @@ static void leave_claim(const cpool_error_t *error, void *reader)
     atomic_store_explicit(&claimed->claimed, 0, memory_order_release);
 }
 
-START_TEST(bag_that_a_claim_keeps_open_is_not_lost)
+TEST(bag_that_a_claim_keeps_open_is_not_lost)
 {
     cpool_t *pool = steps_pool(CPOOL_EXACT, CAPACITY, 0, ROUNDS);
     cpool_domain_t *domain;
@@ -319,7 +314,6 @@ START_TEST(bag_that_a_claim_keeps_open_is_not_lost)
     REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* --- Forks --- */
 
@@ -401,14 +395,13 @@ static bool fork_beside_dry(unsigned flags, struct worker *worker, size_t nth)
     return fork_beside(flags, worker, nth, alloc_in_vain, true, true);
 }
 
-START_TEST(child_of_a_fork_has_the_slots_of_a_thread_that_vanished)
+TEST_TIMES(child_of_a_fork_has_the_slots_of_a_thread_that_vanished, 4 * MODES)
 {
     static beside *const all[] = {fork_beside_retire, fork_beside_flush, fork_beside_choice,
                                   fork_beside_dry};
 
     sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
 }
-END_TEST
 
 /* A thread closes the worker's bag once more, because a slot was added beside the first time.  The
  * slot was found by a section that had begun after the first stamp, and the child has it. */
@@ -458,24 +451,7 @@ static bool fork_beside_second_stamp(unsigned flags, struct worker *worker, size
     return stopped;
 }
 
-START_TEST(child_of_a_fork_holds_what_its_section_has_found)
+TEST_TIMES(child_of_a_fork_holds_what_its_section_has_found, MODES)
 {
     sweep(fork_beside_second_stamp, modes[_i], 10);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(dry_pool_takes_each_retired_slot_once, 3 * MODES),
-        TIMES(barrier_awaits_slots_that_a_dry_pool_takes, MODES),
-        TIMES(section_holds_what_it_has_found, 2 * MODES),
-        TIMES(section_that_begins_holds_what_it_will_find, MODES),
-        TIMES(section_that_begins_slowly_holds_what_it_finds, MODES),
-        ONCE(bag_that_a_claim_keeps_open_is_not_lost),
-        TIMES(child_of_a_fork_has_the_slots_of_a_thread_that_vanished, 4 * MODES),
-        TIMES(child_of_a_fork_holds_what_its_section_has_found, MODES),
-    };
-
-    return SUPPORT_RUN("steps_retire", tests);
 }

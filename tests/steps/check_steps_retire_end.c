@@ -156,14 +156,13 @@ static bool use_up_beside_domain(unsigned flags, struct worker *worker, size_t n
     return end_beside_domain(flags, worker, nth, use_up);
 }
 
-START_TEST(end_of_a_pool_finds_the_slots_of_a_domain_that_ends)
+TEST_TIMES(end_of_a_pool_finds_the_slots_of_a_domain_that_ends, 3 * MODES)
 {
     static beside *const all[] = {destroy_beside_domain, reset_beside_domain,
                                   use_up_beside_domain};
 
     sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
 }
-END_TEST
 
 /* The worker resets the other pool, and so takes its slot out of the bag with both. */
 static bool reset_beside_reset(unsigned flags, struct worker *worker, size_t nth)
@@ -229,26 +228,23 @@ static bool fork_beside_reset(unsigned flags, struct worker *worker, size_t nth)
     return stopped;
 }
 
-START_TEST(child_of_a_fork_beside_the_end_of_a_pool_frees_no_foreign_slot)
+TEST_TIMES(child_of_a_fork_beside_the_end_of_a_pool_frees_no_foreign_slot, MODES)
 {
     sweep(fork_beside_reset, modes[_i], 5);
 }
-END_TEST
 
-START_TEST(slot_that_moves_in_its_bag_is_not_left_there)
+TEST_TIMES(slot_that_moves_in_its_bag_is_not_left_there, MODES)
 {
     sweep(reset_beside_reset, modes[_i], 20);
 }
-END_TEST
 
-START_TEST(end_of_a_pool_awaits_slots_that_go_back)
+TEST_TIMES(end_of_a_pool_awaits_slots_that_go_back, 4 * MODES)
 {
     static beside *const all[] = {destroy_beside_flush, destroy_beside_held, reset_beside_flush,
                                   reset_beside_held};
 
     sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
 }
-END_TEST
 
 /* The last bag has slots of two pools, and room, and later sections hold it back. */
 static void close_bags_in_turn(void *argument)
@@ -324,23 +320,9 @@ static bool destroy_beside_last_move(unsigned flags, struct worker *worker, size
     return destroy_beside_move(flags, worker, nth, true);
 }
 
-START_TEST(end_of_a_pool_awaits_slots_that_move)
+TEST_TIMES(end_of_a_pool_awaits_slots_that_move, 2 * MODES)
 {
     static beside *const all[] = {destroy_beside_reopen, destroy_beside_last_move};
 
     sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 10);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(end_of_a_pool_awaits_slots_that_go_back, 4 * MODES),
-        TIMES(end_of_a_pool_awaits_slots_that_move, 2 * MODES),
-        TIMES(end_of_a_pool_finds_the_slots_of_a_domain_that_ends, 3 * MODES),
-        TIMES(slot_that_moves_in_its_bag_is_not_left_there, MODES),
-        TIMES(child_of_a_fork_beside_the_end_of_a_pool_frees_no_foreign_slot, MODES),
-    };
-
-    return SUPPORT_RUN("steps_retire_end", tests);
 }

@@ -64,7 +64,7 @@ static uint64_t retries_at(cpool_t *pool, const struct exchange *exchange, size_
     return support_stats(pool).cas_retries - before;
 }
 
-START_TEST(overtaken_exchange_counts_its_retry)
+TEST_TIMES(overtaken_exchange_counts_its_retry, EXCHANGES)
 {
     cpool_t *pool = steps_pool(0, CAPACITY, 0, ROUNDS);
     uint64_t retries = 0;
@@ -81,14 +81,4 @@ START_TEST(overtaken_exchange_counts_its_retry)
     }
     REQUIRE(retries > 0);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(overtaken_exchange_counts_its_retry, EXCHANGES),
-    };
-
-    return SUPPORT_RUN("steps_retry", tests);
 }

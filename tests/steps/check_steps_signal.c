@@ -117,7 +117,8 @@ static size_t count_steps(void)
     return steps - 1;
 }
 
-START_TEST(handler_at_every_step_of_a_pools_life_returns_or_exits)
+TEST_TIMES(handler_at_every_step_of_a_pools_life_returns_or_exits,
+           sizeof(handlers) / sizeof(handlers[0]))
 {
     struct interruption interruption;
     size_t steps;
@@ -131,15 +132,4 @@ START_TEST(handler_at_every_step_of_a_pools_life_returns_or_exits)
         support_in_child(interrupt, &interruption);
     }
     REQUIRE_EQUAL(seats_close(), 0);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(handler_at_every_step_of_a_pools_life_returns_or_exits,
-              sizeof(handlers) / sizeof(handlers[0])),
-    };
-
-    return SUPPORT_RUN("steps_signal", tests);
 }

@@ -88,7 +88,7 @@ static bool flush_stops_at(unsigned flags, struct worker *worker, size_t nth)
     return stopped;
 }
 
-START_TEST(flush_stopped_anywhere_hides_no_spare)
+TEST_TIMES(flush_stopped_anywhere_hides_no_spare, 2)
 {
     const unsigned kinds[] = { CPOOL_EXACT, CPOOL_WAITABLE };
     struct worker *worker = worker_start();
@@ -99,7 +99,6 @@ START_TEST(flush_stopped_anywhere_hides_no_spare)
     REQUIRE(nth > 50);
     worker_stop(worker);
 }
-END_TEST
 
 /*
  * ---- Waiting for a thread that was stopped -------------------------------
@@ -170,7 +169,7 @@ static bool alloc_waits_for(int way, struct worker **workers, size_t nth)
     return did_stop;
 }
 
-START_TEST(alloc_waits_for_a_thread_that_is_stopped_inside)
+TEST_TIMES(alloc_waits_for_a_thread_that_is_stopped_inside, WAYS)
 {
     struct worker *workers[2] = { worker_start(), worker_start() };
     size_t nth = 1;
@@ -181,11 +180,10 @@ START_TEST(alloc_waits_for_a_thread_that_is_stopped_inside)
     worker_stop(workers[0]);
     worker_stop(workers[1]);
 }
-END_TEST
 
 /* It does not wait longer than it was told to, says so in the figures, and has
  * nothing to say where the slot is live. */
-START_TEST(alloc_gives_up_when_the_stall_limit_ends)
+TEST(alloc_gives_up_when_the_stall_limit_ends)
 {
     cpool_t *pool = make_pool(CPOOL_EXACT, 1, 2, 1);
     struct worker *worker = worker_start();
@@ -206,7 +204,6 @@ START_TEST(alloc_gives_up_when_the_stall_limit_ends)
     support_destroy_empty(pool);
     worker_stop(worker);
 }
-END_TEST
 
 /* The only slot is in the cache of a thread that is stopped in a flush.  An alloc finds it, or
  * waits as long as it was told to.  False if a flush has fewer steps. */
@@ -234,7 +231,7 @@ static bool flush_is_awaited_at(bool uncached, struct worker *worker, size_t nth
 
 /* The same for a free without a cache.  Where the alloc has not waited, it has found the slot, or
  * the free had not begun. */
-START_TEST(alloc_gives_up_on_a_free_without_a_cache)
+TEST(alloc_gives_up_on_a_free_without_a_cache)
 {
     struct worker *worker = worker_start();
     size_t nth = 1, stalls = 0;
@@ -265,9 +262,8 @@ START_TEST(alloc_gives_up_on_a_free_without_a_cache)
     REQUIRE(stalls > 2);
     worker_stop(worker);
 }
-END_TEST
 
-START_TEST(alloc_finds_nothing_only_after_a_wait_for_a_flush)
+TEST_TIMES(alloc_finds_nothing_only_after_a_wait_for_a_flush, 2)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -277,7 +273,6 @@ START_TEST(alloc_finds_nothing_only_after_a_wait_for_a_flush)
     REQUIRE(nth > 10);
     worker_stop(worker);
 }
-END_TEST
 
 /*
  * ---- More operations without a cache than may be in flight ---------------
@@ -287,7 +282,7 @@ enum { MOST = 4 };
 
 /* In memory of the caller's these are four.  As many threads are stopped in a free.  The fifth's
  * free waits, and is not reported. */
-START_TEST(free_beyond_those_in_flight_waits_for_one)
+TEST(free_beyond_those_in_flight_waits_for_one)
 {
     static _Alignas(64) char memory[1 << 20];
     cpool_config_t config = support_config(64, CAPACITY);
@@ -325,19 +320,4 @@ START_TEST(free_beyond_those_in_flight_waits_for_one)
     REQUIRE_EQUAL(take_rest(pool, slots, CAPACITY - 1 - MOST), CAPACITY);
     cpool_free_bulk(pool, slots, CAPACITY);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(flush_stopped_anywhere_hides_no_spare, 2),
-        TIMES(alloc_waits_for_a_thread_that_is_stopped_inside, WAYS),
-        ONCE(alloc_gives_up_when_the_stall_limit_ends),
-        ONCE(alloc_gives_up_on_a_free_without_a_cache),
-        TIMES(alloc_finds_nothing_only_after_a_wait_for_a_flush, 2),
-        ONCE(free_beyond_those_in_flight_waits_for_one),
-    };
-
-    return SUPPORT_RUN("steps_stall", tests);
 }

@@ -82,7 +82,7 @@ static bool fork_beside_thief_at(unsigned flags, size_t capacity, bool survives,
     return stopped;
 }
 
-START_TEST(fork_beside_a_thief_at_every_step_leaves_no_claim)
+TEST_TIMES(fork_beside_a_thief_at_every_step_leaves_no_claim, 4 * SCRIPT_KINDS)
 {
     struct worker *workers[2] = { worker_start(), worker_start() };
     unsigned flags = script_kinds[_i % SCRIPT_KINDS];
@@ -97,7 +97,6 @@ START_TEST(fork_beside_a_thief_at_every_step_leaves_no_claim)
     worker_stop(workers[0]);
     worker_stop(workers[1]);
 }
-END_TEST
 
 /*
  * ---- A stealing thread that comes late ---------------------------------------------
@@ -134,7 +133,7 @@ static void use_the_structure_again(void *argument)
 }
 
 /* The stealing thread has seen rounds in a cache, and claims it when its thread has ended. */
-START_TEST(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim)
+TEST(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim)
 {
     cpool_t *pool = steps_pool(CPOOL_EXACT, 1, 0, 1);
     struct worker *owner = worker_start();
@@ -157,7 +156,6 @@ START_TEST(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim)
     hold_fini(&thiefs);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- A theft by mistake --------------------------------------------------
@@ -204,23 +202,11 @@ static bool spill_beside_mistake(unsigned flags, size_t nth)
     return done;
 }
 
-START_TEST(spare_taken_by_mistake_loses_no_slot)
+TEST_TIMES(spare_taken_by_mistake_loses_no_slot, SCRIPT_KINDS)
 {
     size_t nth = 1;
 
     while (spill_beside_mistake(script_kinds[_i], nth))
         nth++;
     REQUIRE(nth > 3);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(fork_beside_a_thief_at_every_step_leaves_no_claim, 4 * SCRIPT_KINDS),
-        ONCE(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim),
-        TIMES(spare_taken_by_mistake_loses_no_slot, SCRIPT_KINDS),
-    };
-
-    return SUPPORT_RUN("steps_steal", tests);
 }

@@ -31,7 +31,7 @@ static void free_meanwhile(void *argument)
         steps_plan("cpi_depot_take_partial", 1, free_meanwhile, hold);
 }
 
-START_TEST(trim_leaves_empty_magazines_for_frees_meanwhile)
+TEST_TIMES(trim_leaves_empty_magazines_for_frees_meanwhile, KINDS)
 {
     cpool_t *pool = steps_pool(kinds[_i], 20 * MANY, 0, 0);
     struct hold hold;
@@ -51,7 +51,6 @@ START_TEST(trim_leaves_empty_magazines_for_frees_meanwhile)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Allocs meanwhile ----------------------------------------------------
@@ -183,7 +182,7 @@ static void collect_fini(struct encounter *encounter, const struct variant *vari
 
 /* An alloc begins, stops at its first step, and finds the depot empty because of
  * the draining thread: it waits for the slots that are there. */
-START_TEST(alloc_while_slots_are_collected_waits_for_them)
+TEST_TIMES(alloc_while_slots_are_collected_waits_for_them, COLLECTORS * VARIANTS)
 {
     struct variant variant = variant_of(_i);
     struct encounter encounter;
@@ -203,11 +202,10 @@ START_TEST(alloc_while_slots_are_collected_waits_for_them)
     REQUIRE(nth > 3);
     worker_stop(encounter.worker);
 }
-END_TEST
 
 /* An alloc is about to find nothing, because all were live.  Now all are free, but in
  * the hands of a draining thread that came later. */
-START_TEST(alloc_before_slots_are_collected_waits_for_them)
+TEST_TIMES(alloc_before_slots_are_collected_waits_for_them, COLLECTORS * VARIANTS)
 {
     struct variant variant = variant_of(_i);
     struct encounter encounter;
@@ -231,7 +229,6 @@ START_TEST(alloc_before_slots_are_collected_waits_for_them)
     REQUIRE(nth > 3);
     worker_stop(encounter.worker);
 }
-END_TEST
 
 /*
  * ---- Shrinking meanwhile -------------------------------------------------
@@ -268,7 +265,7 @@ static bool shrink_and_grow_at(unsigned flags, size_t nth)
     return met;
 }
 
-START_TEST(shrink_that_removes_nothing_leaves_the_bytes_of_slots)
+TEST_TIMES(shrink_that_removes_nothing_leaves_the_bytes_of_slots, KINDS)
 {
     size_t nth = 1;
 
@@ -276,7 +273,6 @@ START_TEST(shrink_that_removes_nothing_leaves_the_bytes_of_slots)
         nth++;
     REQUIRE(nth > 10);
 }
-END_TEST
 
 /*
  * A pool that is dry, with slots in a sleeping thread's cache, so that there is
@@ -367,7 +363,7 @@ static bool squeeze_at(struct worker **workers, size_t nth)
     return met;
 }
 
-START_TEST(shrink_while_slack_is_claimed_leaves_no_slot_above_the_watermark)
+TEST(shrink_while_slack_is_claimed_leaves_no_slot_above_the_watermark)
 {
     struct worker *workers[2] = { worker_start(), worker_start() };
     size_t nth = 1;
@@ -377,18 +373,4 @@ START_TEST(shrink_while_slack_is_claimed_leaves_no_slot_above_the_watermark)
     REQUIRE(nth > 10);
     worker_stop(workers[0]);
     worker_stop(workers[1]);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(trim_leaves_empty_magazines_for_frees_meanwhile, KINDS),
-        TIMES(alloc_while_slots_are_collected_waits_for_them, COLLECTORS * VARIANTS),
-        TIMES(alloc_before_slots_are_collected_waits_for_them, COLLECTORS * VARIANTS),
-        TIMES(shrink_that_removes_nothing_leaves_the_bytes_of_slots, KINDS),
-        ONCE(shrink_while_slack_is_claimed_leaves_no_slot_above_the_watermark),
-    };
-
-    return SUPPORT_RUN("steps_trim", tests);
 }

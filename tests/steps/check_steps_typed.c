@@ -143,7 +143,7 @@ enum {
     PATIENCES = sizeof(patiences) / sizeof(patiences[0])
 };
 
-START_TEST(waiter_that_comes_at_a_step_of_the_inline_path_gets_a_slot)
+TEST_TIMES(waiter_that_comes_at_a_step_of_the_inline_path_gets_a_slot, WAYS * PATIENCES)
 {
     struct worker *workers[2];
     size_t nth = 1;
@@ -158,14 +158,4 @@ START_TEST(waiter_that_comes_at_a_step_of_the_inline_path_gets_a_slot)
     REQUIRE(nth > 1);
     for (int i = 0; i < 2; i++)
         worker_stop(workers[i]);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(waiter_that_comes_at_a_step_of_the_inline_path_gets_a_slot, WAYS * PATIENCES),
-    };
-
-    return SUPPORT_RUN("steps_typed", tests);
 }

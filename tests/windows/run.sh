@@ -263,7 +263,7 @@ plugins() {
 harness() {
     mkdir -p "$out/harness"
     for source in windows/support windows/posix harness/crew harness/fixture harness/growth \
-        harness/misuse harness/support_pool harness/support_threads harness/waiter; do
+        harness/main harness/misuse harness/support_pool harness/support_threads harness/waiter; do
         # shellcheck disable=SC2086 # several words
         $compiler $test_flags -c "$top/tests/$source.c" -o "$out/harness/${source#*/}.o" || return 1
     done

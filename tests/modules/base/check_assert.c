@@ -52,7 +52,7 @@ static struct cpi_pool *make_pool(cpool_cache_t **handle)
 }
 
 /* A pool that is broken is left as it is. */
-START_TEST(magazine_with_too_many_rounds_caught)
+TEST(magazine_with_too_many_rounds_caught)
 {
     cpool_cache_t *handle;
     struct cpi_pool *pool = make_pool(&handle);
@@ -63,9 +63,8 @@ START_TEST(magazine_with_too_many_rounds_caught)
     REQUIRE(IS_CAUGHT("count <= depot->limit",
                       cpi_depot_give(&pool->depot, &cache->counters, node)));
 }
-END_TEST
 
-START_TEST(stocked_magazine_that_is_not_full_caught)
+TEST(stocked_magazine_that_is_not_full_caught)
 {
     cpool_cache_t *handle;
     struct cpi_pool *pool = make_pool(&handle);
@@ -77,9 +76,8 @@ START_TEST(stocked_magazine_that_is_not_full_caught)
     REQUIRE(IS_CAUGHT("== depot->limit",
                       cpi_depot_take_stocked(&pool->depot, &cache->counters)));
 }
-END_TEST
 
-START_TEST(magazine_given_twice_caught)
+TEST(magazine_given_twice_caught)
 {
     cpool_cache_t *handle;
     struct cpi_pool *pool = make_pool(&handle);
@@ -89,9 +87,8 @@ START_TEST(magazine_given_twice_caught)
     REQUIRE(IS_CAUGHT("!= node", cpi_depot_give(&pool->depot, &cache->counters,
                                                 cpi_tagstack_top(&pool->depot.stocked))));
 }
-END_TEST
 
-START_TEST(magazine_in_two_places_caught_at_the_end)
+TEST(magazine_in_two_places_caught_at_the_end)
 {
     cpool_cache_t *handle;
     struct cpi_pool *pool = make_pool(&handle);
@@ -100,9 +97,8 @@ START_TEST(magazine_in_two_places_caught_at_the_end)
     cpi_store(&cache->spare[cache->quota_max - 1], cpi_cache_loaded(cache), relaxed);
     REQUIRE(!cpi_pool_audit(pool));
 }
-END_TEST
 
-START_TEST(more_spares_than_places_caught)
+TEST(more_spares_than_places_caught)
 {
     cpool_cache_t *handle;
     struct cpi_cache *cache;
@@ -114,9 +110,8 @@ START_TEST(more_spares_than_places_caught)
     cache->quota = cache->quota_max + 1;
     REQUIRE(IS_CAUGHT("cpi_cache_is_valid", cpi_cache_refill(cache)));
 }
-END_TEST
 
-START_TEST(loaded_magazine_that_counts_itself_caught)
+TEST(loaded_magazine_that_counts_itself_caught)
 {
     cpool_cache_t *handle;
     struct cpi_cache *cache;
@@ -126,9 +121,8 @@ START_TEST(loaded_magazine_that_counts_itself_caught)
     cpi_magazine_set_count(cpi_depot_magazine(cache->depot, cpi_cache_loaded(cache)), 1);
     REQUIRE(IS_CAUGHT("== 0", cpi_cache_flush(cache)));
 }
-END_TEST
 
-START_TEST(owner_that_is_inside_twice_caught)
+TEST(owner_that_is_inside_twice_caught)
 {
     cpool_cache_t *handle;
 
@@ -136,9 +130,8 @@ START_TEST(owner_that_is_inside_twice_caught)
     cpi_mark_enter(handle->home);
     REQUIRE(IS_CAUGHT("busy % 2 == 0", cpi_mark_enter(handle->home)));
 }
-END_TEST
 
-START_TEST(watermark_above_the_slots_caught)
+TEST(watermark_above_the_slots_caught)
 {
     cpool_cache_t *handle;
     struct cpi_pool *pool = make_pool(&handle);
@@ -147,9 +140,8 @@ START_TEST(watermark_above_the_slots_caught)
                       cpi_slab_bump(&pool->slab, cpi_slab_bounds(&pool->slab),
                                     pool->slab.slots)));
 }
-END_TEST
 
-START_TEST(figures_without_the_lock_caught)
+TEST(figures_without_the_lock_caught)
 {
     cpool_cache_t *handle;
     struct cpi_pool *pool = make_pool(&handle);
@@ -161,9 +153,8 @@ START_TEST(figures_without_the_lock_caught)
     cpi_unlock();
     REQUIRE(IS_CAUGHT("cpi_lock_is_held", cpi_unlock()));
 }
-END_TEST
 
-START_TEST(drain_that_begins_twice_caught)
+TEST(drain_that_begins_twice_caught)
 {
     cpool_cache_t *handle;
     struct cpi_pool *pool = make_pool(&handle);
@@ -171,9 +162,8 @@ START_TEST(drain_that_begins_twice_caught)
     cpi_depot_begin_drain(&pool->depot);
     REQUIRE(IS_CAUGHT("% 2 == 0", cpi_depot_begin_drain(&pool->depot)));
 }
-END_TEST
 
-START_TEST(call_in_an_empty_queue_caught)
+TEST(call_in_an_empty_queue_caught)
 {
     struct cpi_queue queue;
     struct cpi_waiter waiter;
@@ -183,24 +173,4 @@ START_TEST(call_in_an_empty_queue_caught)
     (void)cpi_queue_announce(&queue, &waiter);
     queue.first = NULL;
     REQUIRE(IS_CAUGHT("queue->first != NULL", cpi_queue_call(&queue)));
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(magazine_with_too_many_rounds_caught),
-        ONCE(stocked_magazine_that_is_not_full_caught),
-        ONCE(magazine_given_twice_caught),
-        ONCE(magazine_in_two_places_caught_at_the_end),
-        ONCE(more_spares_than_places_caught),
-        ONCE(loaded_magazine_that_counts_itself_caught),
-        ONCE(owner_that_is_inside_twice_caught),
-        ONCE(watermark_above_the_slots_caught),
-        ONCE(figures_without_the_lock_caught),
-        ONCE(drain_that_begins_twice_caught),
-        ONCE(call_in_an_empty_queue_caught),
-    };
-
-    return SUPPORT_RUN("assert", tests);
 }

@@ -14,7 +14,7 @@ static const size_t numbers[] = { 0, 1, 2, 3, 4, 5, 7, 8, 63, 64, 65, 4095, 4096
 
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
-START_TEST(is_power_of_two_counts_bits)
+TEST(is_power_of_two_counts_bits)
 {
     for (size_t i = 0; i < NUMBERS; i++) {
         int bits = 0;
@@ -28,9 +28,8 @@ START_TEST(is_power_of_two_counts_bits)
         REQUIRE_EQUAL(cpi_log2((size_t)1 << log), log);
     }
 }
-END_TEST
 
-START_TEST(align_agrees_with_division)
+TEST(align_agrees_with_division)
 {
     for (size_t align = 1; align <= 4096; align *= 2)
         for (size_t n = 0; n < 10000; n++) {
@@ -38,9 +37,8 @@ START_TEST(align_agrees_with_division)
             REQUIRE(cpi_align_up(n, align) == (n + align - 1) / align * align);
         }
 }
-END_TEST
 
-START_TEST(align_up_checked_beyond_range_refused)
+TEST(align_up_checked_beyond_range_refused)
 {
     size_t result = 4711;
 
@@ -54,9 +52,8 @@ START_TEST(align_up_checked_beyond_range_refused)
     REQUIRE(cpi_align_up_checked(0, 4096, &result));
     REQUIRE_EQUAL(result, 0);
 }
-END_TEST
 
-START_TEST(add_beyond_range_refused)
+TEST(add_beyond_range_refused)
 {
     for (size_t i = 0; i < NUMBERS; i++)
         for (size_t j = 0; j < NUMBERS; j++) {
@@ -67,9 +64,8 @@ START_TEST(add_beyond_range_refused)
             REQUIRE(result == (sum >= numbers[i] ? sum : 4711));
         }
 }
-END_TEST
 
-START_TEST(multiply_beyond_range_refused)
+TEST(multiply_beyond_range_refused)
 {
     for (size_t i = 0; i < NUMBERS; i++)
         for (size_t j = 0; j < NUMBERS; j++) {
@@ -83,9 +79,8 @@ START_TEST(multiply_beyond_range_refused)
             REQUIRE(result == (fits ? product : 4711));
         }
 }
-END_TEST
 
-START_TEST(lowest_bit_divides)
+TEST(lowest_bit_divides)
 {
     for (size_t n = 1; n < 100000; n++) {
         size_t bit = cpi_lowest_bit(n);
@@ -96,9 +91,8 @@ START_TEST(lowest_bit_divides)
     }
     REQUIRE(cpi_lowest_bit(SIZE_MAX / 2 + 1) == SIZE_MAX / 2 + 1);
 }
-END_TEST
 
-START_TEST(inverse_of_every_odd_number_multiplies_to_one)
+TEST(inverse_of_every_odd_number_multiplies_to_one)
 {
     uint64_t state = 0x853C49E6748FEA9Bu;
 
@@ -111,10 +105,9 @@ START_TEST(inverse_of_every_odd_number_multiplies_to_one)
     }
     REQUIRE(cpi_inverse(UINTPTR_MAX) == UINTPTR_MAX);
 }
-END_TEST
 
 /* Against the same done bit by bit. */
-START_TEST(bitmap_finds_what_a_walk_finds)
+TEST(bitmap_finds_what_a_walk_finds)
 {
     uint64_t state = 0x2545F4914F6CDD1Du;
 
@@ -131,21 +124,4 @@ START_TEST(bitmap_finds_what_a_walk_finds)
                 REQUIRE_EQUAL(cpi_bitmap_find_down(bitmap, above, set != 0), n);
             }
     }
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(is_power_of_two_counts_bits),
-        ONCE(align_agrees_with_division),
-        ONCE(align_up_checked_beyond_range_refused),
-        ONCE(add_beyond_range_refused),
-        ONCE(multiply_beyond_range_refused),
-        ONCE(lowest_bit_divides),
-        ONCE(inverse_of_every_odd_number_multiplies_to_one),
-        ONCE(bitmap_finds_what_a_walk_finds),
-    };
-
-    return SUPPORT_RUN("bits", tests);
 }

@@ -26,7 +26,7 @@ static void report(const char *text)
     cpi_report(&error, "%s", text);
 }
 
-START_TEST(report_reaches_handler_with_all_members)
+TEST(report_reaches_handler_with_all_members)
 {
     struct support_report last;
     cpool_error_t error = { 0,      CPOOL_EGUARD, NULL,   "function", NULL,
@@ -43,11 +43,10 @@ START_TEST(report_reaches_handler_with_all_members)
     REQUIRE(strcmp(last.details, "details\n") == 0);
     REQUIRE_EQUAL(last.index, 17);
 }
-END_TEST
 
 static char longest[2 * CPI_REPORT_MAX];
 
-START_TEST(report_too_long_is_cut)
+TEST(report_too_long_is_cut)
 {
     struct support_report last;
 
@@ -61,14 +60,13 @@ START_TEST(report_too_long_is_cut)
                       length < CPI_REPORT_MAX ? length : (size_t)CPI_REPORT_MAX - 1);
     }
 }
-END_TEST
 
 static void report_by_default(void *text)
 {
     report(text);
 }
 
-START_TEST(report_by_default_writes_a_line_and_aborts)
+TEST(report_by_default_writes_a_line_and_aborts)
 {
     struct support_outcome outcome;
     char text[] = "what is wrong";
@@ -82,7 +80,6 @@ START_TEST(report_by_default_writes_a_line_and_aborts)
     REQUIRE(outcome.length < CPI_REPORT_MAX + 16);
     REQUIRE(outcome.text[outcome.length - 1] == '\n');
 }
-END_TEST
 
 static jmp_buf way_out;
 
@@ -94,7 +91,7 @@ static void leave(const cpool_error_t *error, void *context)
 }
 
 /* The pool is in a good state when the handler is called, and no lock is held. */
-START_TEST(handler_leaving_by_longjmp_leaves_pool_usable)
+TEST(handler_leaving_by_longjmp_leaves_pool_usable)
 {
     cpool_t *volatile pool = support_create_plain(24, 100);
     volatile int left = 0;
@@ -109,7 +106,6 @@ START_TEST(handler_leaving_by_longjmp_leaves_pool_usable)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Changed while others report -----------------------------------------
@@ -140,7 +136,7 @@ static void *report_until_stopped(void *unused)
     return unused;
 }
 
-START_TEST(set_error_handler_while_others_report_keeps_pairs_together)
+TEST(set_error_handler_while_others_report_keeps_pairs_together)
 {
     pthread_t threads[2];
 
@@ -161,7 +157,6 @@ START_TEST(set_error_handler_while_others_report_keeps_pairs_together)
         REQUIRE(atomic_load_explicit(&calls[i], memory_order_relaxed) >=
                 SUPPORT_COUNT(20000, 5000));
 }
-END_TEST
 
 static void write_much(void *unused)
 {
@@ -170,7 +165,7 @@ static void write_much(void *unused)
         cpi_write_error(longest, sizeof(longest) - 1);
 }
 
-START_TEST(write_error_writes_all_of_it)
+TEST(write_error_writes_all_of_it)
 {
     struct support_outcome outcome;
 
@@ -181,7 +176,6 @@ START_TEST(write_error_writes_all_of_it)
     for (size_t i = 0; i < outcome.length; i++)
         REQUIRE(outcome.text[i] == 'y');
 }
-END_TEST
 
 static void note_context(const cpool_error_t *error, void *context)
 {
@@ -189,7 +183,7 @@ static void note_context(const cpool_error_t *error, void *context)
     ++*(int *)context;
 }
 
-START_TEST(handler_gets_the_context_it_was_installed_with)
+TEST(handler_gets_the_context_it_was_installed_with)
 {
     int counts[2] = { 0, 0 };
 
@@ -199,29 +193,11 @@ START_TEST(handler_gets_the_context_it_was_installed_with)
         REQUIRE(counts[0] == i / 2 + 1 && counts[1] == (i + 1) / 2);
     }
 }
-END_TEST
 
-START_TEST(write_that_fails_leaves_errno)
+TEST(write_that_fails_leaves_errno)
 {
     REQUIRE_EQUAL(close(STDERR_FILENO), 0);
     errno = ENOSPC;
     cpi_write_error("lost", 4);
     REQUIRE_EQUAL(errno, ENOSPC);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(report_reaches_handler_with_all_members),
-        ONCE(report_too_long_is_cut),
-        ONCE(report_by_default_writes_a_line_and_aborts),
-        ONCE(handler_leaving_by_longjmp_leaves_pool_usable),
-        ONCE(set_error_handler_while_others_report_keeps_pairs_together),
-        ONCE(write_error_writes_all_of_it),
-        ONCE(handler_gets_the_context_it_was_installed_with),
-        ONCE(write_that_fails_leaves_errno),
-    };
-
-    return SUPPORT_RUN("error", tests);
 }

@@ -26,7 +26,7 @@ static void make_pool(void)
 
 /* Another thread's operation may have two magazines in its hands, whether it has a
  * cache or none. */
-START_TEST(hands_of_others_are_out_of_reach)
+TEST(hands_of_others_are_out_of_reach)
 {
     const size_t hands = 2 * (size_t)ROUNDS;
     struct cpi_cache *cache;
@@ -45,7 +45,6 @@ START_TEST(hands_of_others_are_out_of_reach)
     cpi_mark_leave(cache);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static struct support_door door;
 
@@ -72,7 +71,7 @@ static void *use_word_and_wait(void *unused)
 
 /* The typed entry of another thread is not read, because its memory goes with the thread or
  * the module.  Its magazine counts as full.  That of the calling thread is counted. */
-START_TEST(loaded_magazines_of_other_typed_entries_count_as_full)
+TEST(loaded_magazines_of_other_typed_entries_count_as_full)
 {
     pthread_t thread;
 
@@ -89,7 +88,6 @@ START_TEST(loaded_magazines_of_other_typed_entries_count_as_full)
     REQUIRE_EQUAL(words_out_of_reach(), 0);
     REQUIRE_EQUAL(words_close(), CPOOL_OK);
 }
-END_TEST
 
 static uint64_t moves(void)
 {
@@ -101,7 +99,7 @@ static uint64_t moves(void)
 
 /* Each kind of step alone: a fresh slot moves the watermark and nothing else, and
  * uncached operations are counted by what they exchange. */
-START_TEST(activity_tells_of_fresh_slots_and_visitors)
+TEST_TIMES(activity_tells_of_fresh_slots_and_visitors, 2)
 {
     cpool_config_t config = support_config(16, 100);
     uint64_t before;
@@ -132,7 +130,6 @@ START_TEST(activity_tells_of_fresh_slots_and_visitors)
     REQUIRE(moves() != before);
     REQUIRE_EQUAL(support_destroy(pool), 1);
 }
-END_TEST
 
 static _Atomic bool is_over;
 
@@ -144,7 +141,7 @@ static void *destroy(void *unused)
 }
 
 /* An operation that has given its last slot and has not begun to call is still inside. */
-START_TEST(destroy_waits_for_an_owner_that_is_inside)
+TEST(destroy_waits_for_an_owner_that_is_inside)
 {
     const struct timespec a_while = {0, 20000000};
     struct cpi_cache *cache;
@@ -158,17 +155,4 @@ START_TEST(destroy_waits_for_an_owner_that_is_inside)
     REQUIRE(!atomic_load_explicit(&is_over, memory_order_acquire));
     cpi_mark_leave(cache);
     support_join(thread);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(hands_of_others_are_out_of_reach),
-        ONCE(loaded_magazines_of_other_typed_entries_count_as_full),
-        TIMES(activity_tells_of_fresh_slots_and_visitors, 2),
-        ONCE(destroy_waits_for_an_owner_that_is_inside),
-    };
-
-    return SUPPORT_RUN("await", tests);
 }

@@ -14,7 +14,7 @@
 
 enum { CAPACITY = FIXTURE_CAPACITY, LIMIT = FIXTURE_LIMIT, PLACES = FIXTURE_PLACES };
 
-START_TEST(open_is_both_empty_and_full)
+TEST(open_is_both_empty_and_full)
 {
     struct cpi_cache *cache;
 
@@ -25,9 +25,8 @@ START_TEST(open_is_both_empty_and_full)
     REQUIRE(cache->entry->home == cache);
     REQUIRE_EQUAL(cpi_cache_rounds(cache), 0);
 }
-END_TEST
 
-START_TEST(refill_from_fresh_is_in_order_of_address)
+TEST(refill_from_fresh_is_in_order_of_address)
 {
     struct cpi_cache *cache;
 
@@ -43,10 +42,9 @@ START_TEST(refill_from_fresh_is_in_order_of_address)
     REQUIRE(!cpi_cache_refill(cache));
     REQUIRE(cpi_cache_alloc(cache) == NULL);
 }
-END_TEST
 
 /* A pool without the inline path shows its entry as empty and full for ever. */
-START_TEST(use_without_inline_path_shows_nothing)
+TEST(use_without_inline_path_shows_nothing)
 {
     struct cpi_cache *cache;
     void *slots[100];
@@ -63,10 +61,9 @@ START_TEST(use_without_inline_path_shows_nothing)
         fixture_give(cache, slots + 50, 50);
     }
 }
-END_TEST
 
 /* At each place near the edge of a magazine, back and forth. */
-START_TEST(alloc_and_free_across_the_edge_touch_no_depot)
+TEST(alloc_and_free_across_the_edge_touch_no_depot)
 {
     struct cpi_cache *cache;
     void *slots[4 * LIMIT];
@@ -89,10 +86,9 @@ START_TEST(alloc_and_free_across_the_edge_touch_no_depot)
         REQUIRE(fixture_exchanges(cache) <= before + 2);
     }
 }
-END_TEST
 
 /* As many as the cache holds. */
-START_TEST(free_then_alloc_is_last_in_first_out)
+TEST_TIMES(free_then_alloc_is_last_in_first_out, PLACES)
 {
     struct cpi_cache *cache;
     void *slots[CAPACITY];
@@ -105,9 +101,8 @@ START_TEST(free_then_alloc_is_last_in_first_out)
     for (size_t i = n; i-- > 0;)
         REQUIRE(cpi_cache_alloc(cache) == slots[i]);
 }
-END_TEST
 
-START_TEST(free_keeps_no_more_than_the_share)
+TEST_TIMES(free_keeps_no_more_than_the_share, PLACES)
 {
     struct cpi_cache *cache;
     void *slots[CAPACITY];
@@ -122,9 +117,8 @@ START_TEST(free_keeps_no_more_than_the_share)
     }
     REQUIRE(cpi_cache_rounds(cache) > (size_t)(_i + 1) * LIMIT - LIMIT);
 }
-END_TEST
 
-START_TEST(flush_gives_all_to_the_depot)
+TEST(flush_gives_all_to_the_depot)
 {
     struct cpi_cache *cache;
     void *slots[100];
@@ -144,10 +138,9 @@ START_TEST(flush_gives_all_to_the_depot)
             REQUIRE_EQUAL(cpi_load(&cache->spare[i], relaxed), 0);
     }
 }
-END_TEST
 
 /* The last full magazine of a dry pool: a part is loaded, the rest is for all. */
-START_TEST(refill_while_dry_leaves_most_to_others)
+TEST(refill_while_dry_leaves_most_to_others)
 {
     struct cpi_cache *cache;
     void *slots[LIMIT];
@@ -169,10 +162,9 @@ START_TEST(refill_while_dry_leaves_most_to_others)
     REQUIRE_EQUAL(cpi_slab_fresh(fixture_slab), LIMIT);
     fixture_give(cache, slots, LIMIT);
 }
-END_TEST
 
 /* With magazines to spare in the depot again nobody goes on dividing them. */
-START_TEST(refill_beside_full_magazines_ends_the_dryness)
+TEST(refill_beside_full_magazines_ends_the_dryness)
 {
     struct cpi_cache *cache;
     void *slots[3 * LIMIT];
@@ -187,11 +179,10 @@ START_TEST(refill_beside_full_magazines_ends_the_dryness)
     REQUIRE(!cpi_depot_is_dry(fixture_depot));
     REQUIRE_EQUAL(cpi_cache_rounds(cache), LIMIT);
 }
-END_TEST
 
 /* Frees of what was just claimed, and of what others have claimed meanwhile, need not
  * come out of line twice. */
-START_TEST(bound_follows_the_watermark)
+TEST(bound_follows_the_watermark)
 {
     struct cpi_cache *cache;
     struct cpi_cache *other;
@@ -209,10 +200,9 @@ START_TEST(bound_follows_the_watermark)
     fixture_give(cache, slots, 1);
     REQUIRE_EQUAL(cache->entry->bound, cpi_slab_fresh(fixture_slab));
 }
-END_TEST
 
 /* Near the end a claim takes a part of what is left, so that others get some. */
-START_TEST(refill_from_fresh_leaves_some_to_others)
+TEST(refill_from_fresh_leaves_some_to_others)
 {
     struct cpi_cache *cache;
     void *slots[CAPACITY];
@@ -229,10 +219,9 @@ START_TEST(refill_from_fresh_leaves_some_to_others)
         REQUIRE(cpi_cache_rounds(cache) <= left / 16 + 1);
     }
 }
-END_TEST
 
 /* A stealing thread finds an empty spare of no use, and leaves it to the owner. */
-START_TEST(steal_leaves_empty_spares)
+TEST(steal_leaves_empty_spares)
 {
     struct cpi_cache *cache;
     void *slots[5 * LIMIT];
@@ -250,9 +239,8 @@ START_TEST(steal_leaves_empty_spares)
         empty += cpi_load(&cache->spare[i], relaxed) != 0;
     REQUIRE(empty >= 2);
 }
-END_TEST
 
-START_TEST(spill_while_dry_gives_full_spares_away)
+TEST(spill_while_dry_gives_full_spares_away)
 {
     struct cpi_cache *cache;
     void *slots[(PLACES + 1) * LIMIT];
@@ -265,9 +253,8 @@ START_TEST(spill_while_dry_gives_full_spares_away)
     REQUIRE(cpi_cache_rounds(cache) <= 2 * LIMIT);
     REQUIRE(fixture_in_depot() >= (PLACES - 1) * LIMIT);
 }
-END_TEST
 
-START_TEST(discard_forgets_all)
+TEST(discard_forgets_all)
 {
     struct cpi_cache *cache;
     void *slots[50];
@@ -281,11 +268,10 @@ START_TEST(discard_forgets_all)
     REQUIRE_EQUAL(cache->entry->count, 0);
     REQUIRE_EQUAL(cache->entry->limit, 0);
 }
-END_TEST
 
 /* In the child of a fork an owner goes on where a stealing thread had begun to take its loaded
  * magazine.  The rounds of that are lost, and no other slot is lost or there twice. */
-START_TEST(magazine_that_a_vanished_thread_was_taking_is_left_behind)
+TEST(magazine_that_a_vanished_thread_was_taking_is_left_behind)
 {
     enum { TAKEN = 3 * LIMIT + LIMIT / 2 };
     struct cpi_cache *cache;
@@ -300,13 +286,12 @@ START_TEST(magazine_that_a_vanished_thread_was_taking_is_left_behind)
     cpi_cache_flush(cache);
     REQUIRE_EQUAL(fixture_in_depot(), TAKEN);
 }
-END_TEST
 
 /*
  * ---- Recall --------------------------------------------------------------
  */
 
-START_TEST(steal_takes_full_spares_until_there_is_none)
+TEST(steal_takes_full_spares_until_there_is_none)
 {
     struct cpi_cache *cache;
     struct cpi_counters stealer;
@@ -335,7 +320,6 @@ START_TEST(steal_takes_full_spares_until_there_is_none)
     cpi_cache_flush(cache);
     REQUIRE_EQUAL(fixture_in_depot(), cpi_slab_fresh(fixture_slab));
 }
-END_TEST
 
 static struct cpi_cache *victim;
 static _Atomic bool stop;
@@ -356,7 +340,7 @@ static void *steal_until_stopped(void *unused)
 }
 
 /* The owner stamps what it holds, while two stealing threads empty its cache. */
-START_TEST(steal_from_working_owner_loses_and_doubles_nothing)
+TEST(steal_from_working_owner_loses_and_doubles_nothing)
 {
     pthread_t stealers[2];
     void *slots[60];
@@ -380,30 +364,4 @@ START_TEST(steal_from_working_owner_loses_and_doubles_nothing)
         support_join(stealers[i]);
     cpi_cache_flush(victim);
     REQUIRE_EQUAL(fixture_in_depot(), cpi_slab_fresh(fixture_slab));
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(open_is_both_empty_and_full),
-        ONCE(refill_from_fresh_is_in_order_of_address),
-        ONCE(use_without_inline_path_shows_nothing),
-        ONCE(alloc_and_free_across_the_edge_touch_no_depot),
-        TIMES(free_then_alloc_is_last_in_first_out, PLACES),
-        TIMES(free_keeps_no_more_than_the_share, PLACES),
-        ONCE(flush_gives_all_to_the_depot),
-        ONCE(refill_while_dry_leaves_most_to_others),
-        ONCE(refill_beside_full_magazines_ends_the_dryness),
-        ONCE(bound_follows_the_watermark),
-        ONCE(refill_from_fresh_leaves_some_to_others),
-        ONCE(steal_leaves_empty_spares),
-        ONCE(spill_while_dry_gives_full_spares_away),
-        ONCE(discard_forgets_all),
-        ONCE(magazine_that_a_vanished_thread_was_taking_is_left_behind),
-        ONCE(steal_takes_full_spares_until_there_is_none),
-        ONCE(steal_from_working_owner_loses_and_doubles_nothing),
-    };
-
-    return SUPPORT_RUN("cache", tests);
 }

@@ -168,7 +168,7 @@ static void run(uint64_t seed, uint32_t quota, bool shortly)
 }
 
 /* With every quota. */
-START_TEST(parts_leave_what_the_whole_leaves)
+TEST_TIMES(parts_leave_what_the_whole_leaves, FIXTURE_PLACES)
 {
     memset(times, 0, sizeof times);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -178,7 +178,6 @@ START_TEST(parts_leave_what_the_whole_leaves)
     for (size_t way = 0; way < WAYS; way++)
         REQUIRE(times[way] > 20);
 }
-END_TEST
 
 /* Takes some slots, and gives them back until the loaded magazine is full.  Returns how many
  * are left. */
@@ -194,7 +193,7 @@ static size_t fill_loaded(struct cpi_cache *cache, void **slots)
 }
 
 /* The full magazine stays loaded, and its own count 0. */
-START_TEST(spill_without_an_empty_spare_changes_nothing)
+TEST(spill_without_an_empty_spare_changes_nothing)
 {
     struct cpi_cache *cache;
     void *slots[2 * LIMIT];
@@ -208,10 +207,9 @@ START_TEST(spill_without_an_empty_spare_changes_nothing)
     REQUIRE_EQUAL(cpi_cache_count(cache), LIMIT);
     fixture_give(cache, slots, n);
 }
-END_TEST
 
 /* Each magazine stays as long as all others. */
-START_TEST(spares_of_a_cache_that_only_gives_leave_in_turn)
+TEST(spares_of_a_cache_that_only_gives_leave_in_turn)
 {
     enum { QUOTA = 3, FILLED = 12 };
     struct cpi_cache *cache;
@@ -233,10 +231,9 @@ START_TEST(spares_of_a_cache_that_only_gives_leave_in_turn)
     }
     fixture_give(cache, slots, n);
 }
-END_TEST
 
 /* The depot has no empty magazine, and the one that is made is no exchange. */
-START_TEST(free_into_a_new_magazine_is_counted)
+TEST(free_into_a_new_magazine_is_counted)
 {
     struct cpi_cache *cache;
     void *slots[2 * LIMIT];
@@ -252,9 +249,8 @@ START_TEST(free_into_a_new_magazine_is_counted)
     REQUIRE_EQUAL(cpi_cache_moves(cache) + cpi_mark_frees(cache) / 2, before + 1);
     fixture_give(cache, slots, n);
 }
-END_TEST
 
-START_TEST(swap_with_a_spare_is_a_move)
+TEST(swap_with_a_spare_is_a_move)
 {
     struct cpi_cache *cache;
     void *slots[2 * LIMIT];
@@ -272,10 +268,9 @@ START_TEST(swap_with_a_spare_is_a_move)
     REQUIRE_EQUAL(cpi_depot_exchanged(&cache->counters), exchanged);
     fixture_give(cache, slots, LIMIT + 1);
 }
-END_TEST
 
 /* As a stealing thread leaves it. */
-START_TEST(spare_in_place_of_no_magazine_has_room_again)
+TEST(spare_in_place_of_no_magazine_has_room_again)
 {
     struct cpi_cache *cache;
     void *slots[2 * LIMIT];
@@ -291,7 +286,6 @@ START_TEST(spare_in_place_of_no_magazine_has_room_again)
     REQUIRE(cpi_cache_is_valid(cache));
     REQUIRE(cpi_cache_push(cache, slot));
 }
-END_TEST
 
 /* Each round once, and none beside the slot before or behind it. */
 static void require_dispersed(void *const *rounds, const char *slots, uint32_t count)
@@ -308,7 +302,7 @@ static void require_dispersed(void *const *rounds, const char *slots, uint32_t c
     }
 }
 
-START_TEST(dispersed_rounds_are_the_same_ones)
+TEST(dispersed_rounds_are_the_same_ones)
 {
     static char slots[MOST];
     static struct cpi_cache cache;
@@ -329,20 +323,4 @@ START_TEST(dispersed_rounds_are_the_same_ones)
         require_dispersed(magazine->rounds, slots, count);
         REQUIRE(loaded[0] == slots && loaded[count] == NULL);
     }
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(parts_leave_what_the_whole_leaves, FIXTURE_PLACES),
-        ONCE(spill_without_an_empty_spare_changes_nothing),
-        ONCE(spares_of_a_cache_that_only_gives_leave_in_turn),
-        ONCE(free_into_a_new_magazine_is_counted),
-        ONCE(swap_with_a_spare_is_a_move),
-        ONCE(spare_in_place_of_no_magazine_has_room_again),
-        ONCE(dispersed_rounds_are_the_same_ones),
-    };
-
-    return SUPPORT_RUN("cache_edge", tests);
 }

@@ -26,7 +26,7 @@ static void tear_down(void)
     support_destroy_empty(pool);
 }
 
-START_TEST(mark_is_odd_from_enter_to_leave)
+TEST_TIMES(mark_is_odd_from_enter_to_leave, 2)
 {
     uint32_t mark;
 
@@ -42,10 +42,9 @@ START_TEST(mark_is_odd_from_enter_to_leave)
     REQUIRE(cpi_mark_seen(cache) == mark + 2 && !cpi_mark_is_inside(cache));
     tear_down();
 }
-END_TEST
 
 /* And the mark that it left counts as an operation. */
-START_TEST(try_enter_of_a_locked_cache_returns_false)
+TEST(try_enter_of_a_locked_cache_returns_false)
 {
     uint32_t mark;
 
@@ -59,9 +58,8 @@ START_TEST(try_enter_of_a_locked_cache_returns_false)
     cpi_mark_leave(cache);
     tear_down();
 }
-END_TEST
 
-START_TEST(lock_of_a_locked_cache_returns_false)
+TEST(lock_of_a_locked_cache_returns_false)
 {
     set_up();
     REQUIRE(cpi_mark_lock(cache));
@@ -70,16 +68,4 @@ START_TEST(lock_of_a_locked_cache_returns_false)
     REQUIRE(cpi_mark_lock(cache));
     cpi_mark_unlock(cache);
     tear_down();
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(mark_is_odd_from_enter_to_leave, 2),
-        ONCE(try_enter_of_a_locked_cache_returns_false),
-        ONCE(lock_of_a_locked_cache_returns_false),
-    };
-
-    return SUPPORT_RUN("mark", tests);
 }

@@ -75,11 +75,10 @@ static void everyone_gets_k(unsigned flags)
         worker_stop(workers[i]);
 }
 
-START_TEST(alloc_with_all_others_asleep_on_full_caches_succeeds)
+TEST_TIMES(alloc_with_all_others_asleep_on_full_caches_succeeds, CREW_VARIANTS)
 {
     crew_run_variant(_i, everyone_gets_k);
 }
-END_TEST
 
 /* Without slack, only the loaded magazines of the others are out of reach. */
 static void require_most_in_reach(struct crew *crew, size_t capacity)
@@ -96,7 +95,7 @@ static void require_most_in_reach(struct crew *crew, size_t capacity)
 }
 
 /* Where there is no room for slack, it takes an exact pool. */
-START_TEST(alloc_in_callers_memory_with_all_others_asleep_succeeds)
+TEST_TIMES(alloc_in_callers_memory_with_all_others_asleep_succeeds, GROWTH_KINDS)
 {
     cpool_config_t config = support_config(CREW_SLOT_SIZE, 2000);
     struct worker *workers[CREW_MAX];
@@ -126,7 +125,6 @@ START_TEST(alloc_in_callers_memory_with_all_others_asleep_succeeds)
     support_destroy_empty(pool);
     free(memory);
 }
-END_TEST
 
 /*
  * ---- Threads that are gone, and caches that nobody uses ------------------
@@ -151,11 +149,10 @@ static void exited_threads(unsigned flags)
     support_destroy_empty(pool);
 }
 
-START_TEST(alloc_after_threads_ended_with_full_caches_succeeds)
+TEST_TIMES(alloc_after_threads_ended_with_full_caches_succeeds, CREW_VARIANTS)
 {
     crew_run_variant(_i, exited_threads);
 }
-END_TEST
 
 static void fill_explicit(cpool_cache_t *cache)
 {
@@ -188,11 +185,10 @@ static void explicit_caches(unsigned flags)
     support_destroy_empty(pool);
 }
 
-START_TEST(alloc_with_full_explicit_caches_succeeds)
+TEST_TIMES(alloc_with_full_explicit_caches_succeeds, CREW_VARIANTS)
 {
     crew_run_variant(_i, explicit_caches);
 }
-END_TEST
 
 /* Slots taken past all caches, and many at once. */
 static void other_ways(unsigned flags)
@@ -223,11 +219,10 @@ static void other_ways(unsigned flags)
     support_destroy_empty(pool);
 }
 
-START_TEST(depot_and_bulk_alloc_with_another_asleep_succeed)
+TEST_TIMES(depot_and_bulk_alloc_with_another_asleep_succeed, CREW_VARIANTS)
 {
     crew_run_variant(_i, other_ways);
 }
-END_TEST
 
 /*
  * ---- Slack ---------------------------------------------------------------
@@ -261,7 +256,7 @@ static void hoard(cpool_t *pool, cpool_cache_t **caches)
 }
 
 /* To look at all caches for each slot would cost more than the slot. */
-START_TEST(slack_comes_in_runs_and_is_not_more_than_is_out_of_reach)
+TEST(slack_comes_in_runs_and_is_not_more_than_is_out_of_reach)
 {
     cpool_t *pool = crew_create(0, CAPACITY, HOARD);
     cpool_cache_t *caches[HOARDERS];
@@ -286,19 +281,4 @@ START_TEST(slack_comes_in_runs_and_is_not_more_than_is_out_of_reach)
     for (size_t i = 0; i < HOARDERS; i++)
         cpool_cache_destroy(caches[i]);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(alloc_with_all_others_asleep_on_full_caches_succeeds, CREW_VARIANTS),
-        TIMES(alloc_in_callers_memory_with_all_others_asleep_succeeds, GROWTH_KINDS),
-        TIMES(alloc_after_threads_ended_with_full_caches_succeeds, CREW_VARIANTS),
-        TIMES(alloc_with_full_explicit_caches_succeeds, CREW_VARIANTS),
-        TIMES(depot_and_bulk_alloc_with_another_asleep_succeed, CREW_VARIANTS),
-        ONCE(slack_comes_in_runs_and_is_not_more_than_is_out_of_reach),
-    };
-
-    return SUPPORT_RUN("recall", tests);
 }

@@ -94,11 +94,10 @@ static void everyone_competes(unsigned flags)
     run_contest(flags, 200, SUPPORT_COUNT(30u, 5u));
 }
 
-START_TEST(alloc_of_all_slots_by_all_threads_at_once_succeeds)
+TEST_TIMES(alloc_of_all_slots_by_all_threads_at_once_succeeds, CREW_VARIANTS)
 {
     crew_run_variant(_i, everyone_competes);
 }
-END_TEST
 
 /*
  * ---- Exactly the capacity ------------------------------------------------
@@ -163,18 +162,7 @@ static void greedy_threads(unsigned flags)
     support_destroy_empty(pool);
 }
 
-START_TEST(alloc_in_exact_pool_never_exceeds_the_capacity)
+TEST_TIMES(alloc_in_exact_pool_never_exceeds_the_capacity, CREW_VARIANTS)
 {
     crew_run_variant(_i, greedy_threads);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(alloc_of_all_slots_by_all_threads_at_once_succeeds, CREW_VARIANTS),
-        TIMES(alloc_in_exact_pool_never_exceeds_the_capacity, CREW_VARIANTS),
-    };
-
-    return SUPPORT_RUN("recall_contest", tests);
 }

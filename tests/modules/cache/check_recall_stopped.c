@@ -64,11 +64,10 @@ static void blocked_thread(unsigned flags)
     support_destroy_empty(pool);
 }
 
-START_TEST(alloc_with_a_thread_blocked_in_read_succeeds)
+TEST_TIMES(alloc_with_a_thread_blocked_in_read_succeeds, CREW_VARIANTS)
 {
     crew_run_variant(_i, blocked_thread);
 }
-END_TEST
 
 /*
  * ---- Stopped -------------------------------------------------------------
@@ -182,18 +181,7 @@ static void stopped_thread(unsigned flags)
     support_destroy_empty(pool);
 }
 
-START_TEST(alloc_with_a_thread_stopped_anywhere_ends)
+TEST_TIMES(alloc_with_a_thread_stopped_anywhere_ends, CREW_VARIANTS)
 {
     crew_run_variant(_i, stopped_thread);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(alloc_with_a_thread_blocked_in_read_succeeds, CREW_VARIANTS),
-        TIMES(alloc_with_a_thread_stopped_anywhere_ends, CREW_VARIANTS),
-    };
-
-    return SUPPORT_RUN("recall_stopped", tests);
 }

@@ -51,7 +51,7 @@ static void *use_table(void *threads)
     return NULL;
 }
 
-START_TEST(end_thread_hands_its_table_to_the_next)
+TEST(end_thread_hands_its_table_to_the_next)
 {
     struct cpi_thread *first;
     struct cpi_thread *next;
@@ -64,9 +64,8 @@ START_TEST(end_thread_hands_its_table_to_the_next)
     }
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(destroy_pool_clears_its_entry_in_the_table)
+TEST(destroy_pool_clears_its_entry_in_the_table)
 {
     for (int i = 0; i < 20; i++) {
         make_pool(0);
@@ -78,9 +77,8 @@ START_TEST(destroy_pool_clears_its_entry_in_the_table)
         REQUIRE(is_clear(cpi_thread_entry(pool)));
     }
 }
-END_TEST
 
-START_TEST(create_pools_gives_each_a_handle_of_its_own)
+TEST(create_pools_gives_each_a_handle_of_its_own)
 {
     cpool_t *pools[50];
 
@@ -94,7 +92,6 @@ START_TEST(create_pools_gives_each_a_handle_of_its_own)
     for (int i = 0; i < 50; i++)
         support_destroy_empty(pools[i]);
 }
-END_TEST
 
 /* Makes and destroys a pool.  Returns true if it had this handle. */
 static bool comes_back(const cpool_t *handle)
@@ -109,7 +106,7 @@ static bool comes_back(const cpool_t *handle)
 
 /* Handles come back in the order in which their pools were destroyed, but not before
  * CPI_HANDLES_KEPT others. */
-START_TEST(destroy_pool_gives_its_handle_back_late)
+TEST(destroy_pool_gives_its_handle_back_late)
 {
     cpool_t *first;
     cpool_t *second;
@@ -128,13 +125,12 @@ START_TEST(destroy_pool_gives_its_handle_back_late)
     REQUIRE(others >= CPI_HANDLES_KEPT);
     REQUIRE(comes_back(second));
 }
-END_TEST
 
 /*
  * ---- Caches --------------------------------------------------------------
  */
 
-START_TEST(own_cache_is_made_once)
+TEST(own_cache_is_made_once)
 {
     struct cpi_cache *cache;
 
@@ -150,9 +146,8 @@ START_TEST(own_cache_is_made_once)
     REQUIRE_EQUAL(inside_figures(pool).caches, 1);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(remove_cache_frees_its_place)
+TEST(remove_cache_frees_its_place)
 {
     struct cpi_cache *caches[3];
 
@@ -176,9 +171,8 @@ START_TEST(remove_cache_frees_its_place)
     }
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(end_caches_ends_all)
+TEST(end_caches_ends_all)
 {
     struct cpi_cache *own;
 
@@ -197,7 +191,6 @@ START_TEST(end_caches_ends_all)
     REQUIRE_EQUAL(cpool_reset(pool), ROUNDS);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void forbid(const cpool_t *of, int protection)
 {
@@ -209,7 +202,7 @@ static void forbid(const cpool_t *of, int protection)
 }
 
 /* Their caches may not even be read, but for those of the neighbours in the list. */
-START_TEST(destroy_looks_at_no_cache_of_other_pools)
+TEST(destroy_looks_at_no_cache_of_other_pools)
 {
     enum { POOLS = 7, CACHES = 30 };
     cpool_t *pools[POOLS];
@@ -230,7 +223,6 @@ START_TEST(destroy_looks_at_no_cache_of_other_pools)
         if (i != POOLS / 2)
             support_destroy_empty(pools[i]);
 }
-END_TEST
 
 /* Registers explicit caches until the quotas are out, and beyond.  Returns the number
  * of spares they have beyond the first of each. */
@@ -249,7 +241,7 @@ static size_t register_caches(cpool_cache_t **caches, size_t n)
     return more;
 }
 
-START_TEST(register_shares_out_no_more_than_there_is)
+TEST(register_shares_out_no_more_than_there_is)
 {
     enum { QUOTA = 9, EXTRA = 5 };
     cpool_config_t config = CPOOL_CONFIG_INIT;
@@ -281,9 +273,8 @@ START_TEST(register_shares_out_no_more_than_there_is)
     }
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(figures_count_what_is_where)
+TEST(figures_count_what_is_where)
 {
     void *slots[200];
 
@@ -297,25 +288,4 @@ START_TEST(figures_count_what_is_where)
                   cpi_slab_fresh(&inside(pool)->slab) - 50);
     REQUIRE_EQUAL(inside_figures(pool).retries, 0);
     REQUIRE_EQUAL(support_destroy(pool), 50);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(end_thread_hands_its_table_to_the_next),
-#if !defined(_WIN32)
-#endif
-        ONCE(destroy_pool_clears_its_entry_in_the_table),
-        ONCE(create_pools_gives_each_a_handle_of_its_own),
-        ONCE(destroy_pool_gives_its_handle_back_late),
-        ONCE(own_cache_is_made_once),
-        ONCE(remove_cache_frees_its_place),
-        ONCE(end_caches_ends_all),
-        ONCE(destroy_looks_at_no_cache_of_other_pools),
-        ONCE(register_shares_out_no_more_than_there_is),
-        ONCE(figures_count_what_is_where),
-    };
-
-    return SUPPORT_RUN("registry", tests);
 }

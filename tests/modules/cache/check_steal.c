@@ -39,7 +39,7 @@ static void *fill_and_wait(void *unused)
     return unused;
 }
 
-START_TEST(steal_gives_spares_of_a_waiting_thread_to_the_depot)
+TEST(steal_gives_spares_of_a_waiting_thread_to_the_depot)
 {
     struct cpi_uncached uncached;
     pthread_t thread;
@@ -63,10 +63,9 @@ START_TEST(steal_gives_spares_of_a_waiting_thread_to_the_depot)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Spares taken out of caches are counted, one by one. */
-START_TEST(steal_is_counted)
+TEST(steal_is_counted)
 {
     struct cpi_uncached uncached;
     void *slots[6 * ROUNDS];
@@ -82,10 +81,9 @@ START_TEST(steal_is_counted)
     cpi_depot_leave(&inside(pool)->depot, &uncached);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* As a user sees it: a dry pool takes back what waiting threads have spare. */
-START_TEST(alloc_when_dry_recalls_spares_of_waiting_threads)
+TEST_TIMES(alloc_when_dry_recalls_spares_of_waiting_threads, 2)
 {
     enum { WAITING = 3 };
     pthread_t threads[WAITING];
@@ -107,16 +105,4 @@ START_TEST(alloc_when_dry_recalls_spares_of_waiting_threads)
         support_join(threads[i]);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(steal_gives_spares_of_a_waiting_thread_to_the_depot),
-        ONCE(steal_is_counted),
-        TIMES(alloc_when_dry_recalls_spares_of_waiting_threads, 2),
-    };
-
-    return SUPPORT_RUN("steal", tests);
 }

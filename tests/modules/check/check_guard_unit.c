@@ -45,7 +45,7 @@ static unsigned char *slot_of(uintptr_t index)
     return cpi_slab_slot(slab, index);
 }
 
-START_TEST(fresh_slots_are_filled_and_good)
+TEST_TIMES(fresh_slots_are_filled_and_good, SHAPES)
 {
     struct cpi_damage damage;
 
@@ -59,7 +59,6 @@ START_TEST(fresh_slots_are_filled_and_good)
         REQUIRE(slot_of(i)[shapes[_i].size - 1] == (unsigned char)i);
     }
 }
-END_TEST
 
 /* A change of any of the bytes that are looked at is found, once, with its place. */
 static void require_found(uintptr_t index, unsigned char *byte, enum cpi_damage_place place,
@@ -81,7 +80,7 @@ static void require_found(uintptr_t index, unsigned char *byte, enum cpi_damage_
     }
 }
 
-START_TEST(damage_found_and_repaired)
+TEST_TIMES(damage_found_and_repaired, SHAPES)
 {
     size_t gap = shapes[_i].stride - shapes[_i].size;
     size_t reach = gap < CPI_GUARD_REACH ? gap : CPI_GUARD_REACH;
@@ -100,11 +99,10 @@ START_TEST(damage_found_and_repaired)
             require_found(i, slot_of(i) - byte, CPI_DAMAGE_BEFORE, size - byte);
     }
 }
-END_TEST
 
 /* The bytes that are shown end with the verified ones: those between are nobody's, and the
  * pattern is not expected there. */
-START_TEST(last_verified_bytes_of_a_wide_gap_are_shown_alone)
+TEST(last_verified_bytes_of_a_wide_gap_are_shown_alone)
 {
     size_t gap = 500 - 10;
     unsigned char *end;
@@ -126,10 +124,9 @@ START_TEST(last_verified_bytes_of_a_wide_gap_are_shown_alone)
     end[gap - CPI_GUARD_REACH - 1] ^= 1;
     REQUIRE(cpi_guard_verify(slab, 3, &damage) && cpi_guard_verify(slab, 4, &damage));
 }
-END_TEST
 
 /* Both ends of a gap at once: the whole of it is mended. */
-START_TEST(damage_at_both_ends_is_one)
+TEST_TIMES(damage_at_both_ends_is_one, SHAPES)
 {
     size_t gap = shapes[_i].stride - shapes[_i].size;
     struct cpi_damage damage;
@@ -142,10 +139,9 @@ START_TEST(damage_at_both_ends_is_one)
     REQUIRE(cpi_guard_verify(slab, 4, &damage));
     REQUIRE(cpi_guard_verify(slab, 3, &damage));
 }
-END_TEST
 
 /* The gap of a slot that is on its way to another thread may not be filled yet. */
-START_TEST(gap_before_is_looked_at_once_it_is_filled)
+TEST_TIMES(gap_before_is_looked_at_once_it_is_filled, SHAPES)
 {
     struct cpi_damage damage;
 
@@ -157,11 +153,10 @@ START_TEST(gap_before_is_looked_at_once_it_is_filled)
     REQUIRE(!cpi_guard_verify(slab, 5, &damage));
     REQUIRE(damage.place == CPI_DAMAGE_BEFORE);
 }
-END_TEST
 
 /* Any byte of a freed slot that is written is found by the next owner, and by a thread
  * that inspects, which mends it. */
-START_TEST(write_to_freed_slot_found)
+TEST_TIMES(write_to_freed_slot_found, SHAPES)
 {
     struct cpi_damage damage;
 
@@ -182,10 +177,9 @@ START_TEST(write_to_freed_slot_found)
         cpi_guard_give(slab, 7, true);
     }
 }
-END_TEST
 
 /* Neither a live slot nor one that was freed without being filled is looked into. */
-START_TEST(inspect_leaves_live_and_unfilled_slots)
+TEST_TIMES(inspect_leaves_live_and_unfilled_slots, SHAPES)
 {
     struct cpi_damage damage;
 
@@ -200,20 +194,4 @@ START_TEST(inspect_leaves_live_and_unfilled_slots)
     REQUIRE(cpi_guard_inspect(slab, 7, &damage));
     REQUIRE(cpi_guard_take(slab, 7, &damage));
     REQUIRE(slot_of(7)[0] == 1);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(fresh_slots_are_filled_and_good, SHAPES),
-        TIMES(damage_found_and_repaired, SHAPES),
-        ONCE(last_verified_bytes_of_a_wide_gap_are_shown_alone),
-        TIMES(damage_at_both_ends_is_one, SHAPES),
-        TIMES(gap_before_is_looked_at_once_it_is_filled, SHAPES),
-        TIMES(write_to_freed_slot_found, SHAPES),
-        TIMES(inspect_leaves_live_and_unfilled_slots, SHAPES),
-    };
-
-    return SUPPORT_RUN("guard unit", tests);
 }

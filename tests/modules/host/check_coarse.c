@@ -50,7 +50,7 @@ static void *use_last_pool(void *table)
 
 #endif
 
-START_TEST(table_of_ended_thread_is_purged_by_whole_pages)
+TEST(table_of_ended_thread_is_purged_by_whole_pages)
 {
 #if !FAKES
     support_skip("the page size cannot be another one here");
@@ -69,14 +69,4 @@ START_TEST(table_of_ended_thread_is_purged_by_whole_pages)
     for (int i = 0; i < POOLS; i++)
         support_destroy_empty(pools[i]);
 #endif
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(table_of_ended_thread_is_purged_by_whole_pages),
-    };
-
-    return SUPPORT_RUN("coarse", tests);
 }

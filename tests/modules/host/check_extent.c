@@ -32,7 +32,7 @@ static size_t committed(const struct cpi_extent *extent)
     return atomic_load_explicit(&extent->committed, memory_order_acquire);
 }
 
-START_TEST(map_and_reserve_give_zeroed_pages)
+TEST(map_and_reserve_give_zeroed_pages)
 {
     size_t page = cpi_os_page_size();
     unsigned char *mapped = cpi_os_map(3 * page);
@@ -51,9 +51,8 @@ START_TEST(map_and_reserve_give_zeroed_pages)
     cpi_os_release(reserved, 3 * page);
     REQUIRE(cpi_os_reserve(SIZE_MAX / 2 / page * page, page) == NULL);
 }
-END_TEST
 
-START_TEST(reach_makes_memory_usable_step_by_step)
+TEST(reach_makes_memory_usable_step_by_step)
 {
     struct cpi_extent extent = make_extent();
     size_t page = cpi_os_page_size();
@@ -80,9 +79,8 @@ START_TEST(reach_makes_memory_usable_step_by_step)
     REQUIRE_EQUAL(committed(&extent), extent.size);
     cpi_os_release(extent.base, extent.size);
 }
-END_TEST
 
-START_TEST(reach_far_at_once_is_one_step)
+TEST(reach_far_at_once_is_one_step)
 {
     struct cpi_extent extent = make_extent();
 
@@ -91,9 +89,8 @@ START_TEST(reach_far_at_once_is_one_step)
     extent.base[200 * MIB] = 1;
     cpi_os_release(extent.base, extent.size);
 }
-END_TEST
 
-START_TEST(init_committed_is_usable_at_once)
+TEST(init_committed_is_usable_at_once)
 {
     static char memory[1000];
     struct cpi_extent extent;
@@ -107,7 +104,6 @@ START_TEST(init_committed_is_usable_at_once)
     REQUIRE_EQUAL(copy.size, sizeof(memory));
     REQUIRE_EQUAL(committed(&copy), sizeof(memory));
 }
-END_TEST
 
 static void reach_under_limit(void *unused)
 {
@@ -129,12 +125,11 @@ static void reach_under_limit(void *unused)
     extent.base[64 * MIB - 1] = 1;
 }
 
-START_TEST(reach_refused_changes_nothing)
+TEST(reach_refused_changes_nothing)
 {
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
     support_in_child(reach_under_limit, NULL);
 }
-END_TEST
 
 /* A step would double what there is. */
 static void reach_with_a_little_left(void *unused)
@@ -148,12 +143,11 @@ static void reach_with_a_little_left(void *unused)
     extent.base[17 * MIB - 1] = 1;
 }
 
-START_TEST(reach_takes_less_when_a_step_is_refused)
+TEST(reach_takes_less_when_a_step_is_refused)
 {
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
     support_in_child(reach_with_a_little_left, NULL);
 }
-END_TEST
 
 enum { THREADS = 4 };
 
@@ -176,7 +170,7 @@ static void *climb_together(void *argument)
     return NULL;
 }
 
-START_TEST(reach_by_several_threads_never_shrinks)
+TEST(reach_by_several_threads_never_shrinks)
 {
     for (size_t round = 0; round < SUPPORT_COUNT(20, 5); round++) {
         struct climb climb;
@@ -193,10 +187,9 @@ START_TEST(reach_by_several_threads_never_shrinks)
         cpi_os_release(climb.extent.base, climb.extent.size);
     }
 }
-END_TEST
 
 /* An end within a page is an end: committed memory only grows, and not beyond. */
-START_TEST(reach_stays_within_the_extent)
+TEST(reach_stays_within_the_extent)
 {
     struct cpi_extent extent;
     size_t page = cpi_os_page_size();
@@ -209,21 +202,4 @@ START_TEST(reach_stays_within_the_extent)
     REQUIRE(cpi_extent_reach(&extent, extent.size));
     REQUIRE_EQUAL(committed(&extent), extent.size);
     cpi_os_release(base, 4 * page);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(map_and_reserve_give_zeroed_pages),
-        ONCE(reach_makes_memory_usable_step_by_step),
-        ONCE(reach_far_at_once_is_one_step),
-        ONCE(init_committed_is_usable_at_once),
-        ONCE(reach_refused_changes_nothing),
-        ONCE(reach_takes_less_when_a_step_is_refused),
-        ONCE(reach_by_several_threads_never_shrinks),
-        ONCE(reach_stays_within_the_extent),
-    };
-
-    return SUPPORT_RUN("extent", tests);
 }

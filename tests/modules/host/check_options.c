@@ -34,7 +34,7 @@ static struct cpi_options parse(const char *text)
     return options;
 }
 
-START_TEST(parse_of_nothing_gives_nothing)
+TEST(parse_of_nothing_gives_nothing)
 {
     static const char *const texts[] = { "", ",", " , ,", "\t\n" };
 
@@ -45,9 +45,8 @@ START_TEST(parse_of_nothing_gives_nothing)
         REQUIRE(refused[0] == '\0');
     }
 }
-END_TEST
 
-START_TEST(parse_takes_every_word_wherever_it_stands)
+TEST(parse_takes_every_word_wherever_it_stands)
 {
     static const char *const texts[] = { "checked,leaks", "leaks checked", ",,leaks,\tchecked,",
                                          "checked,leaks,checked" };
@@ -60,9 +59,8 @@ START_TEST(parse_takes_every_word_wherever_it_stands)
         REQUIRE(refused[0] == '\0');
     }
 }
-END_TEST
 
-START_TEST(parse_adds_what_each_word_says)
+TEST(parse_adds_what_each_word_says)
 {
     struct cpi_options options = parse("fill,no_poison,continue");
 
@@ -70,10 +68,9 @@ START_TEST(parse_adds_what_each_word_says)
     REQUIRE_EQUAL(options.memory_flags, CPOOL_MEMORY_NO_POISON);
     REQUIRE(options.leaks == 0 && options.goes_on == 1 && refused[0] == '\0');
 }
-END_TEST
 
 /* Neither a beginning of a word nor a longer one, nor a number where there is none. */
-START_TEST(parse_names_what_it_does_not_understand)
+TEST(parse_names_what_it_does_not_understand)
 {
     struct cpi_options options = parse("chec,checkedd,CHECKED,checked=1,=,=1,x,checked=,leaks");
 
@@ -81,7 +78,6 @@ START_TEST(parse_names_what_it_does_not_understand)
     REQUIRE_EQUAL(options.leaks, 1);
     REQUIRE(strcmp(refused, "chec;checkedd;CHECKED;checked=1;=;=1;x;checked=;") == 0);
 }
-END_TEST
 
 /*
  * ---- In a program ---------------------------------------------------------
@@ -129,11 +125,10 @@ static void put_a_damaged_object(void *text)
     REQUIRE(cpool_object_get(pool) == object);
 }
 
-START_TEST(put_looks_at_objects_of_a_pool_that_an_option_checks)
+TEST(put_looks_at_objects_of_a_pool_that_an_option_checks)
 {
     support_in_child(put_a_damaged_object, (void *)(uintptr_t)"checked");
 }
-END_TEST
 
 CPOOL_DECLARE(numbers, long);
 CPOOL_DEFINE(numbers, long, .capacity = 100);
@@ -160,7 +155,7 @@ static char checked[] = "checked";
 static char none[] = "";
 static char unknown[] = "check,checked,quick";
 
-START_TEST(environment_makes_unmodified_pools_checked)
+TEST_TIMES(environment_makes_unmodified_pools_checked, KINDS)
 {
     struct support_outcome outcome;
 
@@ -170,9 +165,8 @@ START_TEST(environment_makes_unmodified_pools_checked)
     support_fork(kinds[_i].body, none, &outcome);
     REQUIRE(strcmp(outcome.text, "not found\n") == 0);
 }
-END_TEST
 
-START_TEST(environment_with_unknown_words_names_them_and_the_right_ones_once)
+TEST_TIMES(environment_with_unknown_words_names_them_and_the_right_ones_once, KINDS)
 {
     static const char named[] = "cpool: CPOOL_OPTIONS: 'check' is not understood\n"
                                 "cpool: CPOOL_OPTIONS: 'quick' is not understood\n"
@@ -185,7 +179,6 @@ START_TEST(environment_with_unknown_words_names_them_and_the_right_ones_once)
     REQUIRE(strncmp(outcome.text, named, sizeof(named) - 1) == 0);
     REQUIRE(strcmp(strchr(outcome.text + sizeof(named), '\n'), "\nfound\n") == 0);
 }
-END_TEST
 
 static cpool_config_t small_config(void)
 {
@@ -209,7 +202,7 @@ static void use_callers_memory(void *size)
     fprintf(stderr, finds_double_free(support_create(&config)) ? "found\n" : "not found\n");
 }
 
-START_TEST(memory_required_includes_the_checks)
+TEST(memory_required_includes_the_checks)
 {
     struct support_outcome outcome;
 
@@ -217,7 +210,6 @@ START_TEST(memory_required_includes_the_checks)
     REQUIRE_EQUAL(outcome.status, 0);
     REQUIRE(strcmp(outcome.text, "found\n") == 0);
 }
-END_TEST
 
 static void print_required(void *unused)
 {
@@ -228,7 +220,7 @@ static void print_required(void *unused)
 }
 
 /* A program may know the size of its array from elsewhere. */
-START_TEST(memory_too_small_for_the_checks_is_left_unchecked)
+TEST(memory_too_small_for_the_checks_is_left_unchecked)
 {
     struct support_outcome outcome;
     size_t required;
@@ -241,22 +233,4 @@ START_TEST(memory_too_small_for_the_checks_is_left_unchecked)
                    "cpool: CPOOL_OPTIONS: pool 'mine?[1m 567890123456789012345?' stays as its "
                    "program made it, because with them memory_size is less than "
                    "cpool_memory_required says\nnot found\n") == 0);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(put_looks_at_objects_of_a_pool_that_an_option_checks),
-        ONCE(parse_of_nothing_gives_nothing),
-        ONCE(parse_takes_every_word_wherever_it_stands),
-        ONCE(parse_adds_what_each_word_says),
-        ONCE(parse_names_what_it_does_not_understand),
-        TIMES(environment_makes_unmodified_pools_checked, KINDS),
-        TIMES(environment_with_unknown_words_names_them_and_the_right_ones_once, KINDS),
-        ONCE(memory_required_includes_the_checks),
-        ONCE(memory_too_small_for_the_checks_is_left_unchecked),
-    };
-
-    return SUPPORT_RUN("options", tests);
 }

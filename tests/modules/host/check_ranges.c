@@ -74,7 +74,7 @@ static void draw(struct range *range, size_t i, uint64_t *random)
     range->handle = handle_of(i);
 }
 
-START_TEST(add_and_remove_at_random_finds_what_a_list_finds)
+TEST_TIMES(add_and_remove_at_random_finds_what_a_list_finds, 3)
 {
     uint64_t random = (uint64_t)_i + 1;
 
@@ -102,10 +102,9 @@ START_TEST(add_and_remove_at_random_finds_what_a_list_finds)
     cpi_ranges_release();
     cpi_unlock();
 }
-END_TEST
 
 /* The largest pool there can be, at a bad place: few nodes, and no look goes wrong. */
-START_TEST(add_huge_range_takes_few_nodes)
+TEST(add_huge_range_takes_few_nodes)
 {
     uintptr_t size = sizeof(void *) >= 8 ? (uintptr_t)1 << 21 << 21 : (uintptr_t)1 << 29;
     struct range *range = &ranges[0];
@@ -125,10 +124,9 @@ START_TEST(add_huge_range_takes_few_nodes)
     REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
     cpi_unlock();
 }
-END_TEST
 
 /* Neighbours in one page, down to a line each. */
-START_TEST(ranges_of_lines_in_one_page_are_told_apart)
+TEST(ranges_of_lines_in_one_page_are_told_apart)
 {
     cpi_lock();
     for (size_t i = 0; i < HANDLES; i++) {
@@ -146,7 +144,6 @@ START_TEST(ranges_of_lines_in_one_page_are_told_apart)
     REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
     cpi_unlock();
 }
-END_TEST
 
 /* A thread looks up addresses of a range that stays, while its neighbours, which share
  * nodes with it, come and go. */
@@ -167,7 +164,7 @@ static void *look(void *unused)
     return unused;
 }
 
-START_TEST(find_beside_add_and_remove_finds_what_stays)
+TEST(find_beside_add_and_remove_finds_what_stays)
 {
     pthread_t thread;
 
@@ -193,19 +190,11 @@ START_TEST(find_beside_add_and_remove_finds_what_stays)
     REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
     cpi_unlock();
 }
-END_TEST
 
 int main(void)
 {
-    const struct support_test tests[] = {
-        TIMES(add_and_remove_at_random_finds_what_a_list_finds, 3),
-        ONCE(add_huge_range_takes_few_nodes),
-        ONCE(ranges_of_lines_in_one_page_are_told_apart),
-        ONCE(find_beside_add_and_remove_finds_what_stays),
-    };
-
     cpi_lock();
     REQUIRE(cpi_handle_hold());
     cpi_unlock();
-    return SUPPORT_RUN("ranges", tests);
+    return support_run_all("ranges");
 }

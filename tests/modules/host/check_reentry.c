@@ -160,7 +160,7 @@ static void fork_in_another_thread(void)
  * ---- The first pool ------------------------------------------------------
  */
 
-START_TEST(first_create_calls_without_the_lock)
+TEST(first_create_calls_without_the_lock)
 {
     cpool_t *pool = support_create_plain(16, 100);
 
@@ -172,7 +172,6 @@ START_TEST(first_create_calls_without_the_lock)
     REQUIRE_EQUAL(calls_with_lock_free, 2);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Which is the first one, too, in the child of a fork at that moment. */
 static void create_and_use(void)
@@ -199,11 +198,10 @@ static void create_beside_fork(void *unused)
     create_first(fork_in_another_thread);
 }
 
-START_TEST(fork_during_first_create_lets_the_child_create)
+TEST(fork_during_first_create_lets_the_child_create)
 {
     support_in_child(create_beside_fork, NULL);
 }
-END_TEST
 
 static void *create_too(void *unused)
 {
@@ -223,11 +221,10 @@ static void create_beside_create(void *unused)
     REQUIRE_EQUAL(keys, 1);
 }
 
-START_TEST(first_create_by_two_threads_makes_both_pools)
+TEST(first_create_by_two_threads_makes_both_pools)
 {
     support_in_child(create_beside_create, NULL);
 }
-END_TEST
 
 /*
  * ---- A malloc made of a pool ---------------------------------------------
@@ -255,7 +252,7 @@ static void *use_first(void *unused)
     return unused;
 }
 
-START_TEST(first_use_inside_the_first_use_makes_one_cache)
+TEST(first_use_inside_the_first_use_makes_one_cache)
 {
     heap = support_create_plain(16, CAPACITY);
     for (int i = 0; i < 50; i++) {
@@ -268,7 +265,6 @@ START_TEST(first_use_inside_the_first_use_makes_one_cache)
     support_require_obtainable(heap, 0);
     support_destroy_empty(heap);
 }
-END_TEST
 
 /* Then it is without a cache, and asks seldom.  The cache it had made meanwhile is gone. */
 static void *use_refused(void *unused)
@@ -286,7 +282,7 @@ static void *use_refused(void *unused)
     return unused;
 }
 
-START_TEST(first_use_whose_end_cannot_be_noticed_makes_no_cache)
+TEST(first_use_whose_end_cannot_be_noticed_makes_no_cache)
 {
     heap = support_create_plain(16, CAPACITY);
     support_in_thread(use_refused, NULL);
@@ -294,7 +290,6 @@ START_TEST(first_use_whose_end_cannot_be_noticed_makes_no_cache)
     support_require_obtainable(heap, 0);
     support_destroy_empty(heap);
 }
-END_TEST
 
 /* A destructor after the library's, in which the C library has forgotten all values,
  * as it has after the last round of destructors. */
@@ -317,7 +312,7 @@ static void *use_to_the_end(void *unused)
     return unused;
 }
 
-START_TEST(use_after_all_destructors_makes_no_cache)
+TEST(use_after_all_destructors_makes_no_cache)
 {
     heap = support_create_plain(16, CAPACITY);
     REQUIRE_EQUAL(__real_pthread_key_create(&after, use_after_all), 0);
@@ -327,19 +322,4 @@ START_TEST(use_after_all_destructors_makes_no_cache)
     }
     support_require_obtainable(heap, 0);
     support_destroy_empty(heap);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(first_create_calls_without_the_lock),
-        ONCE(fork_during_first_create_lets_the_child_create),
-        ONCE(first_create_by_two_threads_makes_both_pools),
-        ONCE(first_use_inside_the_first_use_makes_one_cache),
-        ONCE(first_use_whose_end_cannot_be_noticed_makes_no_cache),
-        ONCE(use_after_all_destructors_makes_no_cache),
-    };
-
-    return SUPPORT_RUN("reentry", tests);
 }

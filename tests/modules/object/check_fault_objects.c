@@ -429,24 +429,12 @@ static const struct fault_case priorities[] = {
 
 #define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))
 
-START_TEST(refused_object_has_its_code)
+TEST_TIMES(refused_object_has_its_code, COUNT(objects))
 {
     fault_run(&objects[_i]);
 }
-END_TEST
 
-START_TEST(refused_priorities_have_their_code)
+TEST_TIMES(refused_priorities_have_their_code, COUNT(priorities))
 {
     fault_run(&priorities[_i]);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(refused_object_has_its_code, COUNT(objects)),
-        TIMES(refused_priorities_have_their_code, COUNT(priorities)),
-    };
-
-    return SUPPORT_RUN("fault_objects", tests);
 }

@@ -58,7 +58,7 @@ static void step(struct cpi_heap *heap, uint64_t *random, uint64_t turn)
     }
 }
 
-START_TEST(heap_used_at_random_agrees_with_a_model)
+TEST_TIMES(heap_used_at_random_agrees_with_a_model, 5)
 {
     uint64_t random = (uint64_t)_i + 1;
     struct cpi_heap heap;
@@ -79,9 +79,8 @@ START_TEST(heap_used_at_random_agrees_with_a_model)
     }
     cpi_heap_fini(&heap);
 }
-END_TEST
 
-START_TEST(heap_that_is_out_of_order_is_not_valid)
+TEST(heap_that_is_out_of_order_is_not_valid)
 {
     struct cpi_heap_key low = { 1, 1 }, high = { 2, 2 };
     struct cpi_heap heap;
@@ -94,15 +93,4 @@ START_TEST(heap_that_is_out_of_order_is_not_valid)
     heap.entries[2].key = low;
     REQUIRE(!cpi_heap_is_valid(&heap));
     cpi_heap_fini(&heap);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(heap_used_at_random_agrees_with_a_model, 5),
-        ONCE(heap_that_is_out_of_order_is_not_valid),
-    };
-
-    return SUPPORT_RUN("object_heap", tests);
 }

@@ -79,7 +79,7 @@ static size_t count_given_back(const cpool_t *pool)
     return given;
 }
 
-START_TEST(trim_gives_back_what_the_system_tells_nothing_about)
+TEST_TIMES(trim_gives_back_what_the_system_tells_nothing_about, CAN_TELL ? 2 : 0)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
     size_t most = COUNT * SLOT_SIZE / support_page_size();
@@ -94,9 +94,8 @@ START_TEST(trim_gives_back_what_the_system_tells_nothing_about)
     REQUIRE(count_given_back(pool) >= most - 1);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(shrink_gives_back_what_the_system_tells_nothing_about)
+TEST_TIMES(shrink_gives_back_what_the_system_tells_nothing_about, CAN_TELL ? 2 : 0)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
 
@@ -107,10 +106,9 @@ START_TEST(shrink_gives_back_what_the_system_tells_nothing_about)
     REQUIRE(count_given_back(pool) >= COUNT / 2 * SLOT_SIZE / support_page_size() - 1);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* The lock is held while the system is asked. */
-START_TEST(trim_of_one_enormous_slot_asks_little)
+TEST_TIMES(trim_of_one_enormous_slot_asks_little, CAN_TELL ? 1 : 0)
 {
     cpool_config_t config = support_config((size_t)1 << (sizeof(size_t) > 4 ? 42 : 30), 1);
     cpool_t *pool = NULL;
@@ -128,7 +126,6 @@ START_TEST(trim_of_one_enormous_slot_asks_little)
     REQUIRE(slot[config.slot_size / 2] == 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- What it finds wrong -------------------------------------------------
@@ -145,7 +142,7 @@ static void require_reports(size_t count, int code, const char *function)
 
 /* A plain pool cannot see it when it happens.  Each slot is told of once, and is
  * one slot again. */
-START_TEST(collecting_finds_slots_that_were_freed_twice)
+TEST_TIMES(collecting_finds_slots_that_were_freed_twice, 2)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
     void *slots[3] = { cpool_alloc(pool), cpool_alloc(pool), cpool_alloc(pool) };
@@ -173,7 +170,6 @@ START_TEST(collecting_finds_slots_that_were_freed_twice)
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* A thread that last saw the pool when it was larger. */
 struct stale {
@@ -199,7 +195,7 @@ static void free_removed(void *argument)
     cpool_flush(stale->pool);
 }
 
-START_TEST(collecting_finds_slots_that_a_shrink_had_removed)
+TEST_TIMES(collecting_finds_slots_that_a_shrink_had_removed, 2)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
     struct worker *worker = worker_start();
@@ -220,18 +216,4 @@ START_TEST(collecting_finds_slots_that_a_shrink_had_removed)
     support_require_obtainable(pool, 0);
     worker_stop(worker);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(trim_gives_back_what_the_system_tells_nothing_about, CAN_TELL ? 2 : 0),
-        TIMES(shrink_gives_back_what_the_system_tells_nothing_about, CAN_TELL ? 2 : 0),
-        TIMES(trim_of_one_enormous_slot_asks_little, CAN_TELL ? 1 : 0),
-        TIMES(collecting_finds_slots_that_were_freed_twice, 2),
-        TIMES(collecting_finds_slots_that_a_shrink_had_removed, 2),
-    };
-
-    return SUPPORT_RUN("collect", tests);
 }

@@ -190,17 +190,7 @@ static const struct fault_case creations[] = {
 
 enum { CREATIONS = sizeof creations / sizeof creations[0] };
 
-START_TEST(refused_creation_has_its_code)
+TEST_TIMES(refused_creation_has_its_code, CREATIONS)
 {
     fault_run(&creations[_i]);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(refused_creation_has_its_code, CREATIONS),
-    };
-
-    return SUPPORT_RUN("fault_create", tests);
 }

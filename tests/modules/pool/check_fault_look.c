@@ -108,17 +108,7 @@ static const struct fault_case looks[] = {
 
 #define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))
 
-START_TEST(refused_look_sees_the_same)
+TEST_TIMES(refused_look_sees_the_same, COUNT(looks))
 {
     fault_run(&looks[_i]);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(refused_look_sees_the_same, COUNT(looks)),
-    };
-
-    return SUPPORT_RUN("fault_look", tests);
 }

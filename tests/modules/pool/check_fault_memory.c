@@ -316,32 +316,28 @@ enum {
     TYPED = sizeof typed / sizeof typed[0],
 };
 
-START_TEST(refused_drawing_has_its_result)
+TEST_TIMES(refused_drawing_has_its_result, DRAWINGS)
 {
     fault_run(&drawings[_i]);
 }
-END_TEST
 
-START_TEST(refused_return_of_memory_has_its_result)
+TEST_TIMES(refused_return_of_memory_has_its_result, RETURNS)
 {
     fault_run(&returns[_i]);
 }
-END_TEST
 
-START_TEST(refused_end_ends_all_the_same)
+TEST_TIMES(refused_end_ends_all_the_same, ENDS)
 {
     fault_run(&ends[_i]);
 }
-END_TEST
 
-START_TEST(refused_typed_pool_has_its_code)
+TEST_TIMES(refused_typed_pool_has_its_code, TYPED)
 {
     fault_run(&typed[_i]);
 }
-END_TEST
 
 /* It would be another number, and no slot. */
-START_TEST(refused_memory_makes_no_pool_grow)
+TEST(refused_memory_makes_no_pool_grow)
 {
     struct fault_scene scene = {.count = 0};
 
@@ -355,18 +351,4 @@ START_TEST(refused_memory_makes_no_pool_grow)
     ck_assert_uint_eq(support_stats(scene.pool).capacity, FAULT_CAPACITY);
     cpool_free_bulk(scene.pool, scene.slots, scene.count);
     support_destroy_empty(scene.pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(refused_memory_makes_no_pool_grow),
-        TIMES(refused_drawing_has_its_result, DRAWINGS),
-        TIMES(refused_return_of_memory_has_its_result, RETURNS),
-        TIMES(refused_end_ends_all_the_same, ENDS),
-        TIMES(refused_typed_pool_has_its_code, TYPED),
-    };
-
-    return SUPPORT_RUN("fault_memory", tests);
 }

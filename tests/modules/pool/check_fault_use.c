@@ -328,31 +328,17 @@ enum {
     CACHES = sizeof caches / sizeof caches[0],
 };
 
-START_TEST(refused_taking_has_its_result)
+TEST_TIMES(refused_taking_has_its_result, TAKINGS)
 {
     fault_run(&takings[_i]);
 }
-END_TEST
 
-START_TEST(refused_return_loses_nothing)
+TEST_TIMES(refused_return_loses_nothing, RETURNS)
 {
     fault_run(&returns[_i]);
 }
-END_TEST
 
-START_TEST(refused_cache_or_frame_has_its_result)
+TEST_TIMES(refused_cache_or_frame_has_its_result, CACHES)
 {
     fault_run(&caches[_i]);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(refused_taking_has_its_result, TAKINGS),
-        TIMES(refused_return_loses_nothing, RETURNS),
-        TIMES(refused_cache_or_frame_has_its_result, CACHES),
-    };
-
-    return SUPPORT_RUN("fault_use", tests);
 }

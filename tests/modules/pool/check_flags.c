@@ -16,7 +16,7 @@ static bool is_served(unsigned flag)
     return served;
 }
 
-START_TEST(flag_is_refused_if_nobody_serves_it)
+TEST(flag_is_refused_if_nobody_serves_it)
 {
     cpool_config_t config = support_config(64, 100);
     cpool_t *pool;
@@ -29,14 +29,4 @@ START_TEST(flag_is_refused_if_nobody_serves_it)
         REQUIRE_EQUAL(pool != NULL, served);
         REQUIRE_EQUAL(cpool_destroy(pool), 0);
     }
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(flag_is_refused_if_nobody_serves_it),
-    };
-
-    return SUPPORT_RUN("flags", tests);
 }

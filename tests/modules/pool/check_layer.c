@@ -34,7 +34,7 @@ static void *fresh(cpool_t *pool)
 }
 
 /* Within the capacity it stays, and beyond it rises by one with each slot. */
-START_TEST(fresh_slots_come_in_order_and_raise_the_capacity)
+TEST_TIMES(fresh_slots_come_in_order_and_raise_the_capacity, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     void *slots[MOST];
@@ -55,10 +55,9 @@ START_TEST(fresh_slots_come_in_order_and_raise_the_capacity)
     support_require_live(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Several at once, but for pools that look at each slot. */
-START_TEST(fresh_slots_come_in_runs)
+TEST_TIMES(fresh_slots_come_in_runs, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     bool one = (modes[_i] & CPOOL_CHECKED) != 0;
@@ -78,9 +77,8 @@ START_TEST(fresh_slots_come_in_runs)
         cpool_free(pool, cpool_at(pool, --taken));
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(owner_is_found_by_the_face_and_the_kind)
+TEST(owner_is_found_by_the_face_and_the_kind)
 {
     cpool_config_t config = support_config(32, CAPACITY);
     struct cpi_shown shown = { .kind = CPOOL_VIEW_LANES, .name = "data" };
@@ -109,9 +107,8 @@ START_TEST(owner_is_found_by_the_face_and_the_kind)
     REQUIRE(cpi_layer_owner(face, CPOOL_VIEW_LANES) == NULL);
     support_destroy_empty(plain);
 }
-END_TEST
 
-START_TEST(discarded_slots_are_zero_and_their_neighbours_are_not)
+TEST(discarded_slots_are_zero_and_their_neighbours_are_not)
 {
     enum { MANY = 64, SIZE = 1024, FROM = 16, N = 32 };
     cpool_config_t config = support_config(SIZE, MANY);
@@ -140,17 +137,4 @@ START_TEST(discarded_slots_are_zero_and_their_neighbours_are_not)
     for (size_t i = 0; i < MANY; i++)
         cpool_free(pool, slots[i]);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(fresh_slots_come_in_order_and_raise_the_capacity, MODES),
-        TIMES(fresh_slots_come_in_runs, MODES),
-        ONCE(owner_is_found_by_the_face_and_the_kind),
-        ONCE(discarded_slots_are_zero_and_their_neighbours_are_not),
-    };
-
-    return SUPPORT_RUN("layer", tests);
 }

@@ -105,7 +105,7 @@ enum {
     LACKING = sizeof(lacking) / sizeof(lacking[0]),
 };
 
-START_TEST(slots_near_the_end_are_counted_or_refused)
+TEST_TIMES(slots_near_the_end_are_counted_or_refused, SIZES * FLAG_SETS)
 {
     cpool_config_t config = support_config(sizes[_i % SIZES], 1);
 
@@ -124,10 +124,9 @@ START_TEST(slots_near_the_end_are_counted_or_refused)
         }
     }
 }
-END_TEST
 
 /* The slack alone may be more than 32 bits count. */
-START_TEST(slack_of_large_magazines_is_counted)
+TEST_TIMES(slack_of_large_magazines_is_counted, FLAG_SETS)
 {
     cpool_config_t config = support_config(1, CPOOL_ROUNDS_MAX);
 
@@ -139,10 +138,9 @@ START_TEST(slack_of_large_magazines_is_counted)
         require_layout(&config);
     }
 }
-END_TEST
 
 /* Sizes that overflow anywhere are refused. */
-START_TEST(sizes_that_do_not_fit_are_refused)
+TEST_TIMES(sizes_that_do_not_fit_are_refused, FLAG_SETS)
 {
     struct cpi_layout layout;
     cpool_config_t config = support_config(SIZE_MAX, 1);
@@ -159,11 +157,10 @@ START_TEST(sizes_that_do_not_fit_are_refused)
     REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), CPOOL_EOVERFLOW);
     REQUIRE_EQUAL(cpool_memory_required(&config), 0);
 }
-END_TEST
 
 /* The last magazine of the largest pool that is accepted can be numbered, for any
  * padding of the first extent. */
-START_TEST(last_magazine_has_a_number)
+TEST_TIMES(last_magazine_has_a_number, 4)
 {
     static const size_t pages[] = { PAGE, 65536, (size_t)2 << 20, (size_t)512 << 20 };
     cpool_config_t config = support_config(1, 1);
@@ -187,11 +184,10 @@ START_TEST(last_magazine_has_a_number)
                 cpi_registry_magazines(layout.caches, layout.spares) <=
             CPI_INDEX_MAX);
 }
-END_TEST
 
 /* The first lines of as many slots as a cache has sets fall on all of its sets, and
  * no slot is where its alignment forbids. */
-START_TEST(coloured_slots_meet_every_set)
+TEST_TIMES(coloured_slots_meet_every_set, 3)
 {
     static const size_t aligns[] = { 0, 16, CPI_LINE };
     enum { SETS = 64 };
@@ -215,9 +211,8 @@ START_TEST(coloured_slots_meet_every_set)
             REQUIRE(met[set]);
     }
 }
-END_TEST
 
-START_TEST(colour_gives_way_to_alignment)
+TEST_TIMES(colour_gives_way_to_alignment, 6)
 {
     cpool_config_t config = support_config(4096, 1000);
     struct cpi_layout layout;
@@ -226,19 +221,4 @@ START_TEST(colour_gives_way_to_alignment)
     config.memory_flags = CPOOL_MEMORY_COLOUR;
     REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), 0);
     REQUIRE_EQUAL(layout.stride, 4096);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(last_magazine_has_a_number, 4),
-        TIMES(coloured_slots_meet_every_set, 3),
-        TIMES(colour_gives_way_to_alignment, 6),
-        TIMES(slots_near_the_end_are_counted_or_refused, SIZES * FLAG_SETS),
-        TIMES(slack_of_large_magazines_is_counted, FLAG_SETS),
-        TIMES(sizes_that_do_not_fit_are_refused, FLAG_SETS),
-    };
-
-    return SUPPORT_RUN("layout", tests);
 }

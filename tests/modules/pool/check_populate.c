@@ -84,7 +84,7 @@ static size_t resident(const cpool_t *pool)
 }
 
 /* Free slots that nobody may even look at. */
-START_TEST(reserve_touches_no_free_slot)
+TEST(reserve_touches_no_free_slot)
 {
     cpool_t *pool = create(0);
     size_t page = support_page_size();
@@ -99,10 +99,9 @@ START_TEST(reserve_touches_no_free_slot)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Those in circulation, and as many fresh ones as are asked for. */
-START_TEST(reserve_makes_so_many_resident)
+TEST_TIMES(reserve_makes_so_many_resident, SUPPORT_SANITIZED ? 0 : 4)
 {
     static const size_t used[] = { 0, 500, 1000, CAPACITY };
     cpool_t *pool = create(0);
@@ -118,11 +117,10 @@ START_TEST(reserve_makes_so_many_resident)
     support_require_live(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* An older kernel, or an emulator that does nothing and says otherwise: pages are touched, and
  * slots keep their bytes. */
-START_TEST(reserve_where_the_system_cannot_touches_pages)
+TEST_TIMES(reserve_where_the_system_cannot_touches_pages, 2 * CAN_REFUSE)
 {
     cpool_t *pool = create(0);
     uint64_t *words;
@@ -143,9 +141,8 @@ START_TEST(reserve_where_the_system_cannot_touches_pages)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(reserve_without_memory_for_pages_is_enomem)
+TEST_TIMES(reserve_without_memory_for_pages_is_enomem, 2)
 {
     cpool_t *pool = create(0);
 
@@ -159,10 +156,9 @@ START_TEST(reserve_without_memory_for_pages_is_enomem)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Slots that begin anywhere on a page: the page on which the last of them ends, too. */
-START_TEST(reserve_reaches_the_last_byte)
+TEST_TIMES(reserve_reaches_the_last_byte, 2 * CAN_REFUSE)
 {
     enum { ODD_SIZE = 5000, MOST = 64 };
     size_t page = support_page_size();
@@ -180,7 +176,6 @@ START_TEST(reserve_reaches_the_last_byte)
         support_destroy_empty(pool);
     }
 }
-END_TEST
 
 /* The system refuses to commit what the pool has room for. */
 static void reserve_without_commit(void *unused)
@@ -198,22 +193,7 @@ static void reserve_without_commit(void *unused)
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
 }
 
-START_TEST(reserve_without_memory_to_commit_is_enomem)
+TEST_TIMES(reserve_without_memory_to_commit_is_enomem, CAN_REFUSE)
 {
     support_in_child(reserve_without_commit, NULL);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(reserve_touches_no_free_slot),
-        TIMES(reserve_makes_so_many_resident, SUPPORT_SANITIZED ? 0 : 4),
-        TIMES(reserve_where_the_system_cannot_touches_pages, 2 * CAN_REFUSE),
-        TIMES(reserve_reaches_the_last_byte, 2 * CAN_REFUSE),
-        TIMES(reserve_without_memory_for_pages_is_enomem, 2),
-        TIMES(reserve_without_memory_to_commit_is_enomem, CAN_REFUSE),
-    };
-
-    return SUPPORT_RUN("populate", tests);
 }

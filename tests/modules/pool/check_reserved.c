@@ -59,7 +59,7 @@ static void unmap(const cpool_config_t *config)
     REQUIRE_EQUAL(munmap(config->memory, config->memory_size), 0);
 }
 
-START_TEST(create_commits_as_slots_are_used)
+TEST(create_commits_as_slots_are_used)
 {
     cpool_config_t config = reserved_config();
     cpool_t *pool = create_in_range(&config);
@@ -79,7 +79,6 @@ START_TEST(create_commits_as_slots_are_used)
     support_destroy_empty(pool);
     unmap(&config);
 }
-END_TEST
 
 static void *take_and_stay(void *argument)
 {
@@ -92,7 +91,7 @@ static void *take_and_stay(void *argument)
 }
 
 /* As in memory of its own, slots that another thread has loaded are replaced. */
-START_TEST(alloc_all_beside_a_loaded_cache_finds_slack)
+TEST(alloc_all_beside_a_loaded_cache_finds_slack)
 {
     cpool_config_t config = reserved_config();
     cpool_t *pool = create_in_range(&config);
@@ -116,9 +115,8 @@ START_TEST(alloc_all_beside_a_loaded_cache_finds_slack)
     unmap(&config);
     free(slots);
 }
-END_TEST
 
-START_TEST(trim_gives_memory_back)
+TEST(trim_gives_memory_back)
 {
     cpool_config_t config = reserved_config();
     cpool_t *pool = create_in_range(&config);
@@ -132,7 +130,6 @@ START_TEST(trim_gives_memory_back)
     support_destroy_empty(pool);
     unmap(&config);
 }
-END_TEST
 
 static void require_refused(const cpool_config_t *config, int code)
 {
@@ -142,7 +139,7 @@ static void require_refused(const cpool_config_t *config, int code)
     REQUIRE(pool == NULL);
 }
 
-START_TEST(create_in_wrong_range_refused)
+TEST(create_in_wrong_range_refused)
 {
     cpool_config_t config = reserved_config();
     size_t page = support_page_size();
@@ -162,17 +159,4 @@ START_TEST(create_in_wrong_range_refused)
     /* Nothing is mapped there. */
     REQUIRE_EQUAL(munmap(range, required + page), 0);
     require_refused(&config, CPOOL_ENOMEM);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(create_commits_as_slots_are_used),
-        ONCE(alloc_all_beside_a_loaded_cache_finds_slack),
-        ONCE(trim_gives_memory_back),
-        ONCE(create_in_wrong_range_refused),
-    };
-
-    return SUPPORT_RUN("reserved", tests);
 }

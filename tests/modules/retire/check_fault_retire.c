@@ -165,15 +165,14 @@ static const struct fault_case cases[] = {
       ROWS({ MEMBARRIER, 1, 1, 0, ABORTS }, { MUNMAP, 1, 1, 0, 0 }) },
 };
 
-START_TEST(refused_calls_have_their_result)
+TEST_TIMES(refused_calls_have_their_result, sizeof cases / sizeof cases[0])
 {
     fault_run(&cases[_i]);
 }
-END_TEST
 
 /* The memory of descriptors stays while a domain has one, and goes when the library is unloaded:
  * neither a domain that has ended holds it, nor one that got no descriptor. */
-START_TEST(domain_holds_the_descriptors_while_it_lives)
+TEST(domain_holds_the_descriptors_while_it_lives)
 {
     cpool_domain_t *domain;
     cpool_domain_t *none;
@@ -186,15 +185,4 @@ START_TEST(domain_holds_the_descriptors_while_it_lives)
     REQUIRE(none == NULL && cpi_handle_is_held());
     REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
     REQUIRE(!cpi_handle_is_held());
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(refused_calls_have_their_result, sizeof cases / sizeof cases[0]),
-        ONCE(domain_holds_the_descriptors_while_it_lives),
-    };
-
-    return SUPPORT_RUN("fault_retire", tests);
 }

@@ -253,7 +253,7 @@ static const struct fault_case blocks[] = {
 };
 
 /* As for malloc that is made of blocks, in a handler of fork. */
-START_TEST(alloc_with_the_lock_held_makes_no_class)
+TEST(alloc_with_the_lock_held_makes_no_class)
 {
     struct fault_scene scene = { .flags = 0 };
     cpool_sized_class_t class = CPOOL_SIZED_CLASS_INIT;
@@ -267,29 +267,15 @@ START_TEST(alloc_with_the_lock_held_makes_no_class)
     REQUIRE(class.pool == NULL && class.dry == 1);
     end_sized(&scene);
 }
-END_TEST
 
 #define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))
 
-START_TEST(refused_lanes_have_their_code)
+TEST_TIMES(refused_lanes_have_their_code, COUNT(lanes))
 {
     fault_run(&lanes[_i]);
 }
-END_TEST
 
-START_TEST(refused_blocks_have_their_result)
+TEST_TIMES(refused_blocks_have_their_result, COUNT(blocks))
 {
     fault_run(&blocks[_i]);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(refused_lanes_have_their_code, COUNT(lanes)),
-        TIMES(refused_blocks_have_their_result, COUNT(blocks)),
-        ONCE(alloc_with_the_lock_held_makes_no_class),
-    };
-
-    return SUPPORT_RUN("fault_layers", tests);
 }

@@ -90,7 +90,7 @@ static void require_slots(size_t count)
     REQUIRE(cpi_depot_alloc_slot(depot, &mine) == NULL);
 }
 
-START_TEST(take_from_new_depot_gives_empty_ones_only)
+TEST(take_from_new_depot_gives_empty_ones_only)
 {
     bool seen[1000] = { false };
 
@@ -111,9 +111,8 @@ START_TEST(take_from_new_depot_gives_empty_ones_only)
     REQUIRE_EQUAL(cpi_depot_take_empty(depot, &mine), 0);
     REQUIRE(!cpi_depot_free_slot(depot, &mine, slots));
 }
-END_TEST
 
-START_TEST(give_full_is_stocked)
+TEST(give_full_is_stocked)
 {
     uint32_t nodes[5];
 
@@ -133,9 +132,8 @@ START_TEST(give_full_is_stocked)
         give(nodes[i]);
     require_slots(5 * LIMIT);
 }
-END_TEST
 
-START_TEST(give_empty_is_taken_before_one_is_made)
+TEST(give_empty_is_taken_before_one_is_made)
 {
     uint32_t node;
 
@@ -147,9 +145,8 @@ START_TEST(give_empty_is_taken_before_one_is_made)
     REQUIRE_EQUAL(filled(0, 0), node);
     REQUIRE_EQUAL(cpi_depot_made(depot), 1);
 }
-END_TEST
 
-START_TEST(give_partial_is_the_remnant)
+TEST(give_partial_is_the_remnant)
 {
     uint64_t before = cpi_load(&mine.partials, relaxed);
     uint32_t node;
@@ -166,11 +163,10 @@ START_TEST(give_partial_is_the_remnant)
     give(node);
     require_slots(3);
 }
-END_TEST
 
 /* For any content of the two, each becomes full, empty, or the one partial
  * magazine. */
-START_TEST(give_two_partial_merges_them)
+TEST(give_two_partial_merges_them)
 {
     for (uint32_t a = 1; a < LIMIT; a++)
         for (uint32_t b = 1; b < LIMIT; b++) {
@@ -189,9 +185,8 @@ START_TEST(give_two_partial_merges_them)
             REQUIRE_EQUAL(cpi_depot_made(depot), 2);
         }
 }
-END_TEST
 
-START_TEST(free_slot_and_alloc_slot_balance)
+TEST(free_slot_and_alloc_slot_balance)
 {
     make_depot();
     for (size_t count = 0; count <= CAPACITY; count += 19) {
@@ -203,9 +198,8 @@ START_TEST(free_slot_and_alloc_slot_balance)
     }
     REQUIRE(cpi_depot_made(depot) <= cpi_depot_magazines(CAPACITY, LIMIT, UNCACHED));
 }
-END_TEST
 
-START_TEST(counters_account_for_the_stocked)
+TEST(counters_account_for_the_stocked)
 {
     uint64_t in;
     uint64_t out;
@@ -220,9 +214,8 @@ START_TEST(counters_account_for_the_stocked)
     REQUIRE_EQUAL(in - out, cpi_depot_count_stocked(depot));
     REQUIRE_EQUAL(cpi_load(&mine.retries, relaxed), 0);
 }
-END_TEST
 
-START_TEST(reset_forgets_all)
+TEST(reset_forgets_all)
 {
     uint32_t last = 0;
 
@@ -242,9 +235,8 @@ START_TEST(reset_forgets_all)
         REQUIRE(filled(0, 0) != 0);
     REQUIRE_EQUAL(cpi_depot_take_empty(depot, &mine), 0);
 }
-END_TEST
 
-START_TEST(set_dry_is_remembered)
+TEST(set_dry_is_remembered)
 {
     make_depot();
     REQUIRE(!cpi_depot_is_dry(depot));
@@ -253,9 +245,8 @@ START_TEST(set_dry_is_remembered)
     cpi_depot_set_dry(depot, false);
     REQUIRE(!cpi_depot_is_dry(depot));
 }
-END_TEST
 
-START_TEST(magazine_move_keeps_every_round)
+TEST(magazine_move_keeps_every_round)
 {
     for (uint32_t from_count = 0; from_count <= LIMIT; from_count++)
         for (uint32_t to_count = 0; to_count <= LIMIT; to_count++) {
@@ -278,7 +269,6 @@ START_TEST(magazine_move_keeps_every_round)
                 REQUIRE(seen[i]);
         }
 }
-END_TEST
 
 /*
  * ---- Several threads -----------------------------------------------------
@@ -329,7 +319,7 @@ static void *exchange_magazines(void *unused)
     return unused;
 }
 
-START_TEST(exchange_by_several_threads_keeps_every_slot)
+TEST_TIMES(exchange_by_several_threads_keeps_every_slot, 3)
 {
     support_thread_t *const bodies[] = { exchange_slots, exchange_magazines };
     pthread_t threads[THREADS];
@@ -345,11 +335,10 @@ START_TEST(exchange_by_several_threads_keeps_every_slot)
     require_slots(CAPACITY);
     REQUIRE(cpi_depot_made(depot) <= magazines);
 }
-END_TEST
 
 /* The second invariant: every uncached operation may have two magazines in its hands, neither
  * full nor empty, beside a partial magazine and all others full. */
-START_TEST(every_visitor_gets_two_magazines)
+TEST(every_visitor_gets_two_magazines)
 {
     size_t full = CAPACITY / LIMIT - 1;
 
@@ -361,7 +350,6 @@ START_TEST(every_visitor_gets_two_magazines)
     for (size_t i = 0; i < 2 * UNCACHED; i++)
         REQUIRE(cpi_depot_take_empty(depot, &mine) != 0);
 }
-END_TEST
 
 /*
  * ---- Operations without a cache ------------------------------------------
@@ -372,7 +360,7 @@ static uint32_t in_flight(void)
     return cpi_depot_in_flight(cpi_depot_flights(depot));
 }
 
-START_TEST(those_in_flight_have_left_although_others_came)
+TEST(those_in_flight_have_left_although_others_came)
 {
     struct cpi_uncached first;
     struct cpi_uncached second;
@@ -394,10 +382,9 @@ START_TEST(those_in_flight_have_left_although_others_came)
     REQUIRE(cpi_depot_have_left(depot, flights));
     REQUIRE_EQUAL(in_flight(), 0);
 }
-END_TEST
 
 /* As often as epochs come round. */
-START_TEST(epochs_come_round)
+TEST(epochs_come_round)
 {
     struct cpi_uncached uncached[2];
 
@@ -415,9 +402,8 @@ START_TEST(epochs_come_round)
     cpi_depot_leave(depot, &uncached[0]);
     REQUIRE_EQUAL(in_flight(), 0);
 }
-END_TEST
 
-START_TEST(operation_that_exchanges_is_a_move)
+TEST(operation_that_exchanges_is_a_move)
 {
     struct cpi_uncached uncached;
 
@@ -432,9 +418,8 @@ START_TEST(operation_that_exchanges_is_a_move)
     REQUIRE_EQUAL(cpi_depot_moves(cpi_depot_flights(depot)), 1);
     REQUIRE_EQUAL(cpi_load(&depot->flown.stocked_in, relaxed), 1);
 }
-END_TEST
 
-START_TEST(no_more_are_in_flight_than_have_magazines)
+TEST(no_more_are_in_flight_than_have_magazines)
 {
     struct cpi_uncached uncached[UNCACHED];
     struct cpi_uncached further;
@@ -447,10 +432,9 @@ START_TEST(no_more_are_in_flight_than_have_magazines)
     REQUIRE(cpi_depot_try_enter(depot, &further));
     REQUIRE_EQUAL(in_flight(), UNCACHED);
 }
-END_TEST
 
 /* Those of the forking thread, of two epochs, leave nothing. */
-START_TEST(forked_leaves_none_in_flight)
+TEST(forked_leaves_none_in_flight)
 {
     struct cpi_uncached uncached[2];
 
@@ -468,30 +452,4 @@ START_TEST(forked_leaves_none_in_flight)
     REQUIRE_EQUAL(cpi_load(&depot->flown.stocked_in, relaxed), 0);
     cpi_depot_enter(depot, &uncached[0]);
     REQUIRE_EQUAL(in_flight(), 1);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(take_from_new_depot_gives_empty_ones_only),
-        ONCE(give_full_is_stocked),
-        ONCE(give_empty_is_taken_before_one_is_made),
-        ONCE(give_partial_is_the_remnant),
-        ONCE(give_two_partial_merges_them),
-        ONCE(free_slot_and_alloc_slot_balance),
-        ONCE(counters_account_for_the_stocked),
-        ONCE(reset_forgets_all),
-        ONCE(set_dry_is_remembered),
-        ONCE(magazine_move_keeps_every_round),
-        TIMES(exchange_by_several_threads_keeps_every_slot, 3),
-        ONCE(every_visitor_gets_two_magazines),
-        ONCE(those_in_flight_have_left_although_others_came),
-        ONCE(epochs_come_round),
-        ONCE(operation_that_exchanges_is_a_move),
-        ONCE(no_more_are_in_flight_than_have_magazines),
-        ONCE(forked_leaves_none_in_flight),
-    };
-
-    return SUPPORT_RUN("depot", tests);
 }

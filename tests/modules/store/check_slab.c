@@ -30,7 +30,7 @@ static struct cpi_slab *make_slab(size_t stride)
     return slab;
 }
 
-START_TEST(slot_and_index_are_inverse)
+TEST_TIMES(slot_and_index_are_inverse, STRIDES)
 {
     struct cpi_slab *slab = make_slab(strides[_i]);
 
@@ -46,9 +46,8 @@ START_TEST(slot_and_index_are_inverse)
     for (size_t before = 1; before <= LEAD; before++)
         REQUIRE(cpi_slab_index(slab, slab->extent.base + LEAD - before) >= CAPACITY);
 }
-END_TEST
 
-START_TEST(claim_at_watermark_only)
+TEST(claim_at_watermark_only)
 {
     struct cpi_slab *slab = make_slab(24);
 
@@ -64,9 +63,8 @@ START_TEST(claim_at_watermark_only)
     REQUIRE_EQUAL(cpi_slab_fresh(slab), 0);
     REQUIRE(cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 0), 1));
 }
-END_TEST
 
-START_TEST(set_bounds_down_makes_slots_fresh)
+TEST(set_bounds_down_makes_slots_fresh)
 {
     struct cpi_slab *slab = make_slab(24);
 
@@ -77,9 +75,8 @@ START_TEST(set_bounds_down_makes_slots_fresh)
     REQUIRE(!cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 10), 1));
     REQUIRE(cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 6), 1));
 }
-END_TEST
 
-START_TEST(claim_after_the_capacity_changed_fails)
+TEST(claim_after_the_capacity_changed_fails)
 {
     struct cpi_slab *slab = make_slab(24);
     uint64_t seen = cpi_slab_bounds(slab);
@@ -92,7 +89,6 @@ START_TEST(claim_after_the_capacity_changed_fails)
     cpi_slab_reset(slab);
     REQUIRE_EQUAL(cpi_slab_capacity(slab), 7);
 }
-END_TEST
 
 /* The kind of an address, by division. */
 static enum cpi_place place_of(const struct cpi_slab *slab, uintptr_t offset, uintptr_t fresh)
@@ -104,7 +100,7 @@ static enum cpi_place place_of(const struct cpi_slab *slab, uintptr_t offset, ui
     return offset / slab->stride < fresh ? CPI_PLACE_SLOT : CPI_PLACE_UNUSED;
 }
 
-START_TEST(place_agrees_with_division)
+TEST_TIMES(place_agrees_with_division, STRIDES)
 {
     struct cpi_slab *slab = make_slab(strides[_i]);
     char *base = cpi_slab_slot(slab, 0);
@@ -127,9 +123,8 @@ START_TEST(place_agrees_with_division)
         REQUIRE_EQUAL(index, 0);
     }
 }
-END_TEST
 
-START_TEST(provide_makes_slots_and_side_memory_usable)
+TEST(provide_makes_slots_and_side_memory_usable)
 {
     size_t page = cpi_os_page_size();
     size_t size = 64 * page;
@@ -153,7 +148,6 @@ START_TEST(provide_makes_slots_and_side_memory_usable)
     }
     cpi_os_release(memory, (1 + CPI_SIDES) * size);
 }
-END_TEST
 
 /*
  * ---- Several threads -----------------------------------------------------
@@ -189,7 +183,7 @@ static void *claim_all(void *argument)
     }
 }
 
-START_TEST(claim_by_several_threads_gives_each_slot_once)
+TEST(claim_by_several_threads_gives_each_slot_once)
 {
     for (size_t round = 0; round < SUPPORT_COUNT(500, 50); round++) {
         struct rush rush;
@@ -204,20 +198,4 @@ START_TEST(claim_by_several_threads_gives_each_slot_once)
         for (uintptr_t i = 0; i < CAPACITY; i++)
             REQUIRE_EQUAL(*(char *)cpi_slab_slot(rush.slab, i), 1);
     }
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(slot_and_index_are_inverse, STRIDES),
-        ONCE(claim_at_watermark_only),
-        ONCE(set_bounds_down_makes_slots_fresh),
-        ONCE(claim_after_the_capacity_changed_fails),
-        TIMES(place_agrees_with_division, STRIDES),
-        ONCE(provide_makes_slots_and_side_memory_usable),
-        ONCE(claim_by_several_threads_gives_each_slot_once),
-    };
-
-    return SUPPORT_RUN("slab", tests);
 }

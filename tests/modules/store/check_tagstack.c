@@ -62,7 +62,7 @@ static void clear_stack(void)
     atomic_store_explicit(&stack.head, 0, memory_order_relaxed);
 }
 
-START_TEST(pop_of_empty_stack_is_zero)
+TEST(pop_of_empty_stack_is_zero)
 {
     REQUIRE_EQUAL(pop(), 0);
     REQUIRE_EQUAL(cpi_tagstack_top(&stack), 0);
@@ -70,9 +70,8 @@ START_TEST(pop_of_empty_stack_is_zero)
     REQUIRE_EQUAL(pop(), 1);
     REQUIRE_EQUAL(pop(), 0);
 }
-END_TEST
 
-START_TEST(pop_gives_the_last_pushed)
+TEST(pop_gives_the_last_pushed)
 {
     for (uint32_t node = 1; node <= NODES; node++) {
         push(node);
@@ -84,9 +83,8 @@ START_TEST(pop_gives_the_last_pushed)
     }
     REQUIRE_EQUAL(pop(), 0);
 }
-END_TEST
 
-START_TEST(tag_advances_with_every_removal_and_nothing_else)
+TEST(tag_advances_with_every_removal_and_nothing_else)
 {
     uint64_t before = tag();
 
@@ -107,9 +105,8 @@ START_TEST(tag_advances_with_every_removal_and_nothing_else)
     REQUIRE_EQUAL(cpi_tagstack_top(&stack), 0);
     REQUIRE_EQUAL(pop(), 0);
 }
-END_TEST
 
-START_TEST(tag_at_its_end_comes_round)
+TEST(tag_at_its_end_comes_round)
 {
     uint64_t last = UINT64_MAX >> CPI_INDEX_BITS;
 
@@ -122,9 +119,8 @@ START_TEST(tag_at_its_end_comes_round)
     REQUIRE_EQUAL(tag(), 1);
     REQUIRE_EQUAL(pop(), 0);
 }
-END_TEST
 
-START_TEST(largest_index_fits_beside_the_tag)
+TEST(largest_index_fits_beside_the_tag)
 {
     /* A node's place is computed, so the link of the largest one must exist. */
     size_t stride = sizeof(_Atomic uint32_t);
@@ -142,7 +138,6 @@ START_TEST(largest_index_fits_beside_the_tag)
     REQUIRE_EQUAL(tag(), 4);
     free(wide.links);
 }
-END_TEST
 
 /*
  * ---- Interference --------------------------------------------------------
@@ -224,7 +219,7 @@ static void make_three(void)
 /* More than the operations of one pop or push, so that every gap is tried. */
 enum { GAPS = 8 };
 
-START_TEST(pop_interrupted_anywhere_loses_and_doubles_nothing)
+TEST_TIMES(pop_interrupted_anywhere_loses_and_doubles_nothing, INTERFERENCES)
 {
     const struct interference *interference = &interferences[_i];
     int met = 0;
@@ -250,14 +245,13 @@ START_TEST(pop_interrupted_anywhere_loses_and_doubles_nothing)
      * and before the exchange. */
     REQUIRE(met >= 3);
 }
-END_TEST
 
 static uint32_t push_nine(void)
 {
     return cpi_tagstack_push(&stack, &links, 9);
 }
 
-START_TEST(push_interrupted_anywhere_loses_and_doubles_nothing)
+TEST_TIMES(push_interrupted_anywhere_loses_and_doubles_nothing, INTERFERENCES)
 {
     const struct interference *interference = &interferences[_i];
     int met = 0;
@@ -278,7 +272,6 @@ START_TEST(push_interrupted_anywhere_loses_and_doubles_nothing)
     }
     REQUIRE(met >= 3);
 }
-END_TEST
 
 static uint32_t pop_one(void)
 {
@@ -289,7 +282,7 @@ static uint32_t pop_one(void)
 }
 
 /* Another thread changes the head before the last operation, which is the exchange. */
-START_TEST(overtaken_exchange_counts_its_retry)
+TEST_TIMES(overtaken_exchange_counts_its_retry, 2)
 {
     static uint32_t (*const acts[])(void) = {push_nine, pop_one};
     enum { MOST = 100 };
@@ -305,7 +298,6 @@ START_TEST(overtaken_exchange_counts_its_retry)
     REQUIRE_EQUAL(acts[_i](), 1);
     REQUIRE_EQUAL(operations_left, 0);
 }
-END_TEST
 
 /*
  * ---- Several threads -----------------------------------------------------
@@ -345,7 +337,7 @@ static void *exchange(void *argument)
     return NULL;
 }
 
-START_TEST(exchange_by_several_threads_keeps_every_node)
+TEST_TIMES(exchange_by_several_threads_keeps_every_node, 3)
 {
     static const uint32_t counts[] = { 2, 5, NODES };
     struct crowd crowd;
@@ -368,30 +360,10 @@ START_TEST(exchange_by_several_threads_keeps_every_node)
     }
     REQUIRE_EQUAL(pop(), 0);
 }
-END_TEST
 
 /* The links lie where the user of the stack has room for them: the first at the start. */
-START_TEST(links_begin_at_their_start)
+TEST(links_begin_at_their_start)
 {
     for (uint32_t node = 1; node < 4; node++)
         REQUIRE((char *)cpi_link(&links, node) == links.links + (node - 1) * links.stride);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(pop_of_empty_stack_is_zero),
-        ONCE(pop_gives_the_last_pushed),
-        ONCE(tag_advances_with_every_removal_and_nothing_else),
-        ONCE(tag_at_its_end_comes_round),
-        ONCE(largest_index_fits_beside_the_tag),
-        TIMES(pop_interrupted_anywhere_loses_and_doubles_nothing, INTERFERENCES),
-        TIMES(push_interrupted_anywhere_loses_and_doubles_nothing, INTERFERENCES),
-        TIMES(overtaken_exchange_counts_its_retry, 2),
-        TIMES(exchange_by_several_threads_keeps_every_node, 3),
-        ONCE(links_begin_at_their_start),
-    };
-
-    return SUPPORT_RUN("tagstack", tests);
 }

@@ -29,7 +29,7 @@ static uint64_t word_of(uintptr_t index)
     return atomic_load_explicit(&map.words[index], memory_order_relaxed);
 }
 
-START_TEST(take_and_give_alternate)
+TEST(take_and_give_alternate)
 {
     make_map(SLOTS);
     for (uintptr_t i = 0; i < SLOTS; i++) {
@@ -46,9 +46,8 @@ START_TEST(take_and_give_alternate)
         }
     }
 }
-END_TEST
 
-START_TEST(clear_makes_free)
+TEST(clear_makes_free)
 {
     uint64_t before;
 
@@ -63,11 +62,10 @@ START_TEST(clear_makes_free)
     REQUIRE(cpi_slotmap_take(&map, 3));
     REQUIRE(word_of(3) != before);
 }
-END_TEST
 
 /* The words of one slot differ from those of all others, and from its own of before,
  * until the generation comes round. */
-START_TEST(words_of_live_slots_are_unique)
+TEST_TIMES(words_of_live_slots_are_unique, 6)
 {
     static const uintptr_t sizes[] = { 1, 2, 3, 64, 65, UINT32_MAX };
     uintptr_t slots = sizes[_i];
@@ -85,9 +83,8 @@ START_TEST(words_of_live_slots_are_unique)
         REQUIRE(words[0] != words[1] && words[1] != words[2] && words[0] != words[2]);
     }
 }
-END_TEST
 
-START_TEST(index_has_the_bits_it_needs)
+TEST(index_has_the_bits_it_needs)
 {
     static const struct {
         uintptr_t slots;
@@ -104,10 +101,9 @@ START_TEST(index_has_the_bits_it_needs)
         REQUIRE(map.step == (uint64_t)1 << (sizes[i].shift > least ? sizes[i].shift : least));
     }
 }
-END_TEST
 
 /* The last generation is followed by the second one: a word is never 0 again. */
-START_TEST(generations_come_round)
+TEST(generations_come_round)
 {
     uint64_t generations = UINT64_MAX / ((uint64_t)1 << (64 - CPI_GENERATION_BITS)) + 1;
     uint64_t second;
@@ -129,18 +125,4 @@ START_TEST(generations_come_round)
     REQUIRE(cpi_slotmap_give(&map, 0) == CPI_SLOTMAP_LIVE_ONE);
     REQUIRE(word_of(0) == second);
     REQUIRE(cpi_slotmap_give(&map, 0) == CPI_SLOTMAP_FREE);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(take_and_give_alternate),
-        ONCE(clear_makes_free),
-        TIMES(words_of_live_slots_are_unique, 6),
-        ONCE(index_has_the_bits_it_needs),
-        ONCE(generations_come_round),
-    };
-
-    return SUPPORT_RUN("slotmap", tests);
 }

@@ -37,7 +37,7 @@ static void free_twice_unnoticed(cpool_t *pool, void *slot)
 
 static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE };
 
-START_TEST(slot_in_the_pool_twice_is_handed_out_once)
+TEST_TIMES(slot_in_the_pool_twice_is_handed_out_once, 3)
 {
     cpool_t *pool = make_pool(flags[_i]);
     void *slot = cpool_alloc(pool);
@@ -59,10 +59,9 @@ START_TEST(slot_in_the_pool_twice_is_handed_out_once)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* The same through the explicit cache's door. */
-START_TEST(slot_in_a_cache_twice_is_handed_out_once)
+TEST_TIMES(slot_in_a_cache_twice_is_handed_out_once, 3)
 {
     cpool_t *pool = make_pool(flags[_i]);
     cpool_cache_t *cache = cpool_cache(pool);
@@ -74,15 +73,4 @@ START_TEST(slot_in_a_cache_twice_is_handed_out_once)
     REQUIRE(REQUIRE_REPORT(CPOOL_EDOUBLEFREE).slot == slot);
     REQUIRE_EQUAL(support_count_live(pool), 2);
     REQUIRE_EQUAL(support_destroy(pool), 2);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(slot_in_the_pool_twice_is_handed_out_once, 3),
-        TIMES(slot_in_a_cache_twice_is_handed_out_once, 3),
-    };
-
-    return SUPPORT_RUN("track twice", tests);
 }

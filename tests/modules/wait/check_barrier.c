@@ -58,7 +58,7 @@ static void require_message(void (*body)(void *argument), void *argument)
     REQUIRE(strstr(outcome.text, "refuses membarrier") != NULL);
 }
 
-START_TEST(wait_after_loss_is_fatal)
+TEST(wait_after_loss_is_fatal)
 {
     cpool_t *pool = waiter_pool(0, 1);
     void *slot = cpool_alloc(pool);
@@ -67,7 +67,6 @@ START_TEST(wait_after_loss_is_fatal)
     cpool_free(pool, slot);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void take_one_and_give_it_back(void *pool)
 {
@@ -82,17 +81,16 @@ static void recall_after_loss(void *pool)
     cpool_free(pool, cpool_alloc(pool));
 }
 
-START_TEST(recall_after_loss_is_fatal)
+TEST(recall_after_loss_is_fatal)
 {
     cpool_t *pool = growth_pool(16, CPOOL_EXACT, 1, 1);
 
     require_message(recall_after_loss, pool);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* Operations that need no barrier go on. */
-START_TEST(use_after_loss_without_need_goes_on)
+TEST(use_after_loss_without_need_goes_on)
 {
     cpool_t *pool = waiter_pool(0, 10);
 
@@ -100,18 +98,6 @@ START_TEST(use_after_loss_without_need_goes_on)
     for (int i = 0; i < 100; i++)
         take_one_and_give_it_back(pool);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(wait_after_loss_is_fatal),
-        ONCE(recall_after_loss_is_fatal),
-        ONCE(use_after_loss_without_need_goes_on),
-    };
-
-    return SUPPORT_RUN("barrier", tests);
 }
 
 #else

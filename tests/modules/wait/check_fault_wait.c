@@ -259,24 +259,12 @@ static const struct fault_case objects[] = {
 
 #define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))
 
-START_TEST(refused_wait_for_a_slot_has_its_result)
+TEST_TIMES(refused_wait_for_a_slot_has_its_result, COUNT(slots))
 {
     fault_run(&slots[_i]);
 }
-END_TEST
 
-START_TEST(refused_wait_for_an_object_has_its_code)
+TEST_TIMES(refused_wait_for_an_object_has_its_code, COUNT(objects))
 {
     fault_run(&objects[_i]);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(refused_wait_for_a_slot_has_its_result, COUNT(slots)),
-        TIMES(refused_wait_for_an_object_has_its_code, COUNT(objects)),
-    };
-
-    return SUPPORT_RUN("fault_wait", tests);
 }

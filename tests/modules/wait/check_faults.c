@@ -147,23 +147,21 @@ static void refuse_each_in_turn(struct life *life)
     REQUIRE(life->at > 10); /* there were calls to refuse */
 }
 
-START_TEST(refusal_of_any_one_call_leaves_pool_whole)
+TEST_TIMES(refusal_of_any_one_call_leaves_pool_whole, 2 * GROWTH_KINDS)
 {
     struct life life = life_of(_i % GROWTH_KINDS, _i < GROWTH_KINDS ? 0 : MAX_CAPACITY, false);
 
     SKIP_IF(SUPPORT_SANITIZED, MANY_PROCESSES);
     refuse_each_in_turn(&life);
 }
-END_TEST
 
-START_TEST(refusal_of_all_calls_from_any_one_on_leaves_pool_whole)
+TEST_TIMES(refusal_of_all_calls_from_any_one_on_leaves_pool_whole, 2 * GROWTH_KINDS)
 {
     struct life life = life_of(_i % GROWTH_KINDS, _i < GROWTH_KINDS ? 0 : MAX_CAPACITY, true);
 
     SKIP_IF(SUPPORT_SANITIZED, MANY_PROCESSES);
     refuse_each_in_turn(&life);
 }
-END_TEST
 
 /* Nothing can be done about it, and nobody is the worse. */
 static void destroy_refused(void *argument)
@@ -180,13 +178,12 @@ static void destroy_refused(void *argument)
     support_destroy_empty(pool);
 }
 
-START_TEST(refusal_to_unmap_on_destroy_is_endured)
+TEST(refusal_to_unmap_on_destroy_is_endured)
 {
     refuse_init();
     support_in_child(destroy_refused, NULL);
     REQUIRE(refuse_refused() > 0);
 }
-END_TEST
 
 /* Each operation would want a table, or a cache. */
 static void *use_without_table(void *pool)
@@ -218,7 +215,7 @@ static void *use_until_cached(void *pool)
     return NULL;
 }
 
-START_TEST(refusal_of_a_table_is_remembered_for_a_while)
+TEST_TIMES(refusal_of_a_table_is_remembered_for_a_while, 2)
 {
     cpool_t *pool;
 
@@ -229,7 +226,6 @@ START_TEST(refusal_of_a_table_is_remembered_for_a_while)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Waiting -------------------------------------------------------------
@@ -246,7 +242,7 @@ static void wait_for_memory(void *argument)
 
 /* The memory is there again, and the thread that takes a slot of it says that
  * there are more. */
-START_TEST(wait_without_memory_ends_when_there_is_some)
+TEST(wait_without_memory_ends_when_there_is_some)
 {
     struct worker *worker = worker_start();
     cpool_config_t config = support_config((size_t)1 << 20, 8);
@@ -268,7 +264,6 @@ START_TEST(wait_without_memory_ends_when_there_is_some)
     worker_stop(worker);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* No other thread does anything with the pool, and all its slots are free. */
 static void count_ring(cpool_t *pool, void *rings)
@@ -278,7 +273,7 @@ static void count_ring(cpool_t *pool, void *rings)
 }
 
 /* Otherwise an event loop would be called for as long as there is no memory. */
-START_TEST(bell_does_not_ring_for_want_of_memory)
+TEST(bell_does_not_ring_for_want_of_memory)
 {
     cpool_config_t config = support_config((size_t)1 << 20, 8);
     cpool_t *pool;
@@ -303,9 +298,8 @@ START_TEST(bell_does_not_ring_for_want_of_memory)
     REQUIRE(rings > 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(wait_without_memory_tries_again_by_itself)
+TEST_TIMES(wait_without_memory_tries_again_by_itself, 2)
 {
     struct worker *worker = worker_start();
     cpool_config_t config = support_config((size_t)1 << 20, 8);
@@ -322,20 +316,4 @@ START_TEST(wait_without_memory_tries_again_by_itself)
     worker_await(worker);
     worker_stop(worker);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(refusal_of_any_one_call_leaves_pool_whole, 2 * GROWTH_KINDS),
-        TIMES(refusal_of_all_calls_from_any_one_on_leaves_pool_whole, 2 * GROWTH_KINDS),
-        ONCE(refusal_to_unmap_on_destroy_is_endured),
-        TIMES(refusal_of_a_table_is_remembered_for_a_while, 2),
-        ONCE(wait_without_memory_ends_when_there_is_some),
-        ONCE(bell_does_not_ring_for_want_of_memory),
-        TIMES(wait_without_memory_tries_again_by_itself, 2),
-    };
-
-    return SUPPORT_RUN("faults", tests);
 }

@@ -124,7 +124,7 @@ static void crowds(void *argument)
 }
 
 /* It ends: that is what is tested. */
-START_TEST(wait_by_more_threads_than_slots_ends_for_all)
+TEST_TIMES(wait_by_more_threads_than_slots_ends_for_all, 4)
 {
     unsigned flags = _i % 2 == 0 ? 0 : CPOOL_CHECKED;
 
@@ -133,7 +133,6 @@ START_TEST(wait_by_more_threads_than_slots_ends_for_all)
     else
         crew_without_barrier(crowds, &flags);
 }
-END_TEST
 
 /* Slots that return in the caches of threads that end reach the waiters. */
 static void *come_and_go(void *argument)
@@ -150,7 +149,7 @@ static void *come_and_go(void *argument)
     return NULL;
 }
 
-START_TEST(wait_while_threads_end_ends)
+TEST(wait_while_threads_end_ends)
 {
     cpool_t *pool = waiter_pool(0, 2);
     struct guest guests[CROWD];
@@ -167,15 +166,4 @@ START_TEST(wait_while_threads_end_ends)
         support_join(threads[i]);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(wait_by_more_threads_than_slots_ends_for_all, 4),
-        ONCE(wait_while_threads_end_ends),
-    };
-
-    return SUPPORT_RUN("wait_crowd", tests);
 }

@@ -41,7 +41,7 @@ static void require_order(cpool_t *pool, struct waiter *waiters, size_t count, s
     }
 }
 
-START_TEST(waiting_threads_are_served_in_order)
+TEST_TIMES(waiting_threads_are_served_in_order, 2)
 {
     cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
     struct waiter waiters[WAITERS];
@@ -60,10 +60,9 @@ START_TEST(waiting_threads_are_served_in_order)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* A thread that comes later does not get what is freed while a waiter starves. */
-START_TEST(waiting_thread_is_not_overtaken)
+TEST(waiting_thread_is_not_overtaken)
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
     struct waiter waiter;
@@ -85,10 +84,9 @@ START_TEST(waiting_thread_is_not_overtaken)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* When nobody starves any more, slots go the ordinary way again. */
-START_TEST(slots_go_the_ordinary_way_when_nobody_starves)
+TEST(slots_go_the_ordinary_way_when_nobody_starves)
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
     struct waiter waiter;
@@ -108,10 +106,9 @@ START_TEST(slots_go_the_ordinary_way_when_nobody_starves)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* A waiter that is awake finds a slot itself, and one that was handed to it would be lost. */
-START_TEST(slot_is_handed_to_the_first_that_sleeps)
+TEST(slot_is_handed_to_the_first_that_sleeps)
 {
     struct cpi_waiter waiters[3];
     struct cpi_queue queue;
@@ -126,17 +123,4 @@ START_TEST(slot_is_handed_to_the_first_that_sleeps)
     REQUIRE(queue.first == &waiters[0] && queue.last == &waiters[2]);
     waiters[2].asleep = false;
     REQUIRE(cpi_queue_serve(&queue, &slot) == NULL);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(waiting_threads_are_served_in_order, 2),
-        ONCE(waiting_thread_is_not_overtaken),
-        ONCE(slots_go_the_ordinary_way_when_nobody_starves),
-        ONCE(slot_is_handed_to_the_first_that_sleeps),
-    };
-
-    return SUPPORT_RUN("wait_fair", tests);
 }
