@@ -9,8 +9,8 @@
 # libFuzzer in tests/fuzz/build, and begins with the corpus of the tree and with what the
 # last run has found.  At the end it leaves, in tests/fuzz/build:
 #
-#   corpus.txt       the programs of the tree, and the fewest of the others that reach what
-#                    those do not, to be taken into the tree
+#   corpus.txt       the fewest programs that reach what those of the tree and the others reach,
+#                    to be taken into the tree
 #   found-*          programs that fail, one file each: tests/fuzz/replay -f FILE, with
 #                    FUZZ_TRACE in the environment, says at which call and why
 #
@@ -56,7 +56,6 @@ $build/target -max_len=1500 -max_total_time="$seconds" -timeout=300 -close_fd_ma
 tail -n 15 $build/log
 rm -rf $build/least
 mkdir $build/least
-tests/fuzz/replay -u $build/least "${srcdir:-.}/tests/fuzz/corpus.txt"
 $build/target -set_cover_merge=1 -use_counters=0 -close_fd_mask=2 $build/least \
     $build/programs > $build/merge.log 2>&1 || status=1
 tests/fuzz/replay -p $build/least/* > $build/corpus.txt

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/fuzz/local.mk - random programs of calls, beside a model (fuzz.h).
 #
-#   tests/fuzz/replay   runs the programs of corpus.txt, in `make check`
+#   tests/fuzz/replay   runs the programs of corpus.txt, and random ones, in `make check`
 #   make fuzz           looks for new ones with clang's libFuzzer, FUZZ_SECONDS long
 
 FUZZ_SECONDS = 60

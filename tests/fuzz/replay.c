@@ -117,14 +117,19 @@ static void run_random(uint64_t seed, size_t count)
     }
 }
 
-/* As `make check` runs it. */
+/* As `make check` runs it: the corpus several times, because handles come round after many pools,
+ * and as many random programs as there is time for. */
 static int run_all(void)
 {
     const char *source = getenv("srcdir");
     char path[4096];
+    size_t count = 0;
 
     snprintf(path, sizeof path, "%s/tests/fuzz/corpus.txt", source != NULL ? source : ".");
-    printf("%zu programs of the corpus\n", run_corpus(path, NULL));
+    for (int round = 0; round < 5; round++)
+        count = run_corpus(path, NULL);
+    run_random(1, 500);
+    printf("%zu programs of the corpus, and 500 at random\n", count);
     return 0;
 }
 
