@@ -7,7 +7,6 @@
  */
 #include "fixture.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/atomic.h"
@@ -318,50 +317,5 @@ TEST(steal_takes_full_spares_until_there_is_none)
                   cpi_slab_fresh(fixture_slab));
     fixture_give(cache, slots, 5 * LIMIT);
     cpi_cache_flush(cache);
-    REQUIRE_EQUAL(fixture_in_depot(), cpi_slab_fresh(fixture_slab));
-}
-
-static struct cpi_cache *victim;
-static _Atomic bool stop;
-
-static void *steal_until_stopped(void *unused)
-{
-    struct cpi_counters stealer;
-
-    memset(&stealer, 0, sizeof(stealer));
-    while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-        uint32_t node = cpi_cache_steal(victim);
-
-        if (node == 0)
-            continue;
-        cpi_depot_give(fixture_depot, &stealer, node);
-    }
-    return unused;
-}
-
-/* The owner stamps what it holds, while two stealing threads empty its cache. */
-TEST(steal_from_working_owner_loses_and_doubles_nothing)
-{
-    pthread_t stealers[2];
-    void *slots[60];
-
-    fixture_init();
-    victim = fixture_cache(PLACES, true);
-    for (int i = 0; i < 2; i++)
-        stealers[i] = support_start(steal_until_stopped, NULL);
-    for (size_t round = 0; round < SUPPORT_COUNT(20000, 1000); round++) {
-        size_t n = round % 61;
-
-        fixture_take(victim, slots, n);
-        for (size_t i = 0; i < n; i++)
-            *(size_t *)slots[i] = i;
-        for (size_t i = 0; i < n; i++)
-            REQUIRE(*(size_t *)slots[i] == i);
-        fixture_give(victim, slots, n);
-    }
-    atomic_store_explicit(&stop, true, memory_order_relaxed);
-    for (int i = 0; i < 2; i++)
-        support_join(stealers[i]);
-    cpi_cache_flush(victim);
     REQUIRE_EQUAL(fixture_in_depot(), cpi_slab_fresh(fixture_slab));
 }

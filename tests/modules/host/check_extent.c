@@ -6,7 +6,6 @@
 #include "support.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -147,45 +146,6 @@ TEST(reach_takes_less_when_a_step_is_refused)
 {
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
     support_in_child(reach_with_a_little_left, NULL);
-}
-
-enum { THREADS = 4 };
-
-struct climb {
-    struct cpi_extent extent;
-    pthread_barrier_t barrier;
-};
-
-/* All reach the same places at the same time, and write what they reached. */
-static void *climb_together(void *argument)
-{
-    struct climb *climb = argument;
-
-    pthread_barrier_wait(&climb->barrier);
-    for (size_t bytes = 4096; bytes <= 64 * MIB; bytes += 4096 * 13) {
-        REQUIRE(cpi_extent_reach(&climb->extent, bytes));
-        atomic_fetch_add_explicit((_Atomic unsigned char *)(void *)&climb->extent.base[bytes - 1],
-                                  1, memory_order_relaxed);
-    }
-    return NULL;
-}
-
-TEST(reach_by_several_threads_never_shrinks)
-{
-    for (size_t round = 0; round < SUPPORT_COUNT(20, 5); round++) {
-        struct climb climb;
-        pthread_t threads[THREADS];
-
-        climb.extent = make_extent();
-        REQUIRE_EQUAL(pthread_barrier_init(&climb.barrier, NULL, THREADS), 0);
-        for (int i = 0; i < THREADS; i++)
-            threads[i] = support_start(climb_together, &climb);
-        for (int i = 0; i < THREADS; i++)
-            support_join(threads[i]);
-        for (size_t bytes = 4096; bytes <= 64 * MIB; bytes += 4096 * 13)
-            REQUIRE(climb.extent.base[bytes - 1] == THREADS);
-        cpi_os_release(climb.extent.base, climb.extent.size);
-    }
 }
 
 /* An end within a page is an end: committed memory only grows, and not beyond. */

@@ -6,8 +6,6 @@
  */
 #include "support.h"
 
-#include <string.h>
-
 #include "base/atomic.h"
 #include "store/depot.h"
 
@@ -271,70 +269,8 @@ TEST(magazine_move_keeps_every_round)
 }
 
 /*
- * ---- Several threads -----------------------------------------------------
+ * ---- Operations without a cache ------------------------------------------
  */
-
-enum { THREADS = UNCACHED };
-
-/* One by one: never more than a slot in the hands of each. */
-static void *exchange_slots(void *unused)
-{
-    struct cpi_counters own;
-
-    memset(&own, 0, sizeof(own));
-    for (size_t round = 0; round < SUPPORT_COUNT(100000, 5000); round++) {
-        char *slot = cpi_depot_alloc_slot(depot, &own);
-
-        /* Another thread may hold, for this moment, all that there is. */
-        if (slot == NULL)
-            continue;
-        REQUIRE(*slot == 0);
-        *slot = 1;
-        *slot = 0;
-        REQUIRE(cpi_depot_free_slot(depot, &own, slot));
-    }
-    return unused;
-}
-
-/* Whole magazines, full, empty and partly filled. */
-static void *exchange_magazines(void *unused)
-{
-    struct cpi_counters own;
-    uint64_t state = (uintptr_t)&own | 1;
-
-    memset(&own, 0, sizeof(own));
-    for (size_t round = 0; round < SUPPORT_COUNT(100000, 5000); round++) {
-        uint32_t from = round % 2 == 0 ? cpi_depot_take_stocked(depot, &own)
-                                       : cpi_depot_take_partial(depot, &own);
-        uint32_t to;
-
-        if (from == 0)
-            continue;
-        to = cpi_depot_take_empty(depot, &own);
-        cpi_magazine_move(cpi_depot_magazine(depot, from), cpi_depot_magazine(depot, to),
-                          (uint32_t)(random_below(&state, LIMIT + 1)));
-        cpi_depot_give(depot, &own, from);
-        cpi_depot_give(depot, &own, to);
-    }
-    return unused;
-}
-
-TEST_TIMES(exchange_by_several_threads_keeps_every_slot, 3)
-{
-    support_thread_t *const bodies[] = { exchange_slots, exchange_magazines };
-    pthread_t threads[THREADS];
-
-    make_depot();
-    memset(slots, 0, sizeof(slots));
-    for (size_t i = 0; i < CAPACITY; i++)
-        REQUIRE(cpi_depot_free_slot(depot, &mine, &slots[i]));
-    for (int i = 0; i < THREADS; i++)
-        threads[i] = support_start(bodies[_i == 2 ? i % 2 : _i], NULL);
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
-    require_slots(CAPACITY);
-    REQUIRE(cpi_depot_made(depot) <= magazines);
-}
 
 /* The second invariant: every uncached operation may have two magazines in its hands, neither
  * full nor empty, beside a partial magazine and all others full. */

@@ -9,7 +9,6 @@
 #include "support.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void point(void);
 
@@ -21,7 +20,6 @@ enum { NODES = 64 };
 
 struct node {
     _Atomic uint32_t link;
-    uint32_t content;
     char rest[24]; /* links do not adjoin */
 };
 
@@ -300,66 +298,8 @@ TEST_TIMES(overtaken_exchange_counts_its_retry, 2)
 }
 
 /*
- * ---- Several threads -----------------------------------------------------
+ * ---- Links ---------------------------------------------------------------
  */
-
-enum { THREADS = 4 };
-
-struct crowd {
-    pthread_barrier_t barrier;
-    size_t rounds;
-};
-
-/* Takes up to three nodes, marks them as its own, and puts them back.  Another
- * owner of one of them breaks the mark. */
-static void *exchange(void *argument)
-{
-    struct crowd *crowd = argument;
-    uint64_t retries = 0;
-    uint64_t state = (uintptr_t)&state | 1;
-
-    pthread_barrier_wait(&crowd->barrier);
-    for (size_t round = 0; round < crowd->rounds; round++) {
-        size_t wanted = 1 + random_below(&state, 3);
-        uint32_t mine[3];
-        size_t got = 0;
-
-        while (got < wanted &&
-               (mine[got] = cpi_tagstack_pop(&stack, &links, &retries)) != 0)
-            got++;
-        for (size_t i = 0; i < got; i++)
-            nodes[mine[i]].content = (uint32_t)(round * 4 + i);
-        for (size_t i = 0; i < got; i++)
-            REQUIRE(nodes[mine[i]].content == (uint32_t)(round * 4 + i));
-        for (size_t i = 0; i < got; i++)
-            retries += cpi_tagstack_push(&stack, &links, mine[i]);
-    }
-    return NULL;
-}
-
-TEST_TIMES(exchange_by_several_threads_keeps_every_node, 3)
-{
-    static const uint32_t counts[] = { 2, 5, NODES };
-    struct crowd crowd;
-    pthread_t threads[THREADS];
-    bool seen[NODES + 1] = { false };
-
-    for (uint32_t node = 1; node <= counts[_i]; node++)
-        push(node);
-    crowd.rounds = SUPPORT_COUNT(200000, 10000);
-    REQUIRE_EQUAL(pthread_barrier_init(&crowd.barrier, NULL, THREADS), 0);
-    for (int i = 0; i < THREADS; i++)
-        threads[i] = support_start(exchange, &crowd);
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
-    for (uint32_t i = 0; i < counts[_i]; i++) {
-        uint32_t node = pop();
-
-        REQUIRE(node >= 1 && node <= counts[_i] && !seen[node]);
-        seen[node] = true;
-    }
-    REQUIRE_EQUAL(pop(), 0);
-}
 
 /* The links lie where the user of the stack has room for them: the first at the start. */
 TEST(links_begin_at_their_start)
