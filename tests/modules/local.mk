@@ -19,7 +19,6 @@ tests_modules = \
 	tests/modules/cache/check_await \
 	tests/modules/cache/check_cache \
 	tests/modules/cache/check_cache_edge \
-	tests/modules/cache/check_mark \
 	tests/modules/cache/check_recall \
 	tests/modules/cache/check_recall_contest \
 	tests/modules/cache/check_recall_stopped \

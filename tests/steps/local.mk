@@ -5,7 +5,6 @@
 
 tests_steps = \
 	tests/steps/check_steps \
-	tests/steps/check_steps_active \
 	tests/steps/check_steps_bulk \
 	tests/steps/check_steps_call \
 	tests/steps/check_steps_destroy \
