@@ -49,9 +49,7 @@
 #define CPI_ASSERT(claim) ((void)(0 && (claim)))
 #endif
 
-/* Prints the claim that does not hold, and aborts (error.c).  A test may leave the
- * first one by a jump. */
-extern void (*cpi_assert_catch)(const char *claim);
+/* Prints the claim that does not hold, and aborts (error.c). */
 void cpi_assert_failed(const char *claim, const char *file, int line);
 
 /* Linux has more than POSIX.  With CPOOL_PLAIN_POSIX the library does without

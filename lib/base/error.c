@@ -88,15 +88,11 @@ void cpi_tell(const char *format, ...)
 }
 
 #if defined(CPI_DEBUG) || defined(CPI_ATOMIC_HEADER) /* for tests that link explored sources */
-void (*cpi_assert_catch)(const char *claim);
-
 CPI_COLD void cpi_assert_failed(const char *claim, const char *file, int line)
 {
     char text[CPI_REPORT_MAX];
     int length;
 
-    if (cpi_assert_catch != NULL)
-        cpi_assert_catch(claim);
     length = snprintf(text, sizeof text, "cpool: %s:%d: untrue: %s\n", file, line, claim);
     cpi_write_error(text, length < CPI_REPORT_MAX ? (size_t)length : CPI_REPORT_MAX - 1);
     abort();

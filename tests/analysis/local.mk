@@ -19,12 +19,8 @@ check-valgrind: all $(check_LIBRARIES) $(check_LTLIBRARIES)
 	@$(MAKE) $(AM_MAKEFLAGS) $(VALGRIND_TESTS)
 	@srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/analysis/valgrind.sh $(VALGRIND_TESTS)
 
-# Without the tests of the assertions, which this build lacks.
-COVERAGE_TESTS = $(filter-out tests/modules/base/check_assert,$(tests_public) $(tests_modules_first) $(tests_modules) \
-	$(tests_steps))
-
 coverage:
 	@MAKE='$(MAKE)' CC='$(CC)' $(SHELL) $(srcdir)/tests/analysis/coverage.sh '$(abs_srcdir)' \
-		$(COVERAGE_TESTS)
+		$(tests_public) $(tests_modules_first) $(tests_modules) $(tests_steps)
 
 .PHONY: analyze check-valgrind coverage

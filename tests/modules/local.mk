@@ -5,7 +5,6 @@
 # (Makefile.am).
 tests_modules_first = tests/modules/wait/check_faults
 tests_modules = \
-	tests/modules/base/check_assert \
 	tests/modules/base/check_bits \
 	tests/modules/base/check_error \
 	tests/modules/host/check_coarse \
@@ -51,9 +50,6 @@ if HAVE_CHECK
 check_PROGRAMS += $(tests_modules_first) $(tests_modules)
 TESTS += $(tests_modules)
 endif
-
-# Inline functions of the modules assert here, too.
-tests_modules_base_check_assert_CPPFLAGS = $(tests_cppflags) -DCPI_DEBUG=1
 
 tests_modules_retire_check_fault_retire_SOURCES = tests/modules/retire/check_fault_retire.c $(tests_fault_sources)
 tests_modules_retire_check_fault_retire_LDFLAGS = $(tests_refuse_ldflags)
