@@ -181,22 +181,41 @@ TEST_TIMES(alloc_waits_for_a_thread_that_is_stopped_inside, WAYS)
     worker_stop(workers[1]);
 }
 
+/* Is cancelled, and not where the alloc sleeps. */
+static void *look_in_vain(void *argument)
+{
+    struct slot_user *user = argument;
+
+    REQUIRE_EQUAL(pthread_cancel(pthread_self()), 0);
+    take(user);
+    atomic_store_explicit(&user->done, true, memory_order_release);
+    pthread_testcancel();
+    return NULL;
+}
+
 /* It does not wait longer than it was told to, says so in the figures, and has
  * nothing to say where the slot is live. */
-TEST(alloc_gives_up_when_the_stall_limit_ends)
+TEST_TIMES(alloc_gives_up_when_the_stall_limit_ends, 3)
 {
-    cpool_t *pool = make_pool(CPOOL_EXACT, 1, 2, 1);
+    const unsigned kinds[] = { CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED | CPOOL_EXACT };
+    cpool_t *pool = make_pool(kinds[_i], 1, 2, 1);
     struct worker *worker = worker_start();
     struct slot_user stopped = { .pool = pool };
+    struct slot_user doomed = { .pool = pool };
     struct steps_stop stop;
+    void *result;
 
     worker_do(worker, take, &stopped);
     REQUIRE(cpool_alloc(pool) == NULL);
     REQUIRE_EQUAL(support_stats(pool).stalls, 0);
-    REQUIRE(steps_run(&stop, worker, cpi_mark_has_barrier ? "cpi_mark_end_push" : "cpi_mark_end", 1,
+    REQUIRE(steps_run(&stop, worker,
+                      _i < 2 && cpi_mark_has_barrier ? "cpi_mark_end_push" : "cpi_mark_end", 1,
                       give, &stopped));
     REQUIRE(cpool_alloc(pool) == NULL);
     REQUIRE_EQUAL(support_stats(pool).stalls, 1);
+    REQUIRE_EQUAL(pthread_join(support_start(look_in_vain, &doomed), &result), 0);
+    REQUIRE(result == PTHREAD_CANCELED && doomed.done && doomed.slot == NULL);
+    REQUIRE_EQUAL(support_stats(pool).stalls, 2);
     steps_go_on(&stop);
     stopped.slot = cpool_alloc(pool);
     REQUIRE(stopped.slot != NULL);

@@ -21,7 +21,6 @@ tests_steps = \
 	tests/steps/check_steps_object_retain \
 	tests/steps/check_steps_priority \
 	tests/steps/check_steps_queue \
-	tests/steps/check_steps_recall \
 	tests/steps/check_steps_retire \
 	tests/steps/check_steps_retire_end \
 	tests/steps/check_steps_retry \
