@@ -2,8 +2,7 @@
 /*
  * check_steps_double.c - slots that are freed twice.  A pool that is not checked, into
  * which one slot is freed until there is no room: each further free is refused and
- * reported, after a bounded number of steps.  A tracked pool, of which two threads free
- * one slot at the same time: one of them is refused, at whatever step the other one is.
+ * reported, after a bounded number of steps.
  *
  * Includes steps.h.
  */
@@ -75,59 +74,4 @@ TEST_TIMES(free_without_room_is_reported_soon, 2 * KINDS)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
     REQUIRE_NO_REPORT();
-}
-
-static const unsigned tracked[] = { CPOOL_TRACKED, CPOOL_TRACKED | CPOOL_EXACT,
-                                    CPOOL_TRACKED | CPOOL_WAITABLE, CPOOL_CHECKED };
-
-enum { TRACKED = sizeof(tracked) / sizeof(tracked[0]) };
-
-struct freed {
-    cpool_t *pool;
-    void *slot;
-};
-
-static void free_it(void *argument)
-{
-    const struct freed *freed = argument;
-
-    cpool_free(freed->pool, freed->slot);
-}
-
-/* Both threads have caches already.  Returns false if there is no such step. */
-static bool free_twice_at(unsigned flags, struct worker *const *workers, size_t nth)
-{
-    struct freed freed;
-    struct steps_stop stop;
-    bool stopped;
-
-    freed.pool = steps_pool(flags, 8, 0, 2);
-    for (int i = 0; i < 2; i++) {
-        freed.slot = cpool_alloc(freed.pool);
-        worker_do(workers[i], free_it, &freed);
-    }
-    freed.slot = cpool_alloc(freed.pool);
-    stopped = steps_run(&stop, workers[0], NULL, nth, free_it, &freed);
-    worker_do(workers[1], free_it, &freed);
-    steps_go_on(&stop);
-    REQUIRE(REQUIRE_REPORT(CPOOL_EDOUBLEFREE).slot == freed.slot);
-    support_require_obtainable(freed.pool, 0);
-    support_destroy_empty(freed.pool);
-    REQUIRE_NO_REPORT();
-    return stopped;
-}
-
-TEST_TIMES(free_at_each_step_of_another_free_of_the_slot_is_refused_once, TRACKED)
-{
-    struct worker *workers[2];
-    size_t nth = 1;
-
-    support_capture_reports();
-    for (int i = 0; i < 2; i++)
-        workers[i] = worker_start();
-    while (free_twice_at(tracked[_i], workers, nth))
-        nth++;
-    REQUIRE(nth > 2);
-    for (int i = 0; i < 2; i++)
-        worker_stop(workers[i]);
 }
