@@ -197,46 +197,9 @@ TEST(flush_before_first_use_does_nothing)
     support_destroy_empty(pool);
 }
 
-TEST(flush_after_every_step_loses_nothing)
-{
-    void *held[50] = { NULL };
-    uint64_t state = 521288629u;
-    size_t live = 0;
-
-    make_pool(0);
-    for (size_t step = 0; step < SUPPORT_COUNT(20000, 5000); step++) {
-        size_t i = random_below(&state, 50);
-
-        if (held[i] == NULL) {
-            held[i] = cpool_alloc(pool);
-            live++;
-        } else {
-            cpool_free(pool, held[i]);
-            held[i] = NULL;
-            live--;
-        }
-        cpool_flush(pool);
-        REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
-    }
-    support_require_live(pool, live);
-    support_require_obtainable(pool, live);
-    REQUIRE_EQUAL(support_destroy(pool), live);
-}
-
 /*
  * ---- Those of whoever holds the handle -----------------------------------
  */
-
-TEST(cache_create_null_pointers_refused)
-{
-    cpool_cache_t *cache = (cpool_cache_t *)(void *)&pool;
-
-    make_pool(0);
-    REQUIRE_EQUAL(cpool_cache_create(NULL, pool), CPOOL_ENULL);
-    REQUIRE_EQUAL(cpool_cache_create(&cache, NULL), CPOOL_ENULL);
-    REQUIRE(cache == NULL);
-    support_destroy_empty(pool);
-}
 
 TEST(cache_destroy_returns_slots)
 {
@@ -318,46 +281,6 @@ TEST(destroy_with_caches_left_ends_them)
 
         cpool_cache_free(cache, cpool_cache_alloc(cache));
     }
-    support_destroy_empty(pool);
-}
-
-/* A fiber's cache that every thread uses in turn: the end of one thread and the
- * start of the next hand it over. */
-struct fiber {
-    cpool_cache_t *cache;
-    void *held[20];
-};
-
-static void *run_fiber(void *argument)
-{
-    struct fiber *fiber = argument;
-
-    for (int i = 0; i < 20; i++) {
-        if (fiber->held[i] != NULL)
-            cpool_cache_free(fiber->cache, fiber->held[i]);
-        fiber->held[i] = cpool_cache_alloc(fiber->cache);
-        REQUIRE(cpool_owns(pool, fiber->held[i]));
-        memset(fiber->held[i], i, 32);
-    }
-    return NULL;
-}
-
-TEST(cache_handed_from_thread_to_thread_keeps_its_slots)
-{
-    struct fiber fiber = { NULL, { NULL } };
-
-    make_pool(1);
-    support_capture_reports();
-    fiber.cache = make_cache();
-    for (int i = 0; i < 100; i++)
-        support_in_thread(run_fiber, &fiber);
-    REQUIRE_EQUAL(support_stats(pool).thread_caches, 1);
-    support_require_live(pool, 20);
-    for (int i = 0; i < 20; i++)
-        cpool_cache_free(fiber.cache, fiber.held[i]);
-    cpool_cache_destroy(fiber.cache);
-    REQUIRE_EQUAL(support_stats(pool).thread_caches, 0);
-    REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
 
