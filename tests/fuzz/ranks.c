@@ -275,6 +275,7 @@ static void make(void)
     static const cpool_object_type_t type = {sizeof type, sizeof(struct body), 0,    create,
                                              activate,    deactivate,          NULL, destroy,
                                              &ranks};
+    static const unsigned kinds[8] = {CPOOL_OBJECT_FAKE, CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED};
     cpool_object_config_t *config = &ranks.config;
     unsigned flags = (unsigned)input_below(2) * CPOOL_PRIORITY_KEEP_LARGER;
 
@@ -286,8 +287,8 @@ static void make(void)
     config->max_capacity = config->capacity + 1 + input_below(20);
     config->growth = input_below(2) * input_below(6);
     config->max_inactive = input_below(4) == 0 ? 1 + input_below(6) : 0;
-    config->flags = input_below(8) == 0 ? CPOOL_OBJECT_FAKE : 0;
-    ranks.fake = config->flags != 0;
+    config->flags = kinds[input_below(8)];
+    ranks.fake = config->flags == CPOOL_OBJECT_FAKE;
     ranks.keeps = flags != 0;
     FUZZ_EQUAL(cpool_objects_create(&ranks.pool, config), 0);
     FUZZ_EQUAL(cpool_priority_attach(ranks.pool, 2), CPOOL_EFLAGS);

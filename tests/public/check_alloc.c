@@ -323,34 +323,6 @@ TEST(alloc_dry_pool_and_malloc_go_back_where_they_came_from)
     support_destroy_empty(pool);
 }
 
-TEST(alloc_random_replace_never_gives_a_live_slot)
-{
-    enum { HELD = 500 };
-    cpool_t *pool = support_create_plain(sizeof(size_t), 1000);
-    size_t *held[HELD] = { NULL };
-    uint64_t state = 2463534242u;
-    size_t steps = SUPPORT_COUNT(1000000, 100000);
-
-    for (size_t step = 0; step < steps; step++) {
-        size_t i = random_below(&state, HELD);
-
-        if (held[i] != NULL) {
-            REQUIRE(*held[i] == i);
-            cpool_free(pool, held[i]);
-            held[i] = NULL;
-        } else {
-            held[i] = cpool_alloc(pool);
-            REQUIRE(held[i] != NULL);
-            *held[i] = i;
-        }
-    }
-    for (size_t i = 0; i < HELD; i++)
-        cpool_free(pool, held[i]);
-    support_require_live(pool, 0);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
 TEST(alloc_any_rounds_gives_all)
 {
     static const size_t rounds[] = { 1, 2, 3, 16, 64, 100, 999, 1000 };

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -124,36 +123,6 @@ TEST(stats_of_new_pool_show_all_fresh)
     REQUIRE(stats.reserved_bytes >= 320);
     REQUIRE(stats.committed_bytes <= stats.reserved_bytes);
     support_destroy_empty(pool);
-}
-
-/* After each of many steps the figures agree with what the test knows. */
-TEST(stats_after_every_step_are_exact)
-{
-    cpool_t *pool = support_create_plain(8, 500);
-    void *held[500];
-    size_t live = 0;
-    size_t most = 0;
-    uint64_t state = 123456789u;
-
-    for (size_t step = 0; step < SUPPORT_COUNT(20000, 3000); step++) {
-        uint64_t random = random_next(&state);
-
-        if (random % 2 == 0 && live < 500) {
-            held[live] = random % 3 == 0 ? cpool_depot_alloc(pool) : cpool_alloc(pool);
-            live += held[live] != NULL;
-        } else if (live > 0) {
-            if (random % 3 == 0)
-                cpool_depot_free(pool, held[--live]);
-            else
-                cpool_free(pool, held[--live]);
-        }
-        if (random % 97 == 0)
-            cpool_flush(pool);
-        most = live > most ? live : most;
-        support_require_live(pool, live);
-        REQUIRE(support_stats(pool).circulating >= most);
-    }
-    REQUIRE_EQUAL(support_destroy(pool), live);
 }
 
 /* In an exact pool, so that there is no slack to allow for. */

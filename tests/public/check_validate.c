@@ -194,36 +194,6 @@ TEST_TIMES(free_any_slot_of_used_pool_accepted, STRIDES)
     support_destroy_empty(pool);
 }
 
-/* Random addresses, near and far, against the reference: those that are slots
- * in use are asked for by index only, the others are given back and refused. */
-TEST_TIMES(free_random_address_agrees_with_division, STRIDES)
-{
-    cpool_t *pool = make_half_used(strides[_i]);
-    uintptr_t base = (uintptr_t)cpool_at(pool, 0);
-    uint64_t state = 0x9E3779B97F4A7C15u + (uint64_t)_i;
-    size_t range = (_i % 2 == 0 ? CAPACITY : cpool_index_limit(pool)) * strides[_i];
-
-    for (size_t n = 0; n < SUPPORT_COUNT(20000, 2000); n++) {
-        uint64_t random = random_next(&state);
-        uintptr_t address = base + (uintptr_t)((random >> 8) % (range * 2)) - range / 2;
-        int code;
-
-        if (random % 4 == 0)
-            address = (uintptr_t)random_next(&state);
-        if (random % 4 == 1)
-            address = base + (uintptr_t)((random >> 8) % CAPACITY) * strides[_i];
-        code = classify(pool, address);
-        REQUIRE(cpool_owns(pool, (void *)address) == (code == CPOOL_OK || code == CPOOL_EUNUSED));
-        if (cpool_owns(pool, (void *)address))
-            REQUIRE_EQUAL(cpool_index(pool, (void *)address), (address - base) / strides[_i]);
-        else
-            REQUIRE(cpool_index(pool, (void *)address) == SIZE_MAX);
-        if (code != CPOOL_OK && address != 0)
-            require_refused(pool, &doors[random / 4 % DOORS], address);
-    }
-    REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
-}
-
 /* In the padding between slots, and in a slab that begins inside its memory. */
 TEST(free_address_in_padding_refused)
 {
