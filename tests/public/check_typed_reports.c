@@ -34,21 +34,6 @@ static void close_empty(void)
     REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
 }
 
-TEST(checked_typed_pool_finds_a_double_free)
-{
-    cpool_config_t config = job_config(CPOOL_CHECKED);
-    struct job *job;
-
-    REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
-    support_capture_reports();
-    job = jobs_alloc();
-    jobs_free(job);
-    jobs_free(job);
-    REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
-    support_release_reports();
-    close_empty();
-}
-
 /* Requires one report since the last call, on behalf of this function. */
 static void require_named(int code, const char *function)
 {
@@ -62,10 +47,8 @@ enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
 /* Without the inline path a function of the type calls that of the pool. */
 #if defined(CPOOL_NO_INLINE)
-#define ALLOC_OF_JOBS "cpool_alloc"
 #define FREE_OF_JOBS "cpool_free"
 #else
-#define ALLOC_OF_JOBS "jobs_alloc"
 #define FREE_OF_JOBS "jobs_free"
 #endif
 
