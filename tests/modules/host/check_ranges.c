@@ -145,52 +145,6 @@ TEST(ranges_of_lines_in_one_page_are_told_apart)
     cpi_unlock();
 }
 
-/* A thread looks up addresses of a range that stays, while its neighbours, which share
- * nodes with it, come and go. */
-static struct range constant;
-static _Atomic bool over;
-
-static void *look(void *unused)
-{
-    uint64_t random = 1;
-
-    while (!over) {
-        uintptr_t offset = random_below(&random, constant.to - constant.from);
-
-        REQUIRE(cpi_ranges_find(constant.from + offset) == constant.handle);
-        REQUIRE(cpi_ranges_find(constant.to) != constant.handle);
-        REQUIRE(cpi_ranges_find(constant.from - 1) != constant.handle);
-    }
-    return unused;
-}
-
-TEST(find_beside_add_and_remove_finds_what_stays)
-{
-    pthread_t thread;
-
-    constant = (struct range){handle_of(0), start + 64 * 65, start + 64 * 65 * 3};
-    cpi_lock();
-    REQUIRE(cpi_ranges_add(constant.handle, constant.from, constant.to));
-    cpi_unlock();
-    thread = support_start(look, NULL);
-    for (size_t round = 0; round < SUPPORT_COUNT(20000, 2000); round++) {
-        uintptr_t size = (uintptr_t)64 << round % 13;
-
-        cpi_lock();
-        REQUIRE(cpi_ranges_add(handle_of(1), constant.to, constant.to + size));
-        REQUIRE(cpi_ranges_add(handle_of(2), constant.from - size, constant.from));
-        cpi_ranges_remove(handle_of(1), constant.to, constant.to + size);
-        cpi_ranges_remove(handle_of(2), constant.from - size, constant.from);
-        cpi_unlock();
-    }
-    over = true;
-    support_join(thread);
-    cpi_lock();
-    cpi_ranges_remove(constant.handle, constant.from, constant.to);
-    REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
-    cpi_unlock();
-}
-
 int main(void)
 {
     cpi_lock();

@@ -133,37 +133,3 @@ TEST_TIMES(wait_by_more_threads_than_slots_ends_for_all, 4)
     else
         crew_without_barrier(crowds, &flags);
 }
-
-/* Slots that return in the caches of threads that end reach the waiters. */
-static void *come_and_go(void *argument)
-{
-    struct guest *guest = argument;
-
-    for (size_t turn = 0; turn < guest->turns; turn++) {
-        struct guest once = *guest;
-
-        once.turns = 1 + turn % 3;
-        once.random = turn + 1;
-        support_in_thread(visit, &once);
-    }
-    return NULL;
-}
-
-TEST(wait_while_threads_end_ends)
-{
-    cpool_t *pool = waiter_pool(0, 2);
-    struct guest guests[CROWD];
-    pthread_t threads[CROWD];
-    _Atomic size_t live = 0;
-
-    for (size_t i = 0; i < CROWD; i++) {
-        const struct guest guest = { pool, &live, 2, SUPPORT_COUNT(300u, 40u), i + 1, false };
-
-        guests[i] = guest;
-        threads[i] = support_start(come_and_go, &guests[i]);
-    }
-    for (size_t i = 0; i < CROWD; i++)
-        support_join(threads[i]);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
