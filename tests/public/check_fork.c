@@ -10,7 +10,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { CAPACITY = 3000, THREADS = 4, HELD = 50 };
@@ -292,70 +291,7 @@ TEST_TIMES(fork_created_cache_works_in_child, 2)
 struct load {
     cpool_t *pool;
     _Atomic bool stop;
-    _Atomic size_t started;
 };
-
-static void *work(void *argument)
-{
-    struct load *load = argument;
-    void *slots[200];
-    uint64_t state = 88172645463325252u;
-
-    atomic_fetch_add_explicit(&load->started, 1, memory_order_relaxed);
-    while (!atomic_load_explicit(&load->stop, memory_order_relaxed)) {
-        size_t n = 1 + random_below(&state, 200);
-        size_t got = cpool_alloc_bulk(load->pool, slots, n);
-
-        cpool_free_bulk(load->pool, slots, got);
-        if (n % 16 == 0)
-            cpool_flush(load->pool);
-    }
-    return NULL;
-}
-
-/* At most the live slots of the threads, and a magazine in the hands of each,
- * are not to be had.  None is had twice, which support_take_all sees to. */
-static void take_what_is_left(void *argument)
-{
-    struct load *load = argument;
-    void **slots = support_calloc(CAPACITY, sizeof(*slots));
-    size_t rounds = support_stats(load->pool).magazine_rounds;
-    size_t count = support_take_all(load->pool, slots);
-
-    REQUIRE(count >= CAPACITY - THREADS * (200 + rounds));
-    REQUIRE_EQUAL(support_stats(load->pool).live, CAPACITY);
-    cpool_free_bulk(load->pool, slots, count);
-    support_require_live(load->pool, CAPACITY - count);
-    REQUIRE_EQUAL(support_take_all(load->pool, slots), count);
-    REQUIRE_EQUAL(cpool_reset(load->pool), CAPACITY);
-    support_require_obtainable(load->pool, 0);
-    free(slots);
-}
-
-/* Forks while threads do their work. */
-static void fork_again_and_again(void *(*thread)(void *load), void (*child)(void *load))
-{
-    struct load load;
-    pthread_t threads[THREADS];
-
-    load.pool = make_pool(0);
-    atomic_init(&load.stop, false);
-    atomic_init(&load.started, 0);
-    for (int i = 0; i < THREADS; i++)
-        threads[i] = support_start(thread, &load);
-    for (size_t i = 0; i < SUPPORT_COUNT(300, 30); i++)
-        support_in_child(child, &load);
-    atomic_store_explicit(&load.stop, true, memory_order_relaxed);
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
-    support_require_obtainable(load.pool, 0);
-    support_destroy_empty(load.pool);
-}
-
-TEST(fork_threads_at_work_child_has_nearly_all)
-{
-    fork_again_and_again(work, take_what_is_left);
-}
 
 static void *create_and_destroy(void *argument)
 {
@@ -386,5 +322,18 @@ static void create_in_child(void *argument)
 
 TEST(fork_while_pools_are_created_child_creates_pools)
 {
-    fork_again_and_again(create_and_destroy, create_in_child);
+    struct load load;
+    pthread_t threads[THREADS];
+
+    load.pool = make_pool(0);
+    atomic_init(&load.stop, false);
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = support_start(create_and_destroy, &load);
+    for (size_t i = 0; i < SUPPORT_COUNT(300, 30); i++)
+        support_in_child(create_in_child, &load);
+    atomic_store_explicit(&load.stop, true, memory_order_relaxed);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    support_require_obtainable(load.pool, 0);
+    support_destroy_empty(load.pool);
 }

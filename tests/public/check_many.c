@@ -163,45 +163,6 @@ TEST(destroy_while_users_live_next_pool_sees_no_old_cache)
         support_join(threads[i]);
 }
 
-/* Threads end after the pool they used is gone, and another stands there. */
-static void *use_and_outlive(void *argument)
-{
-    struct support_door *doors = argument;
-
-    use(pools[0], 20);
-    support_door_wait(&doors[0]);
-    support_door_wait(&doors[1]);
-    return NULL;
-}
-
-TEST(destroy_before_users_end_leaves_the_next_pool_alone)
-{
-    for (size_t round = 0; round < SUPPORT_COUNT(200, 20); round++) {
-        struct support_door doors[2];
-        pthread_t threads[THREADS];
-        cpool_stats_t before;
-
-        pools[0] = support_create_plain(16, 200);
-        support_door_init(&doors[0]);
-        support_door_init(&doors[1]);
-        for (int i = 0; i < THREADS; i++)
-            threads[i] = support_start(use_and_outlive, doors);
-        support_door_await(&doors[0], THREADS);
-        support_destroy_empty(pools[0]);
-        pools[0] = support_create_plain(24, 200);
-        use(pools[0], 10);
-        before = support_stats(pools[0]);
-        support_door_open(&doors[0]);
-        support_door_open(&doors[1]);
-        for (int i = 0; i < THREADS; i++)
-            support_join(threads[i]);
-        REQUIRE_EQUAL(support_stats(pools[0]).in_caches, before.in_caches);
-        REQUIRE_EQUAL(support_stats(pools[0]).in_depot, 0);
-        support_require_obtainable(pools[0], 0);
-        support_destroy_empty(pools[0]);
-    }
-}
-
 /*
  * ---- As many as there can be ---------------------------------------------
  */

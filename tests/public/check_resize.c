@@ -83,59 +83,6 @@ TEST_TIMES(grow_and_shrink_while_threads_allocate_add_up, GROWTH_KINDS)
     support_destroy_empty(pool);
 }
 
-struct changer {
-    cpool_t *pool;
-    size_t added;
-    size_t removed;
-    uint64_t random;
-    size_t turns;
-};
-
-static void *change(void *argument)
-{
-    struct changer *changer = argument;
-
-    for (size_t i = 0; i < changer->turns; i++) {
-        size_t n = random_below(&changer->random, 500);
-
-        if (random_below(&changer->random, 2) == 0)
-            changer->added += cpool_grow(changer->pool, n);
-        else
-            changer->removed += cpool_shrink(changer->pool, n);
-    }
-    return NULL;
-}
-
-TEST_TIMES(grow_and_shrink_by_many_threads_add_up, GROWTH_KINDS)
-{
-    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 3000, 0);
-    struct changer changers[THREADS];
-    pthread_t changing[THREADS];
-    struct user users[THREADS];
-    pthread_t using[THREADS];
-    _Atomic bool over = false;
-    size_t capacity = 3000;
-
-    users_start(users, using, pool, false, &over);
-    for (size_t i = 0; i < THREADS; i++) {
-        const struct changer changer = { pool, 0, 0, i + 100, SUPPORT_COUNT(500u, 60u) };
-
-        changers[i] = changer;
-        changing[i] = support_start(change, &changers[i]);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        support_join(changing[i]);
-        capacity += changers[i].added;
-        capacity -= changers[i].removed;
-    }
-    atomic_store_explicit(&over, true, memory_order_relaxed);
-    for (int i = 0; i < THREADS; i++)
-        support_join(using[i]);
-    growth_require_capacity(pool, capacity);
-    support_require_live(pool, 0);
-    support_destroy_empty(pool);
-}
-
 /* All threads at once make the pool grow, by what each is entitled to, while it is
  * shrunk again and again: nothing is handed out twice, and the limit is kept. */
 TEST_TIMES(growth_under_load_from_all_threads_ends_at_the_maximum, GROWTH_KINDS)

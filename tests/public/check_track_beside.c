@@ -160,7 +160,6 @@ enum { KEPT = 200,
 struct crowd {
     cpool_t *pool;
     atomic_bool stop;
-    void *slot; /* that several threads free */
 };
 
 /* Takes and frees slots, and resolves the handles of its own. */
@@ -184,36 +183,6 @@ static void *churn(void *argument)
     return NULL;
 }
 
-/* Slots that are live throughout, by index, and how often a visit met them. */
-struct meeting {
-    cpool_t *pool;
-    bool *kept;
-    unsigned *met;
-};
-
-/* Returns how many slots it met. */
-static size_t visit_all(struct meeting *meeting)
-{
-    cpool_iter_t iter = CPOOL_ITER_INIT(meeting->pool, 0, SIZE_MAX);
-    size_t count = 0;
-
-    for (void *slot; (slot = cpool_iter_next(&iter)) != NULL; count++) {
-        void *resolved = cpool_resolve(meeting->pool, iter.handle);
-
-        REQUIRE(resolved == slot || resolved == NULL);
-        meeting->met[cpool_index(meeting->pool, slot)]++;
-    }
-    return count;
-}
-
-static void require_kept_met_once(const struct meeting *meeting)
-{
-    for (size_t i = 0; i < cpool_index_limit(meeting->pool); i++) {
-        REQUIRE(meeting->met[i] <= 1);
-        REQUIRE(!meeting->kept[i] || meeting->met[i] == 1);
-    }
-}
-
 static cpool_t *make_crowded(unsigned flags)
 {
     cpool_config_t config = support_config(48, CAPACITY);
@@ -227,62 +196,6 @@ static cpool_t *make_crowded(unsigned flags)
 static const unsigned crowded[] = {CPOOL_TRACKED, CPOOL_TRACKED | CPOOL_EXACT, CPOOL_CHECKED};
 
 #define CROWDED (sizeof(crowded) / sizeof(crowded[0]))
-
-/* Beside threads that take and free other slots all the while. */
-TEST_TIMES(visits_beside_threads_meet_what_lives_throughout_once, CROWDED)
-{
-    struct crowd crowd = {.pool = make_crowded(crowded[_i])};
-    struct meeting meeting = {.pool = crowd.pool};
-    size_t limit = cpool_index_limit(crowd.pool);
-    pthread_t threads[THREADS];
-
-    meeting.kept = support_calloc(limit, sizeof(*meeting.kept));
-    meeting.met = support_calloc(limit, sizeof(*meeting.met));
-    for (int i = 0; i < THREADS; i++)
-        threads[i] = support_start(churn, &crowd);
-    for (int i = 0; i < KEPT; i++)
-        meeting.kept[cpool_index(crowd.pool, cpool_alloc(crowd.pool))] = true;
-    for (int round = SUPPORT_COUNT(300, 30); round > 0; round--) {
-        size_t live;
-
-        memset(meeting.met, 0, limit * sizeof(*meeting.met));
-        live = visit_all(&meeting);
-        REQUIRE(live >= KEPT && live <= KEPT + THREADS * CHURNED);
-        require_kept_met_once(&meeting);
-    }
-    atomic_store(&crowd.stop, true);
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
-    REQUIRE_NO_REPORT();
-    REQUIRE_EQUAL(support_count_live(crowd.pool), KEPT);
-    REQUIRE_EQUAL(support_destroy(crowd.pool), KEPT);
-    free(meeting.kept);
-    free(meeting.met);
-}
-
-static void *free_one(void *argument)
-{
-    struct crowd *crowd = argument;
-
-    cpool_free(crowd->pool, crowd->slot);
-    return NULL;
-}
-
-/* One after the other, in whichever threads. */
-TEST_TIMES(free_again_by_another_thread_reported, CROWDED)
-{
-    struct crowd crowd = {.pool = make_crowded(crowded[_i])};
-
-    crowd.slot = cpool_alloc(crowd.pool);
-    support_in_thread(free_one, &crowd);
-    REQUIRE_NO_REPORT();
-    support_in_thread(free_one, &crowd);
-    REQUIRE(REQUIRE_REPORT(CPOOL_EDOUBLEFREE).slot == crowd.slot);
-    cpool_free(crowd.pool, crowd.slot);
-    (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
-    support_require_obtainable(crowd.pool, 0);
-    support_destroy_empty(crowd.pool);
-}
 
 static void audit_child(cpool_t *pool, void *const *slots, const cpool_handle_t *handles)
 {
