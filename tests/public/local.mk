@@ -47,7 +47,6 @@ tests_public = \
 	tests/public/check_pools \
 	tests/public/check_print \
 	tests/public/check_priority \
-	tests/public/check_priority_threads \
 	tests/public/check_reserve \
 	tests/public/check_reset \
 	tests/public/check_resize \
