@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_storms.c - many threads, many signals with handlers that leave the thread's own code,
- * cancelled threads and killed processes.
- * Afterwards every slot is there.
+ * and cancelled threads.  Afterwards every slot is there.
  *
  * Includes the public API only.
  */
@@ -15,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_TRACKED, CPOOL_CHECKED };
 
@@ -252,69 +249,4 @@ TEST_TIMES(cancelled_thread_leaves_its_cache, 2 * KINDS)
     support_require_obtainable(cancelled->pool, 0);
     support_destroy_empty(cancelled->pool);
     free(cancelled);
-}
-
-/*
- * ---- Killed processes ----------------------------------------------------
- */
-
-enum { KILLS = 8 };
-
-/* Never returns: it is killed at some step of the library. */
-static void use_for_ever(cpool_t *pool, int ready)
-{
-    void *slots[BURST];
-
-    REQUIRE_EQUAL(write(ready, "", 1), 1);
-    for (;;) {
-        size_t n = cpool_alloc_bulk(pool, slots, BURST);
-
-        cpool_free_bulk(pool, slots, n);
-        cpool_depot_free(pool, cpool_depot_alloc(pool));
-        cpool_flush(pool);
-    }
-}
-
-static pid_t start_victim(cpool_t *pool, int ready)
-{
-    pid_t child = fork();
-
-    REQUIRE(child >= 0);
-    if (child == 0)
-        use_for_ever(pool, ready);
-    return child;
-}
-
-/* The parent's pool, and that of a sibling that goes on, do not notice. */
-static void outlive_siblings(void *argument)
-{
-    cpool_t *pool = make_pool(*(const unsigned *)argument, 1000, 0);
-    void *held[BURST];
-    int pair[2];
-    char byte;
-
-    REQUIRE_EQUAL(pipe(pair), 0);
-    REQUIRE(cpool_alloc_bulk(pool, held, BURST) == BURST);
-    for (int i = 0; i < KILLS; i++) {
-        pid_t victim = start_victim(pool, pair[1]);
-        int status;
-
-        REQUIRE_EQUAL(read(pair[0], &byte, 1), 1);
-        support_require_obtainable(pool, BURST);
-        REQUIRE_EQUAL(kill(victim, SIGKILL), 0);
-        REQUIRE_EQUAL(waitpid(victim, &status, 0), victim);
-        REQUIRE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-        support_require_obtainable(pool, BURST);
-    }
-    cpool_free_bulk(pool, held, BURST);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(killed_sibling_harms_nobody, KINDS)
-{
-    unsigned flags = kinds[_i];
-
-    outlive_siblings(&flags);
-    support_in_child(outlive_siblings, &flags);
 }
