@@ -14,7 +14,8 @@ endif
 tests_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
 
 tests_harness_libharness_a_SOURCES = tests/harness/inside.h tests/harness/inside_wait.h \
-	tests/harness/crew.c tests/harness/crew.h tests/harness/doors.h \
+	tests/harness/crew.c tests/harness/crew.h tests/harness/doors.h tests/harness/fault.c \
+	tests/harness/fault.h tests/harness/fault_pool.h tests/harness/refuse.c tests/harness/refuse.h \
 	tests/harness/fixture.c tests/harness/fixture.h tests/harness/growth.c \
 	tests/harness/growth.h tests/harness/main.c \
 	tests/harness/misuse.c tests/harness/misuse.h tests/harness/object.h \
@@ -43,18 +44,15 @@ tests/public/%.$(OBJEXT) tests/modules/%.$(OBJEXT) tests/steps/%.$(OBJEXT) \
 	tests/harness/%.$(OBJEXT): \
 	AM_CPPFLAGS += $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
 $(tests_public): LDADD = $(tests_ldadd_public)
-$(tests_modules_first) $(tests_modules): LDADD = $(tests_ldadd_module)
+$(tests_modules): LDADD = $(tests_ldadd_module)
 $(tests_steps): LDADD = $(tests_ldadd_steps)
-$(tests_public) $(tests_modules_first) $(tests_modules) $(tests_steps): tests/harness/libharness.a
+$(tests_public) $(tests_modules) $(tests_steps): tests/harness/libharness.a
 $(tests_public): lib/libcpool.la
-$(tests_modules_first) $(tests_modules): lib/libcpool-asserted.a
+$(tests_modules): lib/libcpool-asserted.a
 $(tests_steps): tests/steps/libsteps.a tests/harness/libpoints.a
 
-# With the calls of the system sent through a file of the harness, which refuses some.
-tests_refuse_sources = tests/harness/refuse.c tests/harness/refuse.h
-tests_fault_sources = $(tests_refuse_sources) tests/harness/fault.c tests/harness/fault.h \
-	tests/harness/fault_pool.h
-tests_refuse_ldflags = $(AM_LDFLAGS) \
+# The calls that refuse.c has instead of the system.
+tests_refuse_ldflags = \
 	-Wl,--wrap=mmap,--wrap=munmap,--wrap=mprotect,--wrap=madvise,--wrap=mincore \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc \
 	-Wl,--wrap=posix_memalign,--wrap=free,--wrap=pthread_key_create \

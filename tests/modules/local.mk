@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/modules/local.mk - tests that see the modules inside, in the folders of lib/.
 
-# It starts a thousand processes, each of which waits for the kernel: the others run beside it
-# (Makefile.am).
-tests_modules_first = tests/modules/wait/check_faults
 tests_modules = \
 	tests/modules/base/check_bits \
 	tests/modules/base/check_error \
@@ -34,6 +31,7 @@ tests_modules = \
 	tests/modules/pool/check_layout \
 	tests/modules/pool/check_populate \
 	tests/modules/wait/check_barrier \
+	tests/modules/wait/check_faults \
 	tests/modules/wait/check_fault_wait \
 	tests/modules/wait/check_wait_crowd \
 	tests/modules/wait/check_wait_fair \
@@ -47,36 +45,13 @@ tests_modules = \
 	tests/modules/sized/check_fault_layers
 
 if HAVE_CHECK
-check_PROGRAMS += $(tests_modules_first) $(tests_modules)
+check_PROGRAMS += $(tests_modules)
 TESTS += $(tests_modules)
 endif
 
-tests_modules_retire_check_fault_retire_SOURCES = tests/modules/retire/check_fault_retire.c $(tests_fault_sources)
-tests_modules_retire_check_fault_retire_LDFLAGS = $(tests_refuse_ldflags)
-
-tests_modules_pool_check_fault_create_SOURCES = tests/modules/pool/check_fault_create.c $(tests_fault_sources)
-tests_modules_pool_check_fault_create_LDFLAGS = $(tests_refuse_ldflags)
-
-tests_modules_sized_check_fault_layers_SOURCES = tests/modules/sized/check_fault_layers.c $(tests_fault_sources)
-tests_modules_sized_check_fault_layers_LDFLAGS = $(tests_refuse_ldflags)
-
-tests_modules_pool_check_fault_look_SOURCES = tests/modules/pool/check_fault_look.c $(tests_fault_sources)
-tests_modules_pool_check_fault_look_LDFLAGS = $(tests_refuse_ldflags)
-
-tests_modules_pool_check_fault_memory_SOURCES = tests/modules/pool/check_fault_memory.c $(tests_fault_sources)
-tests_modules_pool_check_fault_memory_LDFLAGS = $(tests_refuse_ldflags)
-
-tests_modules_object_check_fault_objects_SOURCES = tests/modules/object/check_fault_objects.c $(tests_fault_sources)
-tests_modules_object_check_fault_objects_LDFLAGS = $(tests_refuse_ldflags)
-
-tests_modules_pool_check_fault_use_SOURCES = tests/modules/pool/check_fault_use.c $(tests_fault_sources)
-tests_modules_pool_check_fault_use_LDFLAGS = $(tests_refuse_ldflags)
-
-tests_modules_wait_check_fault_wait_SOURCES = tests/modules/wait/check_fault_wait.c $(tests_fault_sources)
-tests_modules_wait_check_fault_wait_LDFLAGS = $(tests_refuse_ldflags)
-
-tests_modules_wait_check_faults_SOURCES = tests/modules/wait/check_faults.c $(tests_refuse_sources)
-tests_modules_wait_check_faults_LDFLAGS = $(tests_refuse_ldflags)
+# With the calls of the system sent through the harness, which refuses some.
+tests_refused = $(foreach test,$(tests_modules),$(if $(findstring /check_fault,$(test)),$(test)))
+$(tests_refused): private AM_LDFLAGS += $(tests_refuse_ldflags)
 
 # With calls of the C library's sent through the test.
 tests_modules_host_check_reentry_LDFLAGS = $(AM_LDFLAGS) \
