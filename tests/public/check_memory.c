@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -303,94 +302,6 @@ TEST(create_in_static_heap_and_stack_memory_serves)
  * ---- Refusals ------------------------------------------------------------
  */
 
-static void create_under_limit(void *unused)
-{
-    cpool_config_t config = support_config(64, 16 * MIB); /* 1 GiB */
-    cpool_t *pool = NULL;
-    size_t space;
-
-    (void)unused;
-    support_destroy_empty(support_create_plain(64, 1000));
-    support_limit_address_space(100 * MIB);
-    space = support_address_space();
-    for (int i = 0; i < 100; i++) {
-        REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_ENOMEM);
-        REQUIRE(pool == NULL);
-    }
-    REQUIRE_EQUAL(support_address_space(), space);
-    pool = support_create_plain(64, 1000);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
-TEST(create_without_address_space_refused)
-{
-    support_in_child(create_under_limit, NULL);
-}
-
-/* Not even a table for the thread can be had: it works at the depot. */
-static void alloc_without_table(void *unused)
-{
-    cpool_t *pool = support_create_plain(64, 1000);
-    void *slots[1000];
-
-    (void)unused;
-    support_limit_address_space(0);
-    REQUIRE(cpool_cache(pool) == NULL);
-    for (int i = 0; i < 1000; i++) {
-        slots[i] = cpool_alloc(pool);
-        REQUIRE(cpool_owns(pool, slots[i]));
-    }
-    REQUIRE(cpool_alloc(pool) == NULL);
-    for (int i = 0; i < 1000; i++)
-        cpool_free(pool, slots[i]);
-    REQUIRE_EQUAL(support_stats(pool).in_depot, 1000);
-    REQUIRE_EQUAL(support_stats(pool).thread_caches, 0);
-    support_destroy_empty(pool);
-}
-
-TEST(alloc_without_memory_for_a_cache_works_at_the_depot)
-{
-    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
-    support_in_child(alloc_without_table, NULL);
-}
-
-static void set_data_limit(rlim_t bytes)
-{
-    struct rlimit limit;
-
-    REQUIRE_EQUAL(getrlimit(RLIMIT_DATA, &limit), 0);
-    limit.rlim_cur = bytes;
-    REQUIRE_EQUAL(setrlimit(RLIMIT_DATA, &limit), 0);
-}
-
-/* The system refuses to commit: alloc gives NULL, and goes on when there is
- * memory again. */
-static void alloc_without_memory(void *unused)
-{
-    cpool_t *pool = support_create_plain(MIB, 1000);
-    size_t taken = 0;
-
-    (void)unused;
-    cpool_free(pool, cpool_alloc(pool));
-    set_data_limit(300 * MIB);
-    while (cpool_alloc(pool) != NULL)
-        taken++;
-    REQUIRE(taken >= 1 && taken < 400);
-    support_require_live(pool, taken);
-    set_data_limit(RLIM_INFINITY);
-    while (cpool_alloc(pool) != NULL)
-        taken++;
-    REQUIRE_EQUAL(taken, 1000);
-    REQUIRE_EQUAL(support_destroy(pool), 1000);
-}
-
-TEST(alloc_without_memory_is_null_until_there_is_some)
-{
-    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
-    support_in_child(alloc_without_memory, NULL);
-}
-
 /* Where there is no memory for a magazine of slots, there is for fewer. */
 static void alloc_with_a_little_left(void *unused)
 {
@@ -415,33 +326,6 @@ TEST(alloc_uses_what_memory_there_is)
 {
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
     support_in_child(alloc_with_a_little_left, NULL);
-}
-
-/* All keys for thread-specific data are taken. */
-static void create_without_keys(void *unused)
-{
-    cpool_config_t config = support_config(64, 100);
-    pthread_key_t keys[PTHREAD_KEYS_MAX];
-    cpool_t *pool = NULL;
-    int made = 0;
-
-    (void)unused;
-    while (made < PTHREAD_KEYS_MAX && pthread_key_create(&keys[made], NULL) == 0)
-        made++;
-    REQUIRE(made > 0);
-    for (int i = 0; i < 3; i++) {
-        REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_ESYSTEM);
-        REQUIRE(pool == NULL);
-    }
-    REQUIRE_EQUAL(pthread_key_delete(keys[0]), 0);
-    pool = support_create(&config);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
-TEST(create_without_thread_keys_refused)
-{
-    support_in_child(create_without_keys, NULL);
 }
 
 /* Memory of the caller's may hold anything, and is not given back by a trim. */

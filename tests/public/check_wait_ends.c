@@ -104,63 +104,6 @@ TEST_TIMES(wait_for_longest_time_is_served, 2)
 }
 
 /*
- * ---- Memory --------------------------------------------------------------
- */
-
-#define MIB ((size_t)1024 * 1024)
-
-static void use_once(void *pool)
-{
-    cpool_free(pool, cpool_alloc(pool));
-    cpool_flush(pool);
-}
-
-struct poor {
-    cpool_t *pool;
-    void *slot;
-};
-
-static void wait_for_memory(void *argument)
-{
-    struct poor *poor = argument;
-
-    poor->slot = waiter_wait(poor->pool);
-}
-
-/* Then it has looked for the last time, if it does not look in vain from time to time. */
-static const struct timespec until_it_starves = { 0, 50000000 };
-
-/* The system refuses the memory of slots, and nobody tells when it would not any more. */
-static void wait_without_memory(void *unused)
-{
-    cpool_config_t config = support_config(MIB, 1000);
-    struct worker *worker = worker_start();
-    struct poor poor;
-
-    (void)unused;
-    config.flags = CPOOL_WAITABLE;
-    poor.pool = support_create(&config);
-    worker_do(worker, use_once, poor.pool);
-    support_limit_writable(8 * MIB);
-    while (cpool_alloc(poor.pool) != NULL)
-        ;
-    worker_begin(worker, wait_for_memory, &poor);
-    waiter_await_sleep(poor.pool, 1);
-    REQUIRE_EQUAL(nanosleep(&until_it_starves, NULL), 0);
-    support_limit_writable(SIZE_MAX);
-    worker_await(worker);
-    REQUIRE(poor.slot != NULL);
-    worker_stop(worker);
-    cpool_destroy(poor.pool);
-}
-
-TEST(wait_while_memory_is_refused_ends_when_there_is_some)
-{
-    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
-    support_in_child(wait_without_memory, NULL);
-}
-
-/*
  * ---- Cancelled and left behind -------------------------------------------
  */
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_populate.c - how cpool_reserve makes slots resident: by the system, by an atomic
- * operation on a byte of each page where the system cannot, and not at all where it refuses
- * memory.
+ * check_populate.c - how cpool_reserve makes slots resident: by the system, or by an atomic
+ * operation on a byte of each page where the system cannot.
  *
  * Includes growth.h and the system's.  madvise is defined here, in place of the C
  * library's.
@@ -10,9 +9,7 @@
 #include "growth.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #if defined(__linux__)
@@ -32,7 +29,7 @@ enum { SLOT_SIZE = 512, CAPACITY = 3000, ROUNDS = 50 };
 #define CAN_REFUSE 0
 #endif
 
-static enum { POPULATES, CANNOT_POPULATE, TAKES_HINTS, HAS_NO_MEMORY } system_now;
+static enum { POPULATES, CANNOT_POPULATE, TAKES_HINTS } system_now;
 
 #if CAN_REFUSE
 
@@ -40,11 +37,9 @@ int madvise(void *address, size_t size, int advice)
 {
     if (system_now == TAKES_HINTS)
         return 0;
-    if (advice == MADV_POPULATE_WRITE) {
-        if (system_now == CANNOT_POPULATE || (system_now == HAS_NO_MEMORY && size > 0)) {
-            errno = system_now == HAS_NO_MEMORY ? ENOMEM : EINVAL;
-            return -1;
-        }
+    if (advice == MADV_POPULATE_WRITE && system_now == CANNOT_POPULATE) {
+        errno = EINVAL;
+        return -1;
     }
     return (int)syscall(SYS_madvise, address, size, advice);
 }
@@ -142,21 +137,6 @@ TEST_TIMES(reserve_where_the_system_cannot_touches_pages, 2 * CAN_REFUSE)
     support_destroy_empty(pool);
 }
 
-TEST_TIMES(reserve_without_memory_for_pages_is_enomem, 2)
-{
-    cpool_t *pool = create(0);
-
-    SKIP_UNLESS_IT_POPULATES;
-    use(pool, _i == 0 ? 0 : CAPACITY);
-    system_now = HAS_NO_MEMORY;
-    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), CPOOL_ENOMEM);
-    system_now = POPULATES;
-    support_require_live(pool, 0);
-    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), 0);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
 /* Slots that begin anywhere on a page: the page on which the last of them ends, too. */
 TEST_TIMES(reserve_reaches_the_last_byte, 2 * CAN_REFUSE)
 {
@@ -175,25 +155,4 @@ TEST_TIMES(reserve_reaches_the_last_byte, 2 * CAN_REFUSE)
         REQUIRE_EQUAL(support_resident_inside(support_page_of(last + ODD_SIZE - 1), page), page);
         support_destroy_empty(pool);
     }
-}
-
-/* The system refuses to commit what the pool has room for. */
-static void reserve_without_commit(void *unused)
-{
-    cpool_t *pool = support_create_plain((size_t)1024 * 1024, 1000);
-    struct rlimit limit;
-
-    (void)unused;
-    cpool_free(pool, cpool_alloc(pool));
-    REQUIRE_EQUAL(getrlimit(RLIMIT_DATA, &limit), 0);
-    limit.rlim_cur = (rlim_t)40 * 1024 * 1024;
-    REQUIRE_EQUAL(setrlimit(RLIMIT_DATA, &limit), 0);
-    REQUIRE_EQUAL(cpool_reserve(pool, 1000), CPOOL_ENOMEM);
-    support_require_live(pool, 0);
-    REQUIRE_EQUAL(cpool_destroy(pool), 0);
-}
-
-TEST_TIMES(reserve_without_memory_to_commit_is_enomem, CAN_REFUSE)
-{
-    support_in_child(reserve_without_commit, NULL);
 }
