@@ -40,8 +40,7 @@ tests_ldadd_module = tests/harness/libharness.a lib/libcpool-asserted.a $(tests_
 
 # How a test of these folders is compiled and linked.  It is a line in its folder's list; what
 # it needs besides has a line of its own there.
-tests/public/%.$(OBJEXT) tests/modules/%.$(OBJEXT) tests/steps/%.$(OBJEXT) \
-	tests/harness/%.$(OBJEXT): \
+tests/public/%.$(OBJEXT) tests/modules/%.$(OBJEXT) tests/steps/%.$(OBJEXT): \
 	AM_CPPFLAGS += $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
 $(tests_public): LDADD = $(tests_ldadd_public)
 $(tests_modules): LDADD = $(tests_ldadd_module)
