@@ -93,11 +93,11 @@ static struct cpi_frames *make_frames(struct cpi_pool *pool)
 {
     struct cpi_frames *frames = unused_frames;
 
+    cpi_pool_note_calls(pool, 1);
     if (frames == NULL)
         frames = unused_frames = cpi_os_map(sizeof *frames);
     if (frames == NULL || (frames->records = cpi_os_map(records_size(pool))) == NULL)
         return NULL;
-    cpi_pool_note_calls(pool, 1);
     unused_frames = frames->next;
     part_of(pool)->end = end_frames;
     cpi_store(&part_of(pool)->frames, frames, release); /* [made] */

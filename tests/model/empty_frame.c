@@ -72,7 +72,7 @@ static void *finder(void *number)
 }
 
 /* Slot 0 is on record. */
-static void open_frame(void)
+static void fill_frame(void)
 {
     cpool_frame_t *frame = &model_frames.frame[0];
 
@@ -93,7 +93,7 @@ int main(void)
 
     model_open_pool(true, 0);
     model_self = 1;
-    open_frame();
+    fill_frame();
     model_self = 0;
     assert(cpi_cache_free(model_cache(1), &model_slots[1]));
     model_run(2, bodies);
