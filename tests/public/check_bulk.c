@@ -6,6 +6,7 @@
  */
 #include "support.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { CAPACITY = 1000 };
@@ -141,6 +142,38 @@ TEST(free_bulk_with_wrong_entries_refuses_those_alone)
     REQUIRE_EQUAL(support_take_reports(NULL), 3);
     support_require_live(pool, 1); /* the slot that stood at 99 */
     REQUIRE_EQUAL(support_destroy(pool), 1);
+}
+
+TEST_TIMES(alloc_bulk_mixed_with_single_never_gives_a_live_slot, 9)
+{
+    unsigned owner[CAPACITY] = { 0 };
+    uint64_t state = 362436069u;
+    size_t live = 0;
+
+    make_pool((size_t)_i);
+    for (size_t step = 0; step < SUPPORT_COUNT(20000, 2000); step++) {
+        size_t n = random_below(&state, 100);
+        size_t got = n == 1 ? 0 : cpool_alloc_bulk(pool, slots, n);
+
+        if (n == 1 && (slots[0] = cpool_alloc(pool)) != NULL)
+            got = 1;
+        REQUIRE_EQUAL(got, n < CAPACITY - live ? n : CAPACITY - live);
+        for (size_t i = 0; i < got; i++)
+            REQUIRE(owner[cpool_index(pool, slots[i])]++ == 0);
+        live += got;
+        /* Gives back some of the live ones, from a random place on. */
+        n = random_below(&state, 100);
+        got = 0;
+        for (size_t i = random_below(&state, CAPACITY); got < n && i < CAPACITY; i++)
+            if (owner[i] != 0) {
+                owner[i] = 0;
+                slots[got++] = cpool_at(pool, i);
+            }
+        cpool_free_bulk(pool, slots, got);
+        live -= got;
+    }
+    support_require_live(pool, live);
+    REQUIRE_EQUAL(support_destroy(pool), live);
 }
 
 /* A bulk that empties the cache and then needs the depot and fresh slots too. */

@@ -60,46 +60,6 @@ enum { POOLS = 1000 };
 
 static cpool_t *pools[POOLS];
 
-/* Holds one slot of each pool while it goes round through all the others. */
-static void *use_all(void *unused)
-{
-    void **held = support_calloc(POOLS, sizeof(*held));
-
-    for (size_t round = 0; round < 3; round++) {
-        for (size_t i = 0; i < POOLS; i++) {
-            held[i] = cpool_alloc(pools[i]);
-            REQUIRE(cpool_index(pools[i], held[i]) < 100);
-            memset(held[i], (int)i, 16);
-        }
-        for (size_t i = 0; i < POOLS; i++)
-            REQUIRE(((unsigned char *)held[i])[15] == (unsigned char)i);
-        for (size_t i = 0; i < POOLS; i++)
-            cpool_free(pools[i], held[i]);
-    }
-    free(held);
-    return unused;
-}
-
-TEST(create_thousand_at_once_all_serve_several_threads)
-{
-    pthread_t threads[THREADS];
-
-    for (size_t i = 0; i < POOLS; i++)
-        pools[i] = support_create_plain(16, 100);
-    for (int i = 0; i < THREADS; i++)
-        threads[i] = support_start(use_all, NULL);
-    (void)use_all(NULL);
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
-    for (size_t i = 0; i < POOLS; i++) {
-        REQUIRE_EQUAL(support_stats(pools[i]).thread_caches, 1);
-        support_require_obtainable(pools[i], 0);
-    }
-    /* In an order that is not that of creation. */
-    for (size_t i = 0; i < POOLS; i++)
-        support_destroy_empty(pools[i * 7 % POOLS]);
-}
-
 /*
  * ---- In the place of another ---------------------------------------------
  */

@@ -10,11 +10,10 @@
 #include "typed_jobs.h"
 
 #include <sched.h>
-#include <stdatomic.h>
 
 #include <cpool/events.h>
 
-enum { THREADS = 3, TURNS = 2000, LIVES = 200 };
+enum { LIVES = 200 };
 
 /* With one slot. */
 #if defined(__GNUC__)
@@ -65,33 +64,6 @@ TEST(thread_that_sleeps_is_woken_by_a_free)
         support_join(thread);
         REQUIRE_EQUAL(ones_close(), CPOOL_OK);
     }
-}
-
-static void *take_turns(void *unused)
-{
-    (void)unused;
-    for (int i = 0; i < TURNS; i++) {
-        struct job *job = i % 2 == 0 ? cpool_alloc_wait(ones_pool(), NULL) : ones_alloc();
-
-        if (job == NULL)
-            job = cpool_alloc_wait(ones_pool(), NULL);
-        REQUIRE(job != NULL);
-        job->number++;
-        ones_free(job);
-    }
-    return NULL;
-}
-
-TEST(no_thread_sleeps_beside_a_slot)
-{
-    pthread_t threads[THREADS];
-
-    for (int i = 0; i < THREADS; i++)
-        threads[i] = support_start(take_turns, NULL);
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
-    support_require_live(ones_pool(), 0);
-    REQUIRE_EQUAL(ones_close(), CPOOL_OK);
 }
 
 static void count_notice(cpool_t *pool, void *notices)

@@ -90,7 +90,7 @@ check_LTLIBRARIES += tests/public/module_shared.la tests/public/module_static.la
 	tests/public/module_mixed.la
 endif
 
-EXTRA_DIST += tests/public/typed_builds.c
+EXTRA_DIST += tests/public/frames.h tests/public/retire_domain.h tests/public/typed_builds.c
 
 # In C++, and without Check.
 if HAVE_CXX
@@ -144,11 +144,9 @@ tests_public_check_alloc_noinline_SOURCES = tests/public/check_alloc.c
 tests_public_check_alloc_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 
 # Without the library, which comes and goes with the plug-ins.
-tests_public_check_copies_SOURCES = tests/public/check_copies.c tests/public/module.h
 tests_public_check_copies_CPPFLAGS = $(tests_public_check_dlopen_CPPFLAGS)
 tests_public_check_copies_LDADD = $(tests_public_check_dlopen_LDADD)
 
-tests_public_check_dlopen_SOURCES = tests/public/check_dlopen.c tests/public/module.h
 tests_public_check_dlopen_CPPFLAGS = $(tests_cppflags) \
 	-DMODULE_SHARED='"$(abs_top_builddir)/tests/public/.libs/module_shared.so"' \
 	-DMODULE_STATIC='"$(abs_top_builddir)/tests/public/.libs/module_static.so"' \
@@ -159,12 +157,7 @@ tests_public_check_dlopen_LDADD = tests/harness/libharness.a $(CHECK_LIBS) $(DL_
 # As code is compiled that moves from thread to thread.
 tests_public_check_fibers_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 
-tests_public_check_frame_SOURCES = tests/public/check_frame.c tests/public/frames.h
-
-tests_public_check_frame_mistakes_SOURCES = tests/public/check_frame_mistakes.c \
-	tests/public/frames.h
-
-tests_public_check_frame_noinline_SOURCES = tests/public/check_frame.c tests/public/frames.h
+tests_public_check_frame_noinline_SOURCES = tests/public/check_frame.c
 tests_public_check_frame_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 
 tests_public_check_leaks_noinline_SOURCES = tests/public/check_leaks.c
@@ -179,17 +172,8 @@ tests_public_asserted = $(filter tests/public/check_object% tests/public/check_p
 $(tests_public_asserted): LDADD = $(tests_ldadd_module)
 $(tests_public_asserted): lib/libcpool-asserted.a
 
-tests_public_check_retire_SOURCES = tests/public/check_retire.c tests/public/retire_domain.h
-
-tests_public_check_retire_bags_SOURCES = tests/public/check_retire_bags.c \
-	tests/public/retire_domain.h
-
-tests_public_check_retire_noinline_SOURCES = tests/public/check_retire.c \
-	tests/public/retire_domain.h
+tests_public_check_retire_noinline_SOURCES = tests/public/check_retire.c
 tests_public_check_retire_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-
-tests_public_check_retire_tracked_SOURCES = tests/public/check_retire_tracked.c \
-	tests/public/retire_domain.h
 
 tests_public_check_typed_exact_noinline_SOURCES = tests/public/check_typed_exact.c
 tests_public_check_typed_exact_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE

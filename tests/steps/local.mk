@@ -37,31 +37,10 @@ TESTS += $(tests_steps)
 check_LIBRARIES += tests/steps/libsteps.a
 endif
 
-tests_steps_libsteps_a_SOURCES = tests/steps/steps.c tests/steps/steps.h
+tests_steps_libsteps_a_SOURCES = tests/steps/meeting.c tests/steps/meeting.h \
+	tests/steps/retire_scene.h tests/steps/script.c tests/steps/script.h tests/steps/steps.c \
+	tests/steps/steps.h tests/steps/steps_objects.h
 tests_steps_libsteps_a_CPPFLAGS = $(tests_cppflags)
 
 tests_ldadd_steps = tests/steps/libsteps.a tests/harness/libharness.a \
 	tests/harness/libpoints.a $(tests_libs)
-tests_script = tests/steps/script.c tests/steps/script.h
-tests_meeting = tests/steps/meeting.c tests/steps/meeting.h
-tests_retire_scene = tests/steps/retire_scene.h
-
-tests_steps_check_steps_call_SOURCES = tests/steps/check_steps_call.c $(tests_meeting)
-
-tests_steps_check_steps_fork_SOURCES = tests/steps/check_steps_fork.c $(tests_script)
-
-tests_steps_check_steps_object_claim_SOURCES = tests/steps/check_steps_object_claim.c \
-	tests/steps/steps_objects.h
-
-tests_steps_check_steps_priority_SOURCES = tests/steps/check_steps_priority.c \
-	tests/steps/steps_objects.h
-
-tests_steps_check_steps_queue_SOURCES = tests/steps/check_steps_queue.c $(tests_meeting)
-
-tests_steps_check_steps_retire_SOURCES = tests/steps/check_steps_retire.c $(tests_retire_scene)
-
-tests_steps_check_steps_retire_end_SOURCES = tests/steps/check_steps_retire_end.c \
-	$(tests_retire_scene)
-
-tests_steps_check_steps_steal_SOURCES = tests/steps/check_steps_steal.c $(tests_script)
-

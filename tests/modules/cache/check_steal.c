@@ -81,3 +81,28 @@ TEST(steal_is_counted)
     cpi_depot_leave(&inside(pool)->depot, &uncached);
     support_destroy_empty(pool);
 }
+
+/* As a user sees it: a dry pool takes back what waiting threads have spare. */
+TEST_TIMES(alloc_when_dry_recalls_spares_of_waiting_threads, 2)
+{
+    enum { WAITING = 3 };
+    pthread_t threads[WAITING];
+    void *slots[CAPACITY];
+    size_t got;
+
+    make_pool();
+    support_door_init(&door);
+    for (size_t i = 0; i < WAITING; i++) {
+        threads[i] = support_start(fill_and_wait, NULL);
+        support_door_await(&door, i + 1);
+        cpool_flush(pool);
+    }
+    got = _i == 0 ? support_take_all(pool, slots) : cpool_alloc_bulk(pool, slots, CAPACITY);
+    REQUIRE_EQUAL(got, CAPACITY);
+    cpool_free_bulk(pool, slots, got);
+    support_door_open(&door);
+    for (size_t i = 0; i < WAITING; i++)
+        support_join(threads[i]);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
