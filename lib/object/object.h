@@ -385,21 +385,11 @@ void cpi_object_free(cpool_objects_t *pool, uintptr_t index);
 uintptr_t cpi_object_take_free(cpool_objects_t *pool, void *slot, bool near, size_t *passed);
 uintptr_t cpi_object_take_inactive(cpool_objects_t *pool, void *slot, bool near, size_t *passed);
 
-/* Memory for retains, from the first one on.  False if there is none, or for a fake pool. */
-bool cpi_object_make_lives(cpool_objects_t *pool);
-
-/* Holds an inactive object in hand.  take_held takes one of any, and take_held_of one of those
- * with indices from 64 * word on: in hand, or CPI_OBJECT_NONE.  Lock-free. */
-void cpi_object_hold(const cpool_objects_t *pool, uintptr_t index);
+/* An object that cpool_object_retain holds, in hand, or CPI_OBJECT_NONE.  Lock-free. */
 uintptr_t cpi_object_take_held(const cpool_objects_t *pool);
-uintptr_t cpi_object_take_held_of(const cpool_objects_t *pool, uintptr_t word);
 
 /* The number of objects held, or a few more. */
 size_t cpi_object_held(const cpool_objects_t *pool);
-
-/* Uses and times of an inactive object in hand. */
-void cpi_object_describe_idle(const cpool_objects_t *pool, uintptr_t index,
-                              cpool_object_idle_t *idle);
 
 /* Notes when an object in hand was created. */
 void cpi_object_born(const cpool_objects_t *pool, uintptr_t index);
