@@ -149,7 +149,7 @@ struct cpool_objects {
     char name[32];
     _Atomic(struct cpi_object_lives *) lives; /* NULL until the first retain */
 
-    /* Which slots are vacant: object_vacancy.c. */
+    /* Which slots are vacant: object_slot.c. */
     _Atomic uint64_t *vacancy;  /* bits */
     _Alignas(CPI_LINE) _Atomic uint64_t stretches[CPI_STRETCHES]; /* fresh slots, by thread */
     _Atomic uintptr_t reached;  /* indices of a fake pool that were taken */
@@ -359,14 +359,7 @@ static inline void cpi_object_leave_place(cpool_objects_t *pool)
 /* Makes a slot in hand vacant.  In a fake pool its memory is freed, if it has any. */
 void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index);
 
-/* A vacant slot, in hand, or CPI_OBJECT_NONE.  beside_trim waits for a trim that has some in
- * hand. */
-uintptr_t cpi_object_occupy(cpool_objects_t *pool);
-uintptr_t cpi_object_occupy_beside_trim(cpool_objects_t *pool);
-
-/* A slot, or in a fake pool an index, that was never used, or CPI_OBJECT_NONE.  claim takes a
- * stretch of them for the calling thread, and returns false if there is none. */
-uintptr_t cpi_object_fresh(cpool_objects_t *pool);
+/* Takes a stretch of slots that were never used for the calling thread.  False if there is none. */
 bool cpi_object_claim(cpool_objects_t *pool);
 
 /* Indices below it may have been used. */

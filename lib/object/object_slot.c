@@ -1,17 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * object_slot.c - slots as they are offered, found and given up.
+ * object_slot.c - slots: which are vacant, those that were never used, how they are offered,
+ * found, given up and trimmed, and the memory that a fake pool has instead.
+ *
+ *   of a fake pool, from malloc   | padding | pool, index, proof | object ...
  *
  * ORDERING TABLE
+ *   vacate | vacancy bits set, add       | release | occupy | the record, and the slot's bytes
+ *   occupy | vacancy bits cleared, CAS, and | acquire | vacate | the same
+ *   stretch | stretch CAS that gives a run | release | use | that the slots are there
+ *   use    | stretch CAS that takes a slot | acquire | stretch | the same
+ *   look   | vacancy word, stretch load  | relaxed | - | -
+ *   hint   | vacant, cursor, reached, room load | relaxed | - | -
+ *   failed | CAS failure                 | relaxed | - | -
  *   offer  | offered fetch-and-add       | acq_rel | offer  | the room and the vacant slot for
  *                                                          which there was no offer
  *   own    | record load by the thread that has the slot in hand | relaxed | - | -
+ *   block  | block load and store        | relaxed | - | - (the record orders what lies in it)
+ *   pools  | fake_pools fetch-and-add, load | relaxed | - | -
+ *
+ * A slot that a trim has in hand is given back with the library's lock held.
  */
 #include <cpool/debug.h>
 
 #include "object/object.h"
 
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "host/os.h"
 #include "host/thread.h"
 
@@ -22,6 +37,249 @@
 
 /* Slots that are offered at once, so that a get has few to pass by. */
 #define CPI_OFFERS 8u
+
+/* Words of vacancy bits that a trim has in hand at once, and about how many bytes of slots,
+ * so that nobody waits for it for long. */
+#define CPI_TRIM_WORDS ((uintptr_t)64)
+#define CPI_TRIM_BYTES ((size_t)4 << 20)
+
+/* --- Fake pools --- */
+
+/* Lies before an object. */
+struct front {
+    cpool_objects_t *pool;
+    uintptr_t index;
+    uintptr_t proof; /* made of the address, so that other memory hardly has it */
+};
+
+#define CPI_PROOF ((uintptr_t)0x6f626a65)
+
+static _Atomic size_t fake_pools; /* of this process, now */
+
+static size_t lead_of(const cpool_objects_t *pool)
+{
+    return cpi_align_up(sizeof(struct front), pool->align);
+}
+
+bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index)
+{
+    size_t lead = lead_of(pool);
+    struct front *front;
+    size_t size;
+    char *memory;
+
+    if (!cpi_add(lead, pool->type.object_size, &size) ||
+        !cpi_align_up_checked(size, pool->align, &size))
+        return false;
+    memory = cpi_os_block(pool->align, size);
+    if (memory == NULL)
+        return false;
+    front = (struct front *)(void *)(memory + lead) - 1;
+    front->pool = pool;
+    front->index = index;
+    front->proof = (uintptr_t)(memory + lead) ^ CPI_PROOF;
+    cpi_store(&pool->blocks[index], memory + lead, relaxed); /* [block] */
+    return true;
+}
+
+void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index)
+{
+    char *object = cpi_load(&pool->blocks[index], relaxed); /* [block] */
+
+    if (object == NULL)
+        return;
+    cpi_store(&pool->blocks[index], NULL, relaxed); /* [block] */
+    ((struct front *)(void *)object - 1)->proof = 0;
+    cpi_os_free_block(object - lead_of(pool));
+}
+
+uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object)
+{
+    const struct front *front = (const struct front *)object - 1;
+
+    if (front->proof != ((uintptr_t)object ^ CPI_PROOF) || front->pool != pool ||
+        front->index >= pool->max ||
+        cpi_load(&pool->blocks[front->index], relaxed) != object) /* [block] */
+        return CPI_OBJECT_NONE;
+    return front->index;
+}
+
+void cpi_object_fake_count(size_t by)
+{
+    cpi_fetch_add(&fake_pools, by, relaxed); /* [pools] */
+}
+
+cpool_objects_t *cpi_object_fake_pool(const void *object)
+{
+    const struct front *front = (const struct front *)object - 1;
+
+    if (cpi_load(&fake_pools, relaxed) == 0 || /* [pools] */
+        (uintptr_t)object % sizeof(void *) != 0)
+        return NULL;
+    return front->proof == ((uintptr_t)object ^ CPI_PROOF) ? front->pool : NULL;
+}
+
+/* --- Vacant slots --- */
+
+void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index)
+{
+    uint64_t bit = (uint64_t)1 << index % 64;
+    uint64_t bits;
+
+    if (cpi_object_is_fake(pool))
+        cpi_object_fake_close(pool, index);
+    CPI_ASSERT(cpi_object_reached(pool) > index);
+    cpi_fetch_add(&pool->vacant, 1u, relaxed);                         /* [hint] */
+    bits = cpi_fetch_add(&pool->vacancy[index / 64], bit, release);    /* [vacate] */
+    CPI_ASSERT((bits & bit) == 0);
+    (void)bits;
+    if (index / 64 < cpi_load(&pool->cursor, relaxed))                 /* [hint] */
+        cpi_store(&pool->cursor, index / 64, relaxed);                 /* [hint] */
+}
+
+/* The lowest vacant slot in the word, or CPI_OBJECT_NONE. */
+static uintptr_t occupy_in(cpool_objects_t *pool, uintptr_t word)
+{
+    uint64_t bits = cpi_load(&pool->vacancy[word], relaxed); /* [look] */
+
+    while (bits != 0) {
+        uint64_t rest = bits & (bits - 1);
+
+        if (cpi_cas_weak(&pool->vacancy[word], &bits, rest, /* [occupy] [failed] */
+                         acquire, relaxed)) {
+            cpi_fetch_add(&pool->vacant, UINTPTR_MAX, relaxed); /* [hint] */
+            cpi_store(&pool->cursor, word, relaxed);            /* [hint] */
+            return word * 64 + (uintptr_t)__builtin_ctzll(bits);
+        }
+    }
+    return CPI_OBJECT_NONE;
+}
+
+/* A vacant slot, in hand, or CPI_OBJECT_NONE. */
+static uintptr_t occupy_any(cpool_objects_t *pool)
+{
+    uintptr_t words = (cpi_object_reached(pool) + 63) / 64;
+    uintptr_t word = cpi_load(&pool->cursor, relaxed);               /* [hint] */
+    uintptr_t i;
+
+    if (cpi_load(&pool->vacant, relaxed) == 0) /* [hint] */
+        return CPI_OBJECT_NONE;
+    for (i = 0; i < words; i++, word++) {
+        uintptr_t index = occupy_in(pool, word < words ? word : word % words);
+
+        if (index != CPI_OBJECT_NONE)
+            return index;
+    }
+    return CPI_OBJECT_NONE;
+}
+
+/* Waits for a trim that has some in hand. */
+static uintptr_t occupy_beside_trim(cpool_objects_t *pool)
+{
+    uintptr_t index;
+
+    cpi_lock();
+    index = occupy_any(pool);
+    cpi_unlock();
+    return index;
+}
+
+/* --- Slots that were never used --- */
+
+uintptr_t cpi_object_reached(const cpool_objects_t *pool)
+{
+    return cpi_object_is_fake(pool) ? cpi_load(&pool->reached, relaxed) /* [hint] */
+                                    : cpi_layer_reached(pool->pool);
+}
+
+/* The calling thread's: the first slot, and how many there are. */
+static _Atomic uint64_t *own_stretch(cpool_objects_t *pool)
+{
+    return &pool->stretches[cpi_thread_number() % CPI_STRETCHES];
+}
+
+static uintptr_t take_from(_Atomic uint64_t *stretch)
+{
+    uint64_t run = cpi_load(stretch, relaxed); /* [look] */
+
+    do
+        if ((run & UINT32_MAX) == 0)
+            return CPI_OBJECT_NONE;
+    while (!cpi_cas_weak(stretch, &run, run + ((uint64_t)1 << 32) - 1, /* [use] [failed] */
+                         acquire, relaxed));
+    return (uintptr_t)(run >> 32);
+}
+
+/* The first of up to *n fresh slots, of which *n is the number then, or CPI_OBJECT_NONE. */
+static uintptr_t take_run(cpool_objects_t *pool, size_t *n)
+{
+    uintptr_t index = cpi_load(&pool->reached, relaxed); /* [hint] */
+    void *slot;
+
+    if (!cpi_object_is_fake(pool)) {
+        slot = cpi_layer_fresh(pool->pool, n);
+        return slot != NULL ? cpi_object_index_of(pool, slot) : CPI_OBJECT_NONE;
+    }
+    do {
+        if (*n > pool->max - index)
+            *n = pool->max - index;
+        if (*n == 0)
+            return CPI_OBJECT_NONE;
+    } while (!cpi_cas_weak(&pool->reached, &index, index + *n, /* [hint] [failed] */
+                           relaxed, relaxed));
+    return index;
+}
+
+/* How many fresh slots to take: up to the end of a line of records. */
+static size_t run_length(const cpool_objects_t *pool)
+{
+    uintptr_t capacity = CPI_ROOM_CAPACITY(cpi_load(&pool->room, relaxed)); /* [hint] */
+    size_t lines = capacity / (CPI_STRETCH_PART * CPI_STRETCH);
+    size_t most = CPI_STRETCH_LINES;
+
+    if (pool->type.object_size > CPI_STRETCH_OBJECT || cpi_object_slots_are(pool, CPOOL_WAITABLE))
+        return 1;
+    if (most > CPI_STRETCH_OBJECT / CPI_STRETCH / pool->type.object_size)
+        most = CPI_STRETCH_OBJECT / CPI_STRETCH / pool->type.object_size;
+    if (lines > most)
+        lines = most;
+    return (lines > 0 ? lines : 1) * CPI_STRETCH - cpi_object_reached(pool) % CPI_STRETCH;
+}
+
+bool cpi_object_claim(cpool_objects_t *pool)
+{
+    size_t n = run_length(pool);
+    _Atomic uint64_t *stretch = own_stretch(pool);
+    uint64_t run = cpi_load(stretch, relaxed); /* [look] */
+    uintptr_t first;
+
+    first = take_run(pool, &n);
+    if (first == CPI_OBJECT_NONE)
+        return false;
+    if ((run & UINT32_MAX) == 0 &&
+        cpi_cas_strong(stretch, &run, (uint64_t)first << 32 | n, /* [stretch] [failed] */
+                       release, relaxed))
+        return true;
+    while (n > 0) /* another thread has the same place */
+        cpi_object_vacate(pool, first + --n);
+    return true;
+}
+
+/* A vacant slot, or one that was never used, or CPI_OBJECT_NONE.  Of a fake pool an index. */
+static uintptr_t take_unused(cpool_objects_t *pool)
+{
+    uintptr_t index = occupy_any(pool);
+    size_t i;
+
+    if (index != CPI_OBJECT_NONE)
+        return index;
+    do
+        index = take_from(own_stretch(pool));
+    while (index == CPI_OBJECT_NONE && cpi_object_claim(pool));
+    for (i = 0; i < CPI_STRETCHES && index == CPI_OBJECT_NONE; i++)
+        index = take_from(&pool->stretches[i]);
+    return index;
+}
 
 /* --- Into the pool of slots, and out of it --- */
 
@@ -59,7 +317,7 @@ static bool offer(cpool_objects_t *pool, uintptr_t index)
     while (cpi_fetch_add(&pool->offered, 1u, acq_rel) >= CPI_OFFERS) { /* [offer] */
         cpi_object_vacate(pool, index);
         if (cpi_fetch_add(&pool->offered, UINT64_MAX, acq_rel) > CPI_OFFERS || /* [offer] */
-            (index = cpi_object_occupy_beside_trim(pool)) == CPI_OBJECT_NONE)
+            (index = occupy_beside_trim(pool)) == CPI_OBJECT_NONE)
             return false;
     }
     cpi_object_free(pool, index);
@@ -93,11 +351,9 @@ uintptr_t cpi_object_take_inactive(cpool_objects_t *pool, void *slot, bool near,
 
 static uintptr_t look_everywhere(cpool_objects_t *pool)
 {
-    uintptr_t index = cpi_object_occupy(pool);
+    uintptr_t index = take_unused(pool);
     void *slot;
 
-    if (index == CPI_OBJECT_NONE)
-        index = cpi_object_fresh(pool);
     if (index != CPI_OBJECT_NONE || cpi_object_is_fake(pool))
         return index;
     slot = cpool_alloc(pool->pool);
@@ -119,7 +375,7 @@ bool cpi_object_has_lost(const cpool_objects_t *pool)
 CPI_COLD static uintptr_t look_again(cpool_objects_t *pool)
 {
     uint64_t end = cpi_os_now() + (cpi_object_has_lost(pool) ? CPI_PATIENCE_LOST : CPI_PATIENCE);
-    uintptr_t index = cpi_object_occupy_beside_trim(pool);
+    uintptr_t index = occupy_beside_trim(pool);
     unsigned times;
 
     for (times = 0; index == CPI_OBJECT_NONE; times++) {
@@ -167,12 +423,10 @@ void cpi_object_give_up(cpool_objects_t *pool, uintptr_t index)
 void cpi_object_offer_some(cpool_objects_t *pool, size_t n)
 {
     for (; cpi_object_slots_are(pool, CPOOL_WAITABLE) && !cpi_object_is_fake(pool) && n > 0; n--) {
-        uintptr_t index = cpi_object_occupy(pool);
+        uintptr_t index = take_unused(pool);
 
         if (index == CPI_OBJECT_NONE)
-            index = cpi_object_fresh(pool);
-        if (index == CPI_OBJECT_NONE)
-            index = cpi_object_occupy_beside_trim(pool);
+            index = occupy_beside_trim(pool);
         if (index == CPI_OBJECT_NONE || !offer(pool, index))
             return;
     }
@@ -182,4 +436,69 @@ void cpi_object_offer_rest(cpool_objects_t *pool)
 {
     if (cpi_object_has_room(pool))
         cpi_object_offer_some(pool, CPI_OFFERS);
+}
+
+/* --- Memory of vacant slots that goes back to the operating system --- */
+
+/* Slots that a trim has in hand at once: whole words, or a part of one that divides it. */
+static uintptr_t portion_of(const cpool_objects_t *pool)
+{
+    uintptr_t slots = 64 * CPI_TRIM_WORDS;
+
+    while (slots > 1 && slots > CPI_TRIM_BYTES / pool->type.object_size)
+        slots /= 2;
+    return slots;
+}
+
+/* Discards the runs of vacant slots, which `words` has, among n from this one on. */
+static size_t discard_portion(const cpool_objects_t *pool, const uint64_t *words, uintptr_t from,
+                              uintptr_t n)
+{
+    uintptr_t first = from;
+    uintptr_t index;
+    size_t bytes = 0;
+
+    for (index = from; index <= from + n; index++) {
+        if (index < from + n && (words[index / 64 - from / 64] >> index % 64 & 1) != 0)
+            continue;
+        if (first < index)
+            bytes += cpi_layer_discard(pool->pool, cpool_at(pool->pool, first), index - first);
+        first = index + 1;
+    }
+    return bytes;
+}
+
+/* With the lock held, so that a fork and a get that finds nothing wait until the slots are back. */
+static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
+{
+    uint64_t mask = n < 64 ? (((uint64_t)1 << n) - 1) << from % 64 : UINT64_MAX;
+    _Atomic uint64_t *vacancy = &pool->vacancy[from / 64];
+    uintptr_t words = (n + 63) / 64;
+    uint64_t taken[CPI_TRIM_WORDS];
+    size_t bytes;
+    uintptr_t i = 0;
+
+    do /* there is a word at least */
+        taken[i] = cpi_fetch_and(&vacancy[i], ~mask, acquire) & mask; /* [occupy] */
+    while (++i < words);
+    bytes = discard_portion(pool, taken, from, n);
+    for (i = 0; i < words; i++)
+        cpi_fetch_add(&vacancy[i], taken[i], release); /* [vacate]: none of them is set */
+    return bytes;
+}
+
+size_t cpool_objects_trim(cpool_objects_t *pool)
+{
+    uintptr_t reached = CPI_HAS_ENDED(pool) ? 0 : cpi_object_reached(pool);
+    uintptr_t end = cpi_object_is_fake(pool) ? 0 : (reached + 63) / 64 * 64;
+    uintptr_t portion = portion_of(pool);
+    uintptr_t from;
+    size_t bytes = 0;
+
+    for (from = 0; from < end; from += portion) {
+        cpi_lock();
+        bytes += trim_portion(pool, from, end - from < portion ? end - from : portion);
+        cpi_unlock();
+    }
+    return bytes;
 }

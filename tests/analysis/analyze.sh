@@ -36,11 +36,11 @@ for compiler in "${CC:-cc}" gcc; do
         break
 done
 # Of -fanalyzer:
-#   malloc-leak in object_slot.c, object_vacancy.c   the slots are kept by their indices
+#   malloc-leak in object_slot.c   the slots are kept by their indices
 if [ -n "$gcc" ]; then
     for file in "$top"/lib/*/*.c; do
         case $file in
-        */object_slot.c | */object_vacancy.c) but=-Wno-analyzer-malloc-leak ;;
+        */object_slot.c) but=-Wno-analyzer-malloc-leak ;;
         *) but= ;;
         esac
         # shellcheck disable=SC2086
@@ -58,7 +58,7 @@ fi
 # Of clang-analyzer-*:
 #   DeprecatedOrUnsafeBufferHandling   memcpy_s and its like are in no C library here
 #   valist.Uninitialized               wrong where several files are looked at in one go
-#   core.UndefinedBinaryOperatorResult in object_trim.c   the words that are read are those
+#   core.UndefinedBinaryOperatorResult in object_slot.c   the words that are read are those
 #                                      that were taken, which it cannot divide out
 checks='-*,bugprone-*,clang-analyzer-*,-bugprone-easily-swappable-parameters'
 checks=$checks,-bugprone-reserved-identifier,-clang-analyzer-valist.Uninitialized
@@ -71,8 +71,8 @@ if command -v clang-tidy > /dev/null; then
         clang-tidy --quiet -checks="$checks$but" $files -- -std=c11 "$@" -I"$top/lib"
     }
     {
-        tidy '' "$(find "$top/lib" -name '*.c' ! -name object_trim.c)" "$@"
-        tidy ,-clang-analyzer-core.UndefinedBinaryOperatorResult "$top/lib/object/object_trim.c" "$@"
+        tidy '' "$(find "$top/lib" -name '*.c' ! -name object_slot.c)" "$@"
+        tidy ,-clang-analyzer-core.UndefinedBinaryOperatorResult "$top/lib/object/object_slot.c" "$@"
     } > "$output" 2> /dev/null
     judge clang-tidy "$output"
 else
@@ -81,11 +81,11 @@ fi
 
 # Of cppcheck:
 #   selfAssignment in pool_reserve.c   a page is touched, and its bytes stay
-#   memleak in object_fake.c           the address behind the front is kept, and freed by it
+#   memleak in object_slot.c           the address behind the front is kept, and freed by it
 if command -v cppcheck > /dev/null; then
     cppcheck --enable=warning,performance,portability --std=c11 --quiet \
         --suppress=selfAssignment:"$top/lib/pool/pool_reserve.c" \
-        --suppress=memleak:"$top/lib/object/object_fake.c" -D__GNUC__=12 -D__ELF__=1 \
+        --suppress=memleak:"$top/lib/object/object_slot.c" -D__GNUC__=12 -D__ELF__=1 \
         -I"$top/include" -I"$top/lib" -I. "$top"/lib/*/*.c > "$output" 2>&1
     judge cppcheck "$output"
 else
