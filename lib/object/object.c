@@ -1,26 +1,149 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * object.c - getting and putting objects.
+ * object.c - an object from its construction to its end: the calls of its hooks, getting, putting,
+ * and the active objects.
  *
  * A get by a short way takes an inactive object of the thread's cache, or goes on at length.
  *
+ * A slot goes from thread to thread through the pool of slots, or by the vacancy bits, which
+ * order the record along with it.  So the thread that has a slot in hand reads its record
+ * without an order of its own.
+ *
  * ORDERING TABLE
  *   own    | record load by the thread that has the slot in hand | relaxed | - | -
- *   mine   | record store of BUSY, by the same | relaxed | - | -
- *   active | record store of ACTIVE      | release | object.h's seize, object_life.c's see | the
- *                                          object, and its trace
+ *   mine   | record store of BUSY and VACANT, by the same | relaxed | - | -
+ *   active | record store of ACTIVE      | release | object.h's seize, see | the object, and its
+ *                                                                            trace
+ *   see    | record load by any thread   | acquire | active, object.h's active | that the object
+ *                                                                                is there
  *   seize  | record fetch-and, ACTIVE to INACTIVE | acq_rel | active, object.h's active | what
  *                                          the get wrote
- *   trace  | trace store                 | relaxed | - | -
- *   count  | counters                    | relaxed | - | -
- *   used   | active load                 | acquire | object_life.c's use | that the object exists
+ *   count  | counters, trace             | relaxed | - | -
+ *   failed | CAS failure                 | relaxed | - | -
+ *   use    | active fetch-and-add of a get | release | object_room.c's used | that the object
+ *                                                                            exists
  */
 #include "base/compiler.h"
 
 #include "object/object.h"
 
 #include "base/atomic.h"
+#include "base/error.h"
 #include "host/os.h"
+
+void cpi_object_report(int code, const char *function, const cpool_objects_t *pool,
+                       const void *object)
+{
+    uintptr_t index =
+        pool != NULL && object != NULL ? cpi_object_index(pool, object) : CPI_OBJECT_NONE;
+    const char *name = pool != NULL ? pool->name : "";
+    cpool_error_t error = {.code = code, .function = function, .name = name, .address = object,
+                           .pool = pool != NULL ? cpool_objects_pool(pool) : NULL};
+
+    if (index != CPI_OBJECT_NONE) {
+        error.slot = object;
+        error.index = index;
+    }
+    if (object == NULL)
+        cpi_report(&error, "%s: %s (object pool '%s')", function, cpool_strerror(code), name);
+    else
+        cpi_report(&error, "%s: %s (object pool '%s', address %p)", function, cpool_strerror(code),
+                   pool != NULL ? name : "none", object);
+}
+
+cpool_t *cpool_objects_pool(const cpool_objects_t *pool)
+{
+    if (CPI_HAS_ENDED(pool))
+        return NULL;
+    return cpi_object_is_fake(pool) ? NULL : cpi_layer_face(pool->pool);
+}
+
+bool cpool_object_is_active(const cpool_objects_t *pool, const void *object)
+{
+    uintptr_t index = CPI_OBJECT_NONE;
+
+    if (!CPI_HAS_ENDED(pool) && object != NULL)
+        index = cpi_object_index(pool, object);
+    return index != CPI_OBJECT_NONE &&
+           (cpi_load(&pool->records[index], acquire) & CPI_OBJECT_STATES) == /* [see] */
+               CPI_OBJECT_ACTIVE;
+}
+
+void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state)
+{
+    cpi_object_settle(pool, index, state);
+    cpi_object_free(pool, index);
+}
+
+static void count_active(cpool_objects_t *pool)
+{
+    uint64_t active = cpi_fetch_add(&pool->active, 1u, release) + 1; /* [use] */
+
+    if (!cpi_object_is_fake(pool))
+        cpi_raise(&pool->peak, active, relaxed); /* [count] [failed] */
+}
+
+static void uncount_active(cpool_objects_t *pool)
+{
+    if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0)
+        cpi_fetch_add(&pool->active, UINT64_MAX, relaxed); /* [count] */
+}
+
+int cpi_object_make(cpool_objects_t *pool, uintptr_t index)
+{
+    int code = 0;
+
+    cpi_store(&pool->records[index], CPI_OBJECT_BUSY, relaxed); /* [mine] */
+    if (pool->type.create != NULL)
+        code = pool->type.create(cpi_object_at(pool, index), pool->type.arg);
+    if (code == 0) {
+        cpi_fetch_add(&pool->creations, 1u, relaxed); /* [count] */
+        cpi_object_born(pool, index);
+        return 0;
+    }
+    cpi_fetch_add(&pool->failures, 1u, relaxed);                  /* [count] */
+    cpi_store(&pool->records[index], CPI_OBJECT_VACANT, relaxed); /* [mine] */
+    cpi_object_give_up(pool, index);
+    return code;
+}
+
+void cpi_object_unmake(cpool_objects_t *pool, uintptr_t index)
+{
+    cpi_object_set_busy(pool, index);
+    if (pool->type.destroy != NULL)
+        pool->type.destroy(cpi_object_at(pool, index), pool->type.arg);
+    cpi_fetch_add(&pool->destructions, 1u, relaxed);              /* [count] */
+    cpi_store(&pool->records[index], CPI_OBJECT_VACANT, relaxed); /* [mine] */
+}
+
+/* Ends the use of a BUSY object, which stays in hand. */
+static void end_use(cpool_objects_t *pool, uintptr_t index, bool deactivates)
+{
+    if (pool->policy != NULL)
+        pool->policy->given(pool, index);
+    if (deactivates)
+        cpi_object_deactivate(pool, cpi_object_at(pool, index));
+    uncount_active(pool);
+}
+
+void cpi_object_end(cpool_objects_t *pool, uintptr_t index, bool deactivates)
+{
+    end_use(pool, index, deactivates);
+    cpi_object_unmake(pool, index);
+}
+
+void cpi_object_give(cpool_objects_t *pool, uintptr_t index)
+{
+    end_use(pool, index, true);
+    if (!cpi_object_is_fake(pool) && cpi_object_take_place(pool)) {
+        if (pool->resets == CPI_RESET_ON_PUT)
+            cpi_object_reset(pool, cpi_object_at(pool, index));
+        cpi_object_shelve(pool, index, CPI_OBJECT_INACTIVE);
+    } else {
+        cpi_object_unmake(pool, index);
+        cpi_object_give_up(pool, index);
+    }
+}
 
 /* --- Finding an object --- */
 
@@ -32,16 +155,6 @@ struct found {
     size_t more;   /* objects to be created beside it */
     size_t passed; /* offers that it has taken on its way */
 };
-
-/* Creates an object in a vacant slot in hand, which is counted.  Else both are given up. */
-static int construct(cpool_objects_t *pool, uintptr_t index)
-{
-    int code = cpi_object_make(pool, index);
-
-    if (code != 0)
-        cpi_object_give_up(pool, index);
-    return code;
-}
 
 /* Takes an inactive object that a slot in hand turned out to have. */
 static void recycle(cpool_objects_t *pool, struct found *found)
@@ -58,7 +171,7 @@ static int create_counted(cpool_objects_t *pool, struct found *found)
     if (found->index == CPI_OBJECT_NONE)
         return CPOOL_ENOMEM;
     if (cpi_object_state(pool, found->index) == CPI_OBJECT_VACANT)
-        return construct(pool, found->index);
+        return cpi_object_make(pool, found->index);
     recycle(pool, found);
     return 0;
 }
@@ -69,7 +182,7 @@ static int replace(cpool_objects_t *pool, uintptr_t index)
     cpi_object_end(pool, index, true);
     cpi_object_fake_close(pool, index);
     if (cpi_object_fake_open(pool, index))
-        return construct(pool, index);
+        return cpi_object_make(pool, index);
     cpi_object_give_up(pool, index);
     return CPOOL_ENOMEM;
 }
@@ -108,14 +221,6 @@ static bool create_another(cpool_objects_t *pool, struct found *found, bool grow
     return found->index != CPI_OBJECT_NONE || !cpi_object_has_lost(pool);
 }
 
-/* In priority pools: whether all objects are active, so that there is none to be found.  An
- * object whose use has ended for another get counts as active. */
-static bool is_used_up(const cpool_objects_t *pool)
-{
-    return pool->policy != NULL &&
-           cpi_object_is_full(pool, cpi_load(&pool->active, acquire)); /* [used] */
-}
-
 /* Takes an inactive object, as cpi_object_take_inactive. */
 static bool take(cpool_objects_t *pool, void *slot, bool near, struct found *found)
 {
@@ -138,7 +243,7 @@ static int find(cpool_objects_t *pool, void *slot, struct found *found,
     bool had_room = false;
     int code = CPOOL_EDRY;
 
-    if (slot == NULL && is_used_up(pool))
+    if (slot == NULL && pool->policy != NULL && cpi_object_is_used_up(pool))
         return reclaim(pool, found, wish);
     if (pool->max_inactive == 0) {
         if (take(pool, slot, true, found))
@@ -171,14 +276,14 @@ static int activate(cpool_objects_t *pool, struct found *found, int code)
         cpi_fetch_add(&pool->failures, 1u, relaxed); /* [count] */
         cpi_object_unmake(pool, found->index);
         if (found->counted)
-            cpi_object_uncount_active(pool); /* before another get may have its room */
+            uncount_active(pool); /* before another get may have its room */
         found->counted = false;
         if (!found->recycled || pool->type.create == NULL) {
             cpi_object_give_up(pool, found->index);
             return code;
         }
         found->recycled = false;
-        code = construct(pool, found->index);
+        code = cpi_object_make(pool, found->index);
         if (code != 0)
             return code;
     }
@@ -192,11 +297,11 @@ static void hand_out(cpool_objects_t *pool, const struct found *found,
     uint32_t record = cpi_load(&pool->records[index], relaxed); /* [own] */
 
     if (pool->traces != NULL) {
-        cpi_store(&pool->traces[index].since, cpi_os_now(), relaxed);        /* [trace] */
-        cpi_store(&pool->traces[index].site, (uintptr_t)wish->site, relaxed); /* [trace] */
+        cpi_store(&pool->traces[index].since, cpi_os_now(), relaxed);        /* [count] */
+        cpi_store(&pool->traces[index].site, (uintptr_t)wish->site, relaxed); /* [count] */
     }
     if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0 && !found->counted)
-        cpi_object_count_active(pool);
+        count_active(pool);
     wish->uses = record / CPI_OBJECT_USE + 1;
     if (pool->policy != NULL)
         pool->policy->taken(pool, index, wish);
@@ -411,16 +516,22 @@ CPI_APART static int put_at_length(cpool_objects_t *pool, void *object)
     return 0;
 }
 
-/* With hooks, by what may be its index. */
-CPI_APART static int put(cpool_objects_t *pool, void *object, uintptr_t index)
+/* As cpi_object_give, where puts are short. */
+static inline int give_shortly(cpool_objects_t *pool, uintptr_t index, void *object)
 {
-    if (CPI_UNLIKELY(index >= pool->short_put || !cpi_object_seize(pool, index)))
-        return put_at_length(pool, object);
     cpi_object_deactivate(pool, object);
     if (pool->resets == CPI_RESET_ON_PUT)
         cpi_object_reset(pool, object);
     cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
     return cpi_layer_push(pool->slots, object);
+}
+
+/* With hooks, by what may be its index. */
+CPI_APART static int put(cpool_objects_t *pool, void *object, uintptr_t index)
+{
+    if (CPI_UNLIKELY(index >= pool->short_put || !cpi_object_seize(pool, index)))
+        return put_at_length(pool, object);
+    return give_shortly(pool, index, object);
 }
 
 /* Makes an active object inactive, by one instruction with GCC.  Returns false, and changes
@@ -441,4 +552,61 @@ int cpool_object_put(cpool_objects_t *pool, void *object)
     if (CPI_UNLIKELY(!retire(&pool->records[index])))
         return cpi_object_refuse(pool, object, "cpool_object_put");
     return cpi_layer_push(slots, object);
+}
+
+/* --- Active objects --- */
+
+static void describe(const cpool_objects_t *pool, uintptr_t index, uint32_t record,
+                     cpool_object_info_t *info)
+{
+    *info = (cpool_object_info_t){.size = sizeof *info, .object = cpi_object_at(pool, index),
+                                  .index = index, .uses = record / CPI_OBJECT_USE};
+    if (pool->traces != NULL) {
+        uint64_t since = cpi_load(&pool->traces[index].since, relaxed); /* [count] */
+        uint64_t now = cpi_os_now();
+
+        info->age = now > since ? now - since : 0;
+        info->site = (const void *)cpi_load(&pool->traces[index].site, relaxed); /* [count] */
+    }
+}
+
+size_t cpool_object_each(const cpool_objects_t *pool,
+                         bool (*visit)(const cpool_object_info_t *info, void *arg), void *arg)
+{
+    uintptr_t reached = CPI_HAS_ENDED(pool) ? 0 : cpi_object_reached(pool);
+    uintptr_t index;
+    size_t visits = 0;
+
+    for (index = 0; index < reached; index++) {
+        uint32_t record = cpi_load(&pool->records[index], acquire); /* [see] */
+        cpool_object_info_t info;
+
+        if ((record & CPI_OBJECT_STATES) != CPI_OBJECT_ACTIVE)
+            continue;
+        describe(pool, index, record, &info);
+        visits++;
+        if (!visit(&info, arg))
+            break;
+    }
+    return visits;
+}
+
+size_t cpool_objects_put_all(cpool_objects_t *pool)
+{
+    uintptr_t reached = CPI_HAS_ENDED(pool) ? 0 : cpi_object_reached(pool);
+    bool is_short = pool->short_put != 0 && reached > 1;
+    char *first = is_short ? cpi_object_at(pool, 0) : NULL;
+    size_t stride = is_short ? (size_t)((char *)cpi_object_at(pool, 1) - first) : 0;
+    size_t released = 0;
+
+    for (uintptr_t index = 0; index < reached; index++) {
+        if (!cpi_object_seize(pool, index))
+            continue;
+        if (is_short)
+            (void)give_shortly(pool, index, first + index * stride);
+        else
+            cpi_object_give(pool, index);
+        released++;
+    }
+    return released;
 }

@@ -35,7 +35,7 @@
  * ORDERING TABLE
  *   own    | record load by the thread that has the slot in hand | relaxed | - | -
  *   mine   | record store of BUSY, by the same | relaxed | - | -
- *   active | record store of ACTIVE, NEW, INACTIVE | release | seize, object_life.c's see |
+ *   active | record store of ACTIVE, NEW, INACTIVE | release | seize, object.c's see |
  *                                               the object, and its trace
  *   seize  | record CAS from ACTIVE | acq_rel | active, object.c's active |
  *                                               what the get wrote
@@ -304,15 +304,12 @@ size_t cpi_object_frames_end(const cpool_objects_t *pool);
 /* Reports the mistake in giving back an address that is not an active object.  Returns its code. */
 int cpi_object_refuse(const cpool_objects_t *pool, const void *object, const char *function);
 
-/* Constructs an object in a slot in hand.  It is BUSY then.  Returns 0 or the hook's code. */
+/* Constructs an object, which is counted, in a vacant slot in hand.  It is BUSY then.  Returns 0,
+ * or the hook's code after it gave up both. */
 int cpi_object_make(cpool_objects_t *pool, uintptr_t index);
 
 /* The reverse.  The slot is VACANT then, and still in hand. */
 void cpi_object_unmake(cpool_objects_t *pool, uintptr_t index);
-
-/* Counts an active object in a pool in which they are, and out in any. */
-void cpi_object_count_active(cpool_objects_t *pool);
-void cpi_object_uncount_active(cpool_objects_t *pool);
 
 /* Puts an object in hand among the inactive ones, in the state NEW or INACTIVE. */
 void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state);
@@ -340,9 +337,10 @@ bool cpi_object_count_in(cpool_objects_t *pool, bool grows, size_t *more);
 /* The reverse, after the slot was vacated.  The capacity is lowered by `less`. */
 void cpi_object_count_out(cpool_objects_t *pool, uintptr_t less);
 
-/* Whether there are no more objects than these, which were counted before, and room for no
- * other.  Never true after a shrink, which may have come between the two counts. */
-bool cpi_object_is_full(const cpool_objects_t *pool, uint64_t objects);
+/* In priority pools: whether all objects are active, with room for no other, so that there is none
+ * to be found.  An object whose use has ended for another get counts as active.  Never true after
+ * a shrink, which may have come between the two counts. */
+bool cpi_object_is_used_up(const cpool_objects_t *pool);
 
 /* Whether one more object could be counted in. */
 bool cpi_object_has_room(const cpool_objects_t *pool);

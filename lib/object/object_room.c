@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * object_room.c - how many objects there may be, and how many of them may be inactive.
+ * object_room.c - how many objects there may be, how many of them may be inactive, raising and
+ * lowering these numbers, and figures.
  *
  * ORDERING TABLE
  *   room   | capacity and objects, load and CAS | relaxed | - | -
  *   count  | room CAS that counts an object in  | acquire | uncount | the slot that was given up
  *   uncount | room CAS that counts an object out | release | count | the slot that was given up
- *   full   | room load                   | acquire | object_resize.c's lower, uncount |
- *                                                    that the pool was shrunk
- *   shrunk | shrunk load after [full]    | relaxed | - | -
+ *   full   | room load                   | acquire | lower, uncount | that the pool was shrunk
+ *   lower  | room CAS that lowers the capacity alone | release | full | [shrunk]
+ *   shrunk | shrunk store, and load after [full] | relaxed | - | -
  *   failed | CAS failure                 | relaxed | - | -
  *   peak   | peak load, CAS              | relaxed | - | -
- *   place  | inactive load, CAS | relaxed | - | -
+ *   place  | inactive load, CAS          | relaxed | - | -
+ *   used   | active load                 | acquire | object.c's use | that the object exists
+ *   figure | counters, room load         | relaxed | - | -
  *
  * A thread that has counted an object relies on a slot that another one gave up before it
  * counted its own out.  Read-modify-writes of the room between the two go on with the release.
@@ -19,6 +22,7 @@
 #include "object/object.h"
 
 #include "base/atomic.h"
+#include "base/structs.h"
 
 /* --- Capacity --- */
 
@@ -60,12 +64,13 @@ bool cpi_object_count_in(cpool_objects_t *pool, bool grows, size_t *more)
     return true;
 }
 
-bool cpi_object_is_full(const cpool_objects_t *pool, uint64_t objects)
+bool cpi_object_is_used_up(const cpool_objects_t *pool)
 {
+    uint64_t active = cpi_load(&pool->active, acquire); /* [used] */
     uint64_t room = cpi_load(&pool->room, acquire); /* [full] */
     uintptr_t capacity = CPI_ROOM_CAPACITY(room);
 
-    return objects >= CPI_ROOM_OBJECTS(room) && CPI_ROOM_OBJECTS(room) >= capacity &&
+    return active >= CPI_ROOM_OBJECTS(room) && CPI_ROOM_OBJECTS(room) >= capacity &&
            step_of(pool, capacity) == 0 && !cpi_load(&pool->shrunk, relaxed); /* [shrunk] */
 }
 
@@ -101,4 +106,251 @@ bool cpi_object_take_place(cpool_objects_t *pool)
     } while (!cpi_cas_weak(&pool->inactive, &inactive, inactive + 1, /* [place] [failed] */
                            relaxed, relaxed));
     return true;
+}
+
+/* --- Raising and lowering the number of objects --- */
+
+size_t cpool_object_grow(cpool_objects_t *pool, size_t n)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+    uintptr_t more;
+
+    if (CPI_HAS_ENDED(pool))
+        return 0;
+    do {
+        more = pool->max - CPI_ROOM_CAPACITY(room);
+        if (more > n)
+            more = n;
+    } while (!cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(more, 0), /* [room] [failed] */
+                           relaxed, relaxed));
+    cpi_object_offer_some(pool, more);
+    return more;
+}
+
+/* Lowers the capacity where no objects are. */
+static size_t lower_unused(cpool_objects_t *pool, size_t n)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+    uintptr_t less;
+
+    do {
+        less = CPI_ROOM_CAPACITY(room) - CPI_ROOM_OBJECTS(room);
+        if (less > n)
+            less = n;
+    } while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(less, 0), /* [lower] [failed] */
+                           release, relaxed));
+    return less;
+}
+
+static size_t drop_inactive(cpool_objects_t *pool, size_t n)
+{
+    size_t dropped = 0;
+    size_t passed = 0;
+    uintptr_t index;
+
+    while (dropped < n && (index = cpi_object_take_inactive(pool, NULL, false, &passed)) !=
+                              CPI_OBJECT_NONE) {
+        cpi_object_leave_place(pool);
+        cpi_object_unmake(pool, index);
+        cpi_object_vacate(pool, index);
+        cpi_object_count_out(pool, 1);
+        dropped++;
+    }
+    cpi_object_offer_some(pool, passed); /* for the threads that wait */
+    return dropped;
+}
+
+/* The next active object, or CPI_OBJECT_NONE.  It is seized. */
+static uintptr_t seize_next(cpool_objects_t *pool, uintptr_t *at)
+{
+    uintptr_t reached = cpi_object_reached(pool);
+
+    while (*at < reached)
+        if (cpi_object_seize(pool, (*at)++))
+            return *at - 1;
+    return CPI_OBJECT_NONE;
+}
+
+/* A policy names those to go, and those that may not. */
+static size_t drop_active(cpool_objects_t *pool, size_t n)
+{
+    uintptr_t index, at = 0;
+    size_t dropped;
+
+    for (dropped = 0; dropped < n; dropped++) {
+        index = pool->policy != NULL ? pool->policy->reclaim(pool, NULL) : seize_next(pool, &at);
+        if (index == CPI_OBJECT_NONE)
+            break;
+        cpi_object_end(pool, index, cpi_object_end_deactivates(pool));
+        cpi_object_vacate(pool, index);
+        cpi_object_count_out(pool, 1);
+    }
+    return dropped;
+}
+
+size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
+{
+    size_t lowered;
+
+    if (CPI_HAS_ENDED(pool))
+        return 0;
+    cpi_store(&pool->shrunk, true, relaxed); /* [shrunk] */
+    lowered = lower_unused(pool, n);
+    lowered += drop_inactive(pool, n - lowered);
+    if ((flags & CPOOL_OBJECT_ACTIVE_TOO) != 0)
+        lowered += drop_active(pool, n - lowered);
+    if (pool->growth != 0 || pool->percent != 0)
+        cpi_object_offer_some(pool, lowered);
+    return lowered;
+}
+
+/* Creates one inactive object, within the capacity.  Returns 0 or a code. */
+static int add_one(cpool_objects_t *pool)
+{
+    uintptr_t index;
+    size_t more;
+    int code;
+
+    if (!cpi_object_count_in(pool, false, &more))
+        return CPOOL_EDRY;
+    index = cpi_object_find_slot(pool);
+    if (index == CPI_OBJECT_NONE)
+        return cpi_object_has_lost(pool) ? CPOOL_EDRY : CPOOL_ENOMEM;
+    if (cpi_object_state(pool, index) != CPI_OBJECT_VACANT) {
+        cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
+        return CPOOL_EDRY;
+    }
+    code = cpi_object_make(pool, index);
+    if (code == 0)
+        cpi_object_shelve(pool, index, CPI_OBJECT_NEW);
+    return code;
+}
+
+/* Takes back the offers that lie in front of the inactive objects. */
+static void withdraw_offers(cpool_objects_t *pool)
+{
+    size_t passed = 0;
+    uintptr_t index = cpi_object_take_inactive(pool, NULL, false, &passed);
+
+    if (index != CPI_OBJECT_NONE)
+        cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
+}
+
+size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
+{
+    int result = 0;
+    size_t made;
+
+    if (CPI_HAS_ENDED(pool))
+        return 0;
+    if (cpi_object_slots_are(pool, CPOOL_WAITABLE))
+        withdraw_offers(pool);
+    for (made = 0; made < n && !cpi_object_is_fake(pool); made++) {
+        if (!cpi_object_take_place(pool)) {
+            result = CPOOL_EDRY;
+            break;
+        }
+        result = add_one(pool);
+        if (result != 0) {
+            cpi_object_leave_place(pool);
+            break;
+        }
+    }
+    if (cpi_object_slots_are(pool, CPOOL_WAITABLE))
+        cpi_object_offer_rest(pool);
+    if (code != NULL)
+        *code = result;
+    return made;
+}
+
+/* --- Figures --- */
+
+static size_t positive(size_t a, size_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* The free slots of the pool of slots are those of inactive objects, but for those that are
+ * offered.  Others are held. */
+static size_t count_inactive(const cpool_objects_t *pool)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    if (pool->max_inactive != 0)
+        return (size_t)cpi_load(&pool->inactive, relaxed); /* [figure] */
+    if (cpool_stats(pool->pool, &stats) != 0)
+        return 0;
+    return positive(stats.in_depot + stats.in_caches + cpi_object_held(pool),
+                    (size_t)cpi_load(&pool->offered, relaxed)); /* [figure] */
+}
+
+static void count_objects(const cpool_objects_t *pool, cpool_object_stats_t *stats)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [figure] */
+    bool grows = pool->growth != 0 || pool->percent != 0;
+
+    stats->capacity = CPI_ROOM_CAPACITY(room);
+    stats->objects = CPI_ROOM_OBJECTS(room);
+    if (cpi_object_is_fake(pool) || (pool->flags & CPOOL_OBJECT_COUNTED) != 0) {
+        stats->active = stats->objects;
+        if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0)
+            stats->active = (size_t)cpi_load(&pool->active, relaxed); /* [figure] */
+        stats->inactive = positive(stats->objects, stats->active);
+    } else {
+        stats->inactive = count_inactive(pool);
+        if (stats->inactive > stats->objects)
+            stats->inactive = stats->objects;
+        stats->active = stats->objects - stats->inactive;
+    }
+    stats->available = positive(grows ? pool->max : stats->capacity, stats->objects);
+    if (!cpi_object_is_fake(pool))
+        stats->available += stats->inactive;
+}
+
+int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
+{
+    cpool_object_stats_t stats;
+    int code;
+
+    if (pool == NULL || given == NULL)
+        return CPOOL_ENULL;
+    if (CPI_HAS_ENDED(pool))
+        return CPOOL_EPOOL;
+    code = cpi_struct_check(given);
+    if (code != 0)
+        return code;
+    count_objects(pool, &stats);
+    stats.max_capacity = pool->max;
+    stats.peak = (size_t)cpi_load(&pool->peak, relaxed);        /* [figure] */
+    stats.creations = cpi_load(&pool->creations, relaxed);      /* [figure] */
+    stats.destructions = cpi_load(&pool->destructions, relaxed); /* [figure] */
+    stats.failures = cpi_load(&pool->failures, relaxed);        /* [figure] */
+    cpi_struct_write(given, &stats, sizeof stats);
+    return 0;
+}
+
+void cpi_object_fake_figures(const void *fake, cpool_stats_t *stats)
+{
+    const cpool_objects_t *pool = fake;
+    cpool_object_stats_t objects;
+
+    count_objects(pool, &objects);
+    stats->capacity = objects.capacity;
+    stats->max_capacity = pool->max;
+    stats->live = objects.active;
+    stats->fresh = positive(objects.capacity, objects.active);
+    stats->slot_size = pool->type.object_size;
+    stats->slot_stride = pool->type.object_size;
+    stats->peak = (size_t)cpi_load(&pool->peak, relaxed); /* [figure] */
+    stats->average = objects.active;
+}
+
+void cpi_object_correct_figures(const void *slots, cpool_stats_t *stats)
+{
+    const cpool_objects_t *pool = slots;
+    size_t objects = CPI_ROOM_OBJECTS(cpi_load(&pool->room, relaxed));      /* [figure] */
+    size_t offered = (size_t)cpi_load(&pool->offered, relaxed);             /* [figure] */
+
+    stats->live = positive(stats->live + objects + offered,
+                           stats->circulating + cpi_object_held(pool));
 }

@@ -313,7 +313,7 @@ TEST(get_beside_put_and_shrink_ends_no_use)
     struct player player = begin(0);
 
     REQUIRE_EQUAL(cpool_priority_put(player.pool, player.claims[3]), 0);
-    steps_plan("cpi_object_is_full", 1, put_and_shrink, &player);
+    steps_plan("cpi_object_is_used_up", 2, put_and_shrink, &player);
     player.grant = obtain(player.pool, 10);
     REQUIRE(steps_drop());
     REQUIRE_EQUAL(player.grant.ended, 0);
@@ -357,7 +357,7 @@ static void obtain_and_put(void *argument)
 /* Stops where the object of a get that fails is uncounted and given up. */
 TEST_TIMES(get_that_fails_is_counted_out_before_its_room_is_free, 6)
 {
-    static const char *const functions[] = { "cpi_object_uncount_active", "cpi_object_vacate",
+    static const char *const functions[] = { "uncount_active", "cpi_object_vacate",
                                              "cpi_object_count_out" };
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     struct worker *worker = worker_start();
