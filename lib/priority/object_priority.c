@@ -3,13 +3,11 @@
  * object_priority.c - object pools that take the least important object back when they are
  * dry.
  *
- * Includes object.h and object_heap.h.
- *
  *   uses   | use, pins, key | use, pins, key | ...    one for each object
  *   heap   the objects in use that nobody has pinned, the least important one on top
  *
  * ORDERING TABLE
- *   lock   | owner CAS from none        | acquire | unlock | the heap, the uses, the list
+ *   lock   | owner CAS from none        | acquire | unlock | the heap, the uses
  *   failed | CAS failure, owner load    | relaxed | - | -
  *   unlock | owner store of none        | release | lock   | the same
  *   register | registered store         | release | known | that forks call the handler
@@ -21,8 +19,8 @@
  * lock held, and `reclaim` seizes it with the lock held.  So an object is in the heap once at
  * most, and a use ends once.
  *
- * A lock says which thread has it.  In the child of a fork the operation of a thread that
- * vanished is undone.
+ * The lock of a pool's uses says which thread has it.  In the child of a fork the operation of a
+ * thread that vanished is undone.
  */
 #include <cpool/priority.h>
 
@@ -44,10 +42,6 @@
 #define CPI_LOCK_TRIES 10u
 #define CPI_LOCK_YIELDS 4u
 
-struct turn {
-    _Atomic uintptr_t owner; /* the token of the thread that holds it, or 0 */
-};
-
 /* The present use of an object.  Guarded by the lock, but the thread that has the object in
  * hand is the only one that changes `used`. */
 struct use {
@@ -58,10 +52,10 @@ struct use {
 };
 
 struct priorities {
-    struct turn lock;
+    _Atomic uintptr_t owner; /* of the lock: the token of the thread that holds it, or 0 */
     cpool_objects_t *pool; /* constant */
     bool keeps;
-    struct priorities *next; /* guarded by the list's lock */
+    struct priorities *next; /* guarded by the library's lock */
     uint64_t turn;           /* the last one given to a key */
     struct cpi_heap heap;
     struct use *uses;
@@ -69,20 +63,21 @@ struct priorities {
 
 /* --- The lock --- */
 
-static bool try_lock(struct turn *lock)
+static bool try_lock(struct priorities *priorities)
 {
     uintptr_t none = 0;
 
-    return cpi_load(&lock->owner, relaxed) == 0 &&                         /* [failed] */
-           cpi_cas_strong(&lock->owner, &none, cpi_thread_token(), acquire, /* [lock] */
-                          relaxed);                                        /* [failed] */
+    return cpi_load(&priorities->owner, relaxed) == 0 && /* [failed] */
+           cpi_cas_strong(&priorities->owner, &none, cpi_thread_token(), acquire, /* [lock] */
+                          relaxed);                                              /* [failed] */
 }
 
-static void wait_and_lock(struct turn *lock)
+/* By chance the others wait. */
+static void lock_uses(struct priorities *priorities)
 {
     unsigned tries = 0;
 
-    while (!try_lock(lock)) {
+    while (!try_lock(priorities)) {
         if (++tries < CPI_LOCK_TRIES)
             CPI_PAUSE();
         else
@@ -90,30 +85,15 @@ static void wait_and_lock(struct turn *lock)
     }
 }
 
-/* By chance the others wait. */
-static void lock_uses(struct priorities *priorities)
+static void unlock_uses(struct priorities *priorities)
 {
-    wait_and_lock(&priorities->lock);
-}
-
-static void unlock(struct turn *lock)
-{
-    cpi_store(&lock->owner, 0, release); /* [unlock] */
+    cpi_store(&priorities->owner, 0, release); /* [unlock] */
 }
 
 /* --- Fork --- */
 
-/* All priority pools. */
-static struct turn list_lock;
+/* All priority pools.  Guarded by the library's lock, which nobody else has in a fork. */
 static struct priorities *list;
-
-/* Whether a thread has it that is not there in the child. */
-static bool has_vanished(const struct turn *lock)
-{
-    uintptr_t owner = cpi_load(&lock->owner, relaxed); /* [failed] */
-
-    return owner != 0 && owner != cpi_thread_token();
-}
 
 /* The uses tell what is to be in the heap. */
 static void rebuild(struct priorities *priorities)
@@ -129,20 +109,20 @@ static void rebuild(struct priorities *priorities)
     }
 }
 
-/* No thread waits for a lock before a fork.  A thread that vanished may have left its heap halfway
+/* No fork waits for the lock of a pool.  A thread that vanished may have left its heap halfway
  * through a change. */
 static void after_fork_in_child(void)
 {
     struct priorities *each;
 
     for (each = list; each != NULL; each = each->next) {
-        if (!has_vanished(&each->lock))
+        uintptr_t owner = cpi_load(&each->owner, relaxed); /* [failed] */
+
+        if (owner == 0 || owner == cpi_thread_token())
             continue;
         rebuild(each);
-        unlock(&each->lock);
+        unlock_uses(each);
     }
-    if (has_vanished(&list_lock))
-        unlock(&list_lock);
 }
 
 /* By the first pool, and again if the system refused.  Registered twice, it does nothing the
@@ -161,17 +141,17 @@ static bool register_handler(void)
 
 static void add_to_list(struct priorities *priorities)
 {
-    wait_and_lock(&list_lock);
+    cpi_lock();
     priorities->next = list;
     list = priorities;
-    unlock(&list_lock);
+    cpi_unlock();
 }
 
 static void remove_from_list(const struct priorities *priorities)
 {
-    wait_and_lock(&list_lock);
+    cpi_lock();
     CPI_LIST_WALK_AND_REMOVE(&list, priorities);
-    unlock(&list_lock);
+    cpi_unlock();
 }
 
 /* --- Uses --- */
@@ -179,18 +159,6 @@ static void remove_from_list(const struct priorities *priorities)
 static cpool_claim_t claim_of(const struct priorities *priorities, uintptr_t index)
 {
     return (cpool_claim_t)(index + 1) << 32 | priorities->uses[index].number;
-}
-
-/* The use that a claim names, or NULL if it has ended.  With the lock held. */
-static struct use *use_of(const struct priorities *priorities, cpool_claim_t claim)
-{
-    uint64_t index = (claim >> 32) - 1;
-    struct use *use;
-
-    if (claim >> 32 == 0 || index >= priorities->pool->max)
-        return NULL;
-    use = &priorities->uses[index];
-    return use->used && use->number == (uint32_t)claim ? use : NULL;
 }
 
 static uintptr_t index_of(const struct priorities *priorities, const struct use *use)
@@ -202,15 +170,17 @@ static uintptr_t index_of(const struct priorities *priorities, const struct use 
 static struct use *lock_use(const cpool_objects_t *pool, cpool_claim_t claim)
 {
     struct priorities *priorities = pool->policy_data;
+    uint64_t index = (claim >> 32) - 1; /* no index for claim 0 */
     struct use *use;
 
-    if (priorities == NULL)
+    if (priorities == NULL || index >= pool->max)
         return NULL;
     lock_uses(priorities);
-    use = use_of(priorities, claim);
-    if (use == NULL)
-        unlock(&priorities->lock);
-    return use;
+    use = &priorities->uses[index];
+    if (use->used && use->number == (uint32_t)claim)
+        return use;
+    unlock_uses(priorities);
+    return NULL;
 }
 
 /* The object's use is over.  With the lock held. */
@@ -219,15 +189,6 @@ static void end(struct priorities *priorities, uintptr_t index)
     if (cpi_heap_has(&priorities->heap, index))
         cpi_heap_remove(&priorities->heap, index);
     priorities->uses[index].used = false;
-}
-
-static void set_key(struct priorities *priorities, struct use *use, struct cpi_heap_key key)
-{
-    uintptr_t index = index_of(priorities, use);
-
-    use->key = key;
-    if (cpi_heap_has(&priorities->heap, index))
-        cpi_heap_change(&priorities->heap, index, key);
 }
 
 /* --- The policy --- */
@@ -247,7 +208,7 @@ static void taken(cpool_objects_t *pool, uintptr_t index, struct cpi_object_wish
     cpi_heap_add(&priorities->heap, index, use->key);
     wish->claim = claim_of(priorities, index);
     cpi_object_show(pool, index, wish->uses);
-    unlock(&priorities->lock);
+    unlock_uses(priorities);
 }
 
 static void given(cpool_objects_t *pool, uintptr_t index)
@@ -258,7 +219,7 @@ static void given(cpool_objects_t *pool, uintptr_t index)
         return;
     lock_uses(priorities);
     end(priorities, index);
-    unlock(&priorities->lock);
+    unlock_uses(priorities);
 }
 
 /* An object that cannot be seized is just being put back. */
@@ -283,7 +244,7 @@ static uintptr_t reclaim(cpool_objects_t *pool, struct cpi_object_wish *wish)
         if (wish != NULL)
             wish->ended = claim_of(priorities, index);
     }
-    unlock(&priorities->lock);
+    unlock_uses(priorities);
     return found;
 }
 
@@ -387,7 +348,7 @@ int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim)
     mine = cpi_object_seize(pool, index);
     if (mine)
         end(priorities, index);
-    unlock(&priorities->lock);
+    unlock_uses(priorities);
     if (!mine)
         return CPOOL_EINACTIVE;
     cpi_object_give(pool, index);
@@ -414,11 +375,15 @@ int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t prior
 {
     struct priorities *priorities = pool->policy_data;
     struct use *use = lock_use(pool, claim);
+    uintptr_t index;
 
     if (use == NULL)
         return CPI_HAS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
-    set_key(priorities, use, (struct cpi_heap_key){priority, use->key.turn});
-    unlock(&priorities->lock);
+    index = index_of(priorities, use);
+    use->key.number = priority;
+    if (cpi_heap_has(&priorities->heap, index))
+        cpi_heap_change(&priorities->heap, index, use->key);
+    unlock_uses(priorities);
     return 0;
 }
 
@@ -436,7 +401,7 @@ void *cpool_priority_pin(cpool_objects_t *pool, cpool_claim_t claim)
     if (cpi_heap_has(&priorities->heap, index))
         cpi_heap_remove(&priorities->heap, index);
     object = cpi_object_at(pool, index);
-    unlock(&priorities->lock);
+    unlock_uses(priorities);
     return object;
 }
 
@@ -451,7 +416,7 @@ int cpool_priority_unpin(cpool_objects_t *pool, cpool_claim_t claim)
     pinned = use->pins > 0;
     if (pinned && --use->pins == 0)
         cpi_heap_add(&priorities->heap, index_of(priorities, use), use->key);
-    unlock(&priorities->lock);
+    unlock_uses(priorities);
     return pinned ? 0 : CPOOL_EINACTIVE;
 }
 
@@ -469,6 +434,6 @@ cpool_claim_t cpool_priority_claim(cpool_objects_t *pool, const void *object)
     lock_uses(priorities);
     if (priorities->uses[index].used)
         claim = claim_of(priorities, index);
-    unlock(&priorities->lock);
+    unlock_uses(priorities);
     return claim;
 }
