@@ -270,10 +270,9 @@ static struct priorities *allocate(size_t max)
     if (priorities == NULL)
         return NULL;
     priorities->uses = calloc(max, sizeof *priorities->uses);
-    if (priorities->uses != NULL && cpi_heap_init(&priorities->heap, max))
+    if (cpi_heap_init(&priorities->heap, max) && priorities->uses != NULL)
         return priorities;
-    free(priorities->uses);
-    free(priorities);
+    free_priorities(priorities);
     return NULL;
 }
 
