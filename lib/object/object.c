@@ -164,18 +164,6 @@ static void recycle(cpool_objects_t *pool, struct found *found)
     cpi_object_set_busy(pool, found->index);
 }
 
-/* Creates an object, for which there is room. */
-static int create_counted(cpool_objects_t *pool, struct found *found)
-{
-    found->index = cpi_object_find_slot(pool);
-    if (found->index == CPI_OBJECT_NONE)
-        return CPOOL_ENOMEM;
-    if (cpi_object_state(pool, found->index) == CPI_OBJECT_VACANT)
-        return cpi_object_make(pool, found->index);
-    recycle(pool, found);
-    return 0;
-}
-
 /* A fake pool's object is destroyed with its use, and another one takes its room. */
 static int replace(cpool_objects_t *pool, uintptr_t index)
 {
@@ -187,18 +175,13 @@ static int replace(cpool_objects_t *pool, uintptr_t index)
     return CPOOL_ENOMEM;
 }
 
-static int be_dry(struct cpi_object_wish *wish)
-{
-    wish->dry = true;
-    return CPOOL_EDRY;
-}
-
-/* Ends the use of the least important object. */
+/* In a dry pool: ends the use of the least important object, if there is such a thing. */
 static int reclaim(cpool_objects_t *pool, struct found *found, struct cpi_object_wish *wish)
 {
-    found->index = pool->policy->reclaim(pool, wish);
-    if (found->index == CPI_OBJECT_NONE)
-        return be_dry(wish);
+    found->index = pool->policy != NULL ? pool->policy->reclaim(pool, wish) : CPI_OBJECT_NONE;
+    wish->dry = found->index == CPI_OBJECT_NONE;
+    if (wish->dry)
+        return CPOOL_EDRY;
     if (cpi_object_is_fake(pool))
         return replace(pool, found->index);
     cpi_object_deactivate(pool, cpi_object_at(pool, found->index));
@@ -217,7 +200,14 @@ static bool create_another(cpool_objects_t *pool, struct found *found, bool grow
         return false;
     if (cpi_object_slots_are(pool, CPOOL_WAITABLE))
         cpi_object_offer_rest(pool);
-    *code = create_counted(pool, found);
+    found->index = cpi_object_find_slot(pool);
+    *code = 0;
+    if (found->index == CPI_OBJECT_NONE)
+        *code = CPOOL_ENOMEM;
+    else if (cpi_object_state(pool, found->index) == CPI_OBJECT_VACANT)
+        *code = cpi_object_make(pool, found->index);
+    else
+        recycle(pool, found);
     return found->index != CPI_OBJECT_NONE || !cpi_object_has_lost(pool);
 }
 
@@ -256,7 +246,7 @@ static int find(cpool_objects_t *pool, void *slot, struct found *found,
     if (take(pool, slot, false, found))
         return 0;
     if (!had_room && !create_another(pool, found, true, &code))
-        return pool->policy != NULL ? reclaim(pool, found, wish) : be_dry(wish);
+        return reclaim(pool, found, wish);
     return code;
 }
 
@@ -594,16 +584,14 @@ size_t cpool_object_each(const cpool_objects_t *pool,
 size_t cpool_objects_put_all(cpool_objects_t *pool)
 {
     uintptr_t reached = CPI_HAS_ENDED(pool) ? 0 : cpi_object_reached(pool);
-    bool is_short = pool->short_put != 0 && reached > 1;
-    char *first = is_short ? cpi_object_at(pool, 0) : NULL;
-    size_t stride = is_short ? (size_t)((char *)cpi_object_at(pool, 1) - first) : 0;
+    const cpool_t *slots = pool->slots;
     size_t released = 0;
 
     for (uintptr_t index = 0; index < reached; index++) {
         if (!cpi_object_seize(pool, index))
             continue;
-        if (is_short)
-            (void)give_shortly(pool, index, first + index * stride);
+        if (index < pool->short_put)
+            (void)give_shortly(pool, index, (void *)(slots->base + index * slots->stride));
         else
             cpi_object_give(pool, index);
         released++;

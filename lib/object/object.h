@@ -324,11 +324,6 @@ void cpi_object_fake_figures(const void *pool, cpool_stats_t *stats);
 /* Of figures of the pool of slots: those slots are live that have an active object. */
 void cpi_object_correct_figures(const void *pool, cpool_stats_t *stats);
 
-/* A pool without objects, and how many it is to be populated with.  As cpool_objects_create
- * otherwise. */
-int cpi_object_create(cpool_objects_t **pool, const cpool_object_config_t *config,
-                      size_t *populate);
-
 /* Counts one more object.  Where `grows`, a pool at its capacity raises it as it is
  * configured to, and *more is set to the objects that it should create beside this one.
  * False if there is no room.  Lock-free. */

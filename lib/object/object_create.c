@@ -158,37 +158,22 @@ static int make_tables(cpool_objects_t *pool, bool traced)
     if (pool->records_block != NULL && pool->vacancy != NULL && (!traced || pool->traces != NULL) &&
         (!cpi_object_is_fake(pool) || pool->blocks != NULL))
         return 0;
-    free_tables(pool);
     return CPOOL_ENOMEM;
 }
 
-/* The handle of no pool, which a fake pool has in the place of one. */
-static bool hold_none(void)
-{
-    bool held;
-
-    cpi_lock();
-    held = cpi_handle_hold();
-    cpi_unlock();
-    return held;
-}
-
-static void drop_none(void)
-{
-    cpi_lock();
-    cpi_handle_drop();
-    cpi_unlock();
-}
-
-/* A fake pool has none, but refuses the settings that a pool of slots would. */
+/* A fake pool has the handle of no pool, but refuses the settings that a pool of slots would. */
 static int make_no_slots(cpool_config_t *slots)
 {
     cpool_t *none;
+    bool held;
 
     slots->slot_size = slots->slot_align = slots->capacity = 1;
     if (cpool_memory_required(slots) == 0)
         return cpool_create(&none, slots);
-    return hold_none() ? 0 : CPOOL_ENOMEM;
+    cpi_lock();
+    held = cpi_handle_hold();
+    cpi_unlock();
+    return held ? 0 : CPOOL_ENOMEM;
 }
 
 /*
@@ -222,9 +207,8 @@ static int make_for(cpool_objects_t *pool, const cpool_object_config_t *config, 
 
     pool->max = max;
     code = make_tables(pool, (config->flags & CPOOL_OBJECT_TRACED) != 0);
-    if (code != 0)
-        return code;
-    code = make_slots(pool, config);
+    if (code == 0)
+        code = make_slots(pool, config);
     if (code == 0)
         return 0;
     cpool_destroy(pool->pool);
@@ -249,15 +233,6 @@ static int make_memory(cpool_objects_t *pool, const cpool_object_config_t *confi
     return code;
 }
 
-static cpool_objects_t *allocate(void)
-{
-    cpool_objects_t *pool = cpi_os_block(CPI_LINE, sizeof *pool);
-
-    if (pool != NULL)
-        memset(pool, 0, sizeof *pool);
-    return pool;
-}
-
 /* A fake pool has figures of its own. */
 static void show(cpool_objects_t *pool)
 {
@@ -274,7 +249,8 @@ static void show(cpool_objects_t *pool)
     cpi_layer_show(&pool->shown);
 }
 
-int cpi_object_create(cpool_objects_t **result, const cpool_object_config_t *given,
+/* A pool without objects, and how many it is to be populated with. */
+static int make_empty(cpool_objects_t **result, const cpool_object_config_t *given,
                       size_t *populate)
 {
     cpool_object_config_t config;
@@ -286,9 +262,10 @@ int cpi_object_create(cpool_objects_t **result, const cpool_object_config_t *giv
         code = check_numbers(&config);
     if (code != 0)
         return code;
-    pool = allocate();
+    pool = cpi_os_block(CPI_LINE, sizeof *pool);
     if (pool == NULL)
         return CPOOL_ENOMEM;
+    memset(pool, 0, sizeof *pool);
     copy_settings(pool, &config, &type);
     code = make_memory(pool, &config);
     if (code != 0) {
@@ -310,7 +287,7 @@ int cpool_objects_create(cpool_objects_t **pool, const cpool_object_config_t *co
     if (pool == NULL)
         return CPOOL_ENULL;
     *pool = NULL;
-    code = cpi_object_create(pool, config, &populate);
+    code = make_empty(pool, config, &populate);
     if (code != 0)
         return code;
     cpool_object_populate(*pool, populate, &code);
@@ -374,7 +351,9 @@ static struct remains end_objects(cpool_objects_t *pool)
 static int end_slots(cpool_objects_t *pool)
 {
     if (cpi_object_is_fake(pool)) {
-        drop_none();
+        cpi_lock();
+        cpi_handle_drop();
+        cpi_unlock();
         return 0;
     }
     cpool_reset(pool->pool);
@@ -459,7 +438,7 @@ int cpool_typed_objects_open_abi3(struct cpool_objects_typed *typed,
     code = settle(typed, given, &config);
     if (code != 0)
         return code;
-    code = cpi_object_create(&pool, &config, &populate);
+    code = make_empty(&pool, &config, &populate);
     if (code != 0)
         return code;
     if (!cpi_word_cas(&typed->pool, &none, pool, release, acquire)) { /* [publish] [find] */

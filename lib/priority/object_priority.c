@@ -139,21 +139,6 @@ static bool register_handler(void)
     return true;
 }
 
-static void add_to_list(struct priorities *priorities)
-{
-    cpi_lock();
-    priorities->next = list;
-    list = priorities;
-    cpi_unlock();
-}
-
-static void remove_from_list(const struct priorities *priorities)
-{
-    cpi_lock();
-    CPI_LIST_WALK_AND_REMOVE(&list, priorities);
-    cpi_unlock();
-}
-
 /* --- Uses --- */
 
 static cpool_claim_t claim_of(const struct priorities *priorities, uintptr_t index)
@@ -257,8 +242,12 @@ static void free_priorities(struct priorities *priorities)
 
 static void end_pool(cpool_objects_t *pool)
 {
-    remove_from_list(pool->policy_data);
-    free_priorities(pool->policy_data);
+    struct priorities *priorities = pool->policy_data;
+
+    cpi_lock();
+    CPI_LIST_WALK_AND_REMOVE(&list, priorities);
+    cpi_unlock();
+    free_priorities(priorities);
 }
 
 static const struct cpi_object_policy policy = {taken, given, reclaim, end_pool};
@@ -305,7 +294,10 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
     pool->short_put = pool->brief_put = 0;
     atomic_signal_fence(memory_order_seq_cst); /* a child that counts finds no short way */
     pool->flags |= CPOOL_OBJECT_COUNTED;
-    add_to_list(priorities);
+    cpi_lock();
+    priorities->next = list;
+    list = priorities;
+    cpi_unlock();
     pool->policy_data = priorities;
     pool->policy = &policy; /* last: a child of a fork may find any part of this done */
     return 0;
