@@ -6,9 +6,9 @@ libcpool_sources = \
 	lib/base/atomic.h lib/base/bitmap.h lib/base/bits.h lib/base/call.h lib/base/compiler.h \
 	lib/base/error.c lib/base/error.h lib/base/list.h lib/base/probes.h \
 	lib/base/structs.c lib/base/structs.h lib/base/text.c lib/base/text.h lib/base/tools.c lib/base/tools.h lib/base/version.c \
-	lib/host/deadline.c lib/host/ending.c lib/host/ending.h lib/host/extent.c lib/host/extent.h lib/host/handle.c lib/host/handle.h lib/host/lock.c \
+	lib/host/ending.c lib/host/ending.h lib/host/extent.c lib/host/extent.h lib/host/handle.c lib/host/handle.h \
 	lib/host/options.c lib/host/options.h lib/host/os.h lib/host/os_plain.c lib/host/os_posix.c lib/host/os_windows.c lib/host/os_windows.h lib/host/ranges.c \
-	lib/host/ranges.h lib/host/report.c lib/host/sync.h lib/host/thread.c lib/host/thread.h lib/host/trace.c lib/host/trace.h \
+	lib/host/ranges.h lib/host/report.c lib/host/sync.h lib/host/thread.c lib/host/thread.h \
 	lib/store/depot.c lib/store/depot.h lib/store/magazine.h lib/store/slab.c lib/store/slab.h \
 	lib/store/tagstack.h \
 	lib/cache/await.c lib/cache/await.h lib/cache/cache.c lib/cache/cache.h \

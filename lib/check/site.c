@@ -15,7 +15,6 @@
 #include "base/atomic.h"
 #include "base/error.h"
 #include "host/os.h"
-#include "host/trace.h"
 
 void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, const void *site)
 {

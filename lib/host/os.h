@@ -2,8 +2,8 @@
 /*
  * os.h - all that the library wants from the operating system.
  *
- * os_posix.c and os_windows.c have the functions, each for its systems, os_plain.c has what both do
- * without Linux, and sync.h has locks.
+ * os_posix.c and os_windows.c have the functions, each for its systems, os_plain.c has what needs no
+ * system, or lacks one, and sync.h has locks.
  * Sizes are in bytes.  Those of commit and release, and addresses, are multiples of the page size.
  */
 #ifndef CPI_OS_H
@@ -114,5 +114,20 @@ bool cpi_os_populate(void *address, size_t size);
 /* Bytes of a committed range of whole pages that are resident, not counting those
  * swapped out.  Pages that the system refuses to tell about count. */
 size_t cpi_os_resident(void *address, size_t size, uint64_t *calls);
+
+/* The number by which the operating system and debuggers know the calling thread.
+ * Async-signal-safe. */
+uintptr_t cpi_trace_thread(void);
+
+/* In the child of a fork: its only thread has another number. */
+void cpi_trace_forked(void);
+
+/*
+ * Appends the place of a return address to a text: "function+0x12 (module+0x1234)", without the
+ * function where its name is not exported, or the bare address where no module has it.  The
+ * number after the module is one that addr2line takes for it, and lies in the call.
+ */
+struct cpi_text;
+void cpi_trace_name(struct cpi_text *text, uintptr_t address);
 
 #endif /* CPI_OS_H */

@@ -23,9 +23,9 @@
 
 #include "base/atomic.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "host/sync.h"
 #include "host/thread.h"
-#include "host/trace.h"
 
 #include <errno.h>
 #include <inttypes.h>

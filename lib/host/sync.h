@@ -57,7 +57,7 @@ static inline void cpi_condition_wait(cpi_condition_t *condition, cpi_mutex_t *m
 }
 #endif
 
-/* lock.c.  Locks it, or returns false after a tenth of a second: as cpi_lock_at_end. */
+/* thread.c.  Locks it, or returns false after a tenth of a second: as cpi_lock_at_end. */
 bool cpi_mutex_lock_at_end(cpi_mutex_t *mutex);
 
 #endif /* CPI_SYNC_H */

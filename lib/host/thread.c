@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thread.c - tables, the thread key, fork handlers, unloading.
+ * thread.c - tables, the thread key, the lock for everything rare, fork handlers, unloading.
  *
  * ORDERING TABLE
  *   started | startup_done store | release | startup | the key exists
@@ -9,6 +9,7 @@
  *   forks   | forks fetch-and-add, load | relaxed | - | -
  *   gone    | tables_gone store, load  | relaxed | - | -
  *   register | handlers_registered exchange, store | relaxed | - | -
+ *   holder  | lock_holder load, store | relaxed | - | -
  *
  * The end of a thread.  A pthread key's destructor gives the caches back, and has the thread's
  * word lead to a second table of zeroes: a destructor that allocates or frees after ours works
@@ -43,7 +44,6 @@
 #include "host/os.h"
 #include "host/ranges.h"
 #include "host/sync.h"
-#include "host/trace.h"
 
 /* Words that lead to two tables of zeroes, which overlap, as all of their entries are the same. */
 #define CPI_NO_TABLE offsetof(struct cpi_handles, zeroes[0]) /* no table yet */
@@ -94,6 +94,70 @@ static _Atomic unsigned forks; /* from the first process that loaded the library
 static bool unloaded; /* guarded by the lock */
 static size_t spares; /* in the list, guarded by the lock */
 static _Atomic bool tables_gone; /* other threads' words lead nowhere */
+
+/* --- The lock --- */
+
+static cpi_mutex_t library_lock = CPI_MUTEX_INIT;
+static _Atomic uintptr_t lock_holder; /* the token of the thread that has it; 0: nobody */
+
+/* How often a lock is tried at the end of the process, with naps of 0.1 ms. */
+#define CPI_END_TRIES 1000u
+
+static void note_holder(void)
+{
+    cpi_store(&lock_holder, cpi_thread_token(), relaxed); /* [holder] */
+}
+
+void cpi_lock(void)
+{
+    CPI_ASSERT(!cpi_lock_is_held());
+    cpi_mutex_lock(&library_lock);
+    note_holder();
+}
+
+bool cpi_try_lock(void)
+{
+    bool locked = cpi_mutex_trylock(&library_lock) == 0;
+
+    if (locked)
+        note_holder();
+    return locked;
+}
+
+void cpi_unlock(void)
+{
+    CPI_ASSERT(cpi_lock_is_held());
+    cpi_store(&lock_holder, 0, relaxed); /* [holder] */
+    cpi_mutex_unlock(&library_lock);
+}
+
+bool cpi_lock_is_held(void)
+{
+    return cpi_load(&lock_holder, relaxed) == cpi_thread_token(); /* [holder] */
+}
+
+bool cpi_mutex_lock_at_end(cpi_mutex_t *mutex)
+{
+    unsigned tries = 0;
+
+    while (cpi_mutex_trylock(mutex) != 0) {
+        if (tries == CPI_END_TRIES)
+            return false;
+        cpi_os_back_off(tries++);
+    }
+    return true;
+}
+
+bool cpi_lock_at_end(void)
+{
+    bool locked = !cpi_lock_is_held() && cpi_mutex_lock_at_end(&library_lock);
+
+    if (locked)
+        note_holder();
+    return locked;
+}
+
+/* --- Tables --- */
 
 struct cpi_thread *cpi_thread_known(void)
 {
@@ -157,19 +221,6 @@ static void retire(struct cpi_thread *thread)
     spares++;
 }
 
-/* Returns false if the structure has been released. */
-static bool begin_end(struct cpi_thread *thread)
-{
-    bool there;
-
-    cpi_lock();
-    there = !cpi_load(&tables_gone, relaxed); /* [gone] */
-    if (there)
-        thread->ending = true;
-    cpi_unlock();
-    return there;
-}
-
 void cpi_thread_own(struct cpi_thread *thread, struct cpi_owned *owned)
 {
     CPI_ASSERT(cpi_lock_is_held() && owned->thread == NULL);
@@ -191,14 +242,21 @@ static void end_owned(struct cpi_thread *thread, bool vanished)
         thread->owned->ended(thread->owned, vanished);
 }
 
-/* Gives the caches and the structure back.  The thread's word becomes this one. */
+/* Gives the caches and the structure back, unless it has been released.  The thread's word becomes
+ * this one. */
 static void give_up(struct cpi_thread *thread, uintptr_t word)
 {
-    if (!begin_end(thread))
-        return;
+    bool there;
+
     cpi_lock();
-    end_owned(thread, false);
+    there = !cpi_load(&tables_gone, relaxed); /* [gone] */
+    if (there) {
+        thread->ending = true;
+        end_owned(thread, false);
+    }
     cpi_unlock();
+    if (!there)
+        return;
     hooks->ended(thread);
     cpi_lock();
     cpool_thread_word_abi3 = word;
@@ -209,16 +267,6 @@ static void give_up(struct cpi_thread *thread, uintptr_t word)
 static void thread_ended(void *thread)
 {
     give_up(thread, CPI_ENDED);
-}
-
-static void before_fork(void)
-{
-    cpi_lock();
-}
-
-static void after_fork_in_parent(void)
-{
-    cpi_unlock();
 }
 
 /* This very thread holds the lock, also in the child. */
@@ -254,7 +302,7 @@ static bool register_fork_handlers(void)
 {
     if (cpi_exchange(&handlers_registered, true, relaxed)) /* [register] */
         return true;
-    if (cpi_at_fork(before_fork, after_fork_in_parent, after_fork_in_child) == 0)
+    if (cpi_at_fork(cpi_lock, cpi_unlock, after_fork_in_child) == 0)
         return true;
     cpi_store(&handlers_registered, false, relaxed); /* [register] */
     return false;
@@ -299,11 +347,6 @@ bool cpi_thread_startup(const struct cpi_thread_hooks *thread_hooks)
     if (lost) /* another thread's is in use */
         cpi_key_delete(candidate);
     return true;
-}
-
-bool cpi_thread_started(void)
-{
-    return cpi_load(&startup_done, acquire); /* [startup] */
 }
 
 /* With the lock held. */
@@ -360,14 +403,9 @@ bool cpi_thread_may_ask(void)
     return false;
 }
 
-void cpi_thread_refused(void)
+void cpi_thread_pause_asking(unsigned operations)
 {
-    pause_left = CPI_PATIENT_ASKS;
-}
-
-void cpi_thread_ask_at_once(void)
-{
-    pause_left = 0;
+    pause_left = operations;
 }
 
 struct cpi_thread *cpi_thread_self(void)

@@ -65,9 +65,6 @@ struct cpi_thread_hooks {
  */
 bool cpi_thread_startup(const struct cpi_thread_hooks *hooks);
 
-/* Whether that has been done: a pool has been created. */
-bool cpi_thread_started(void);
-
 /* Whether exit() has been called: other threads may be running, and destructors of
  * modules leave their pools to them.  Wait-free. */
 bool cpi_thread_process_ends(void);
@@ -88,12 +85,11 @@ struct cpi_thread *cpi_thread_self(void);
 /*
  * Asking for what the system may refuse, on each operation of a thread that has no cache: after a
  * refusal the thread does not ask for CPI_PATIENT_ASKS operations.  may_ask also is false in a
- * thread that has ended.  ask_at_once ends the pause.  The calling thread's own, wait-free.
+ * thread that has ended.  pause_asking with 0 ends the pause.  The calling thread's own, wait-free.
  */
 #define CPI_PATIENT_ASKS 4096u
 bool cpi_thread_may_ask(void);
-void cpi_thread_refused(void);
-void cpi_thread_ask_at_once(void);
+void cpi_thread_pause_asking(unsigned operations);
 
 /* The same, but NULL if the thread has none yet.  Wait-free. */
 struct cpi_thread *cpi_thread_known(void);

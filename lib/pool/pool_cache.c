@@ -15,7 +15,7 @@ cpool_cache_t *cpool_cache(cpool_t *handle)
 
     if (pool == NULL)
         return NULL;
-    cpi_thread_ask_at_once();
+    cpi_thread_pause_asking(0);
     cache = cpi_registry_own_cache(&pool->registry);
     return cache == NULL ? NULL : cache->entry;
 }
