@@ -3,18 +3,16 @@
 # (README.md).  lib/local.mk, CMakeLists.txt and meson.build read this list.
 
 libcpool_sources = \
-	lib/base/atomic.h lib/base/bitmap.h lib/base/bits.h lib/base/call.h lib/base/compiler.h \
-	lib/base/error.c lib/base/error.h lib/base/list.h lib/base/probes.h \
-	lib/base/structs.c lib/base/structs.h lib/base/text.c lib/base/text.h lib/base/tools.c lib/base/tools.h lib/base/version.c \
+	lib/base/atomic.h lib/base/bits.h lib/base/compiler.h lib/base/error.c lib/base/error.h lib/base/list.h \
+	lib/base/structs.c lib/base/structs.h lib/base/text.c lib/base/text.h lib/base/tools.c lib/base/tools.h \
 	lib/host/ending.c lib/host/ending.h lib/host/extent.c lib/host/extent.h lib/host/handle.c lib/host/handle.h \
-	lib/host/options.c lib/host/options.h lib/host/os.h lib/host/os_plain.c lib/host/os_posix.c lib/host/os_windows.c lib/host/os_windows.h lib/host/ranges.c \
-	lib/host/ranges.h lib/host/report.c lib/host/sync.h lib/host/thread.c lib/host/thread.h \
-	lib/store/depot.c lib/store/depot.h lib/store/magazine.h lib/store/slab.c lib/store/slab.h \
-	lib/store/tagstack.h \
-	lib/cache/await.c lib/cache/await.h lib/cache/cache.c lib/cache/cache.h \
-	lib/cache/cache_edge.h lib/cache/mark.c \
-	lib/cache/mark.h lib/cache/registry.c \
-	lib/cache/registry.h lib/cache/registry_list.c lib/cache/steal.c lib/cache/steal.h \
+	lib/host/options.c lib/host/options.h lib/host/os.h lib/host/os_plain.c lib/host/os_posix.c \
+	lib/host/os_windows.c lib/host/os_windows.h lib/host/ranges.c lib/host/ranges.h lib/host/report.c \
+	lib/host/sync.h lib/host/thread.c lib/host/thread.h \
+	lib/store/depot.c lib/store/depot.h lib/store/slab.c lib/store/slab.h lib/store/tagstack.h \
+	lib/cache/await.c lib/cache/await.h lib/cache/cache.c lib/cache/cache.h lib/cache/cache_edge.h \
+	lib/cache/mark.c lib/cache/mark.h lib/cache/registry.c lib/cache/registry.h \
+	lib/cache/registry_list.c lib/cache/steal.c lib/cache/steal.h \
 	lib/pool/feature.h lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_alloc.h \
 	lib/pool/pool_audit.c lib/pool/pool_build.c lib/pool/pool_bulk.c lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_config.h \
 	lib/pool/pool_create.c lib/pool/pool_create.h lib/pool/pool_destroy.c lib/pool/pool_drain.c lib/pool/pool_drain.h lib/pool/pool_exact.c \

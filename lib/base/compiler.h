@@ -84,6 +84,16 @@ void cpi_assert_failed(const char *claim, const char *file, int line);
 /* The address the current function returns to, in the library's caller. */
 #define CPI_CALLER() __builtin_return_address(0)
 
+/* Which public function a program has called, and where.  It is passed by value, in two registers,
+ * down to where a report or a record wants it. */
+struct cpi_call {
+    const char *function; /* the public one's name */
+    const void *site;     /* the address that it returns to */
+};
+
+/* In the public function itself. */
+#define CPI_CALL(name) ((struct cpi_call){(name), CPI_CALLER()})
+
 /* Whether this is a build for ThreadSanitizer. */
 #if defined(__SANITIZE_THREAD__)
 #define CPI_THREAD_SANITIZER 1

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * structs.c - public structures of other sizes.
+ * structs.c - the library's version, and public structures of other sizes.
  */
 #include "base/structs.h"
 
 #include <string.h>
 
 #include "base/tools.h"
+
+unsigned cpool_version(void)
+{
+    return CPOOL_VERSION_NUMBER;
+}
 
 static size_t size_of(const void *given)
 {

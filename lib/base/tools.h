@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tools.h - requests to sanitizers and to Valgrind.
+ * tools.h - requests to sanitizers and to Valgrind, and probes for tracers.
  *
  * Includes compiler.h.
  *
@@ -76,5 +76,18 @@ void cpi_tools_resume(void);
 
 /* Prints the calling thread's stack to standard error, if a tool can. */
 void cpi_tools_print_stack(void);
+
+/* A static probe is an instruction without effect at its place, and a note in the library that names
+ * the place and tells where the arguments are.  <cpool/pools.h> lists them all.  They stand on slow
+ * paths alone. */
+#ifdef CPI_PROBES
+#include <sys/sdt.h>
+#ifdef __clang__ /* of the macros of that header */
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif
+#define CPI_PROBE2(name, a, b) DTRACE_PROBE2(libcpool, name, a, b)
+#else
+#define CPI_PROBE2(name, a, b) ((void)0)
+#endif
 
 #endif /* CPI_TOOLS_H */

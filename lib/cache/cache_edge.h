@@ -34,7 +34,7 @@
 #ifndef CPI_CACHE_EDGE_H
 #define CPI_CACHE_EDGE_H
 
-#include "base/probes.h"
+#include "base/tools.h"
 #include "cache/cache.h"
 
 static inline struct cpi_magazine *cpi_cache_magazine(const struct cpi_cache *cache, uint32_t node)

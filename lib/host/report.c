@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/probes.h"
 #include "base/tools.h"
 #include "host/options.h"
 #include "host/thread.h"

@@ -2,7 +2,7 @@
 /*
  * lanes_impl.h - lanes, and the words of their slots.
  *
- * Includes atomic.h, bitmap.h, layer.h.
+ * Includes atomic.h, bits.h, layer.h.
  *
  * ORDERING TABLE
  *   word   | word load | relaxed | - | -
@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 
 #include "base/atomic.h"
-#include "base/bitmap.h"
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "host/ending.h"
 #include "pool/layer.h"

@@ -12,7 +12,7 @@
 #include "pool/pool_report.h"
 
 #include "base/atomic.h"
-#include "base/probes.h"
+#include "base/tools.h"
 #include "cache/await.h"
 #include "cache/steal.h"
 #include "host/os.h"

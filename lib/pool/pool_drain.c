@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "base/bitmap.h"
+#include "base/bits.h"
 #include "host/os.h"
 
 /* Bytes of slots that are prepared and given back at a time: others wait for one

@@ -9,7 +9,7 @@
 #include "pool/pool_drain.h"
 
 #include "base/atomic.h"
-#include "base/probes.h"
+#include "base/tools.h"
 #include "host/os.h"
 
 /* A pool that grows by itself grows by half, but not by more slots than this. */

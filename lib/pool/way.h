@@ -2,7 +2,7 @@
 /*
  * way.h - what a feature does where slots change hands.
  *
- * Includes call.h.
+ * Includes compiler.h.
  *
  * A pool has one way and at most one gate.  Where the inline path does not show the loaded
  * magazine, an alloc or a free takes the pool's way, which asks the gate.  The way `plain` has
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/call.h"
+#include "base/compiler.h"
 
 /* The numbers of the features (feature.h): the order in which they begin. */
 enum cpi_part {

@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * depot.h - the global pool: magazines that belong to nobody.
+ * depot.h - magazines, which are arrays of free slots, and the global pool of those that belong to
+ * nobody.
  *
- * Includes tagstack.h, magazine.h, extent.h.
+ * Includes tagstack.h, extent.h.
+ *
+ *   +------+-------+---------+---------+-----+------------------+
+ *   | link | count | round 0 | round 1 | ... | round limit - 1  |    a magazine
+ *   +------+-------+---------+---------+-----+------------------+
+ *
+ * Magazines lie outside the slab, in memory that lasts as long as the pool, and are known by their
+ * index, 1 and up.  At any time a magazine is in exactly one place: a stack of the depot, the
+ * depot's partial magazine, or the hands of one cache or thread.  Only its owner may touch count and
+ * rounds.
  *
  *   stocked: tag|i -> M -> M -> M    full magazines
  *   empty:   tag|i -> M -> M         magazines without a round
@@ -27,6 +37,11 @@
  *   account | counter store    | release | depot.c's counted | the exchange it counts
  *   own     | own counter load | relaxed | - | -
  *   hint    | dry load         | relaxed | - | -
+ *   count   | a magazine's count load, store | relaxed | - | -
+ *
+ * A magazine's count is atomic only because figures are taken while others work.  The depot's
+ * exchange orders it between owners.  While a magazine is loaded in a cache the cache keeps the
+ * count, and this one is 0.
  */
 #ifndef CPI_DEPOT_H
 #define CPI_DEPOT_H
@@ -35,11 +50,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/tools.h"
 #include "host/extent.h"
-#include "store/magazine.h"
-#include "base/probes.h"
 #include "store/tagstack.h"
+
+struct cpi_magazine {
+    _Atomic uint32_t link;  /* tagstack.h's */
+    _Atomic uint32_t count; /* rounds[0] .. rounds[count - 1] are free slots */
+    void *rounds[];
+};
+
+static inline uint32_t cpi_magazine_count(const struct cpi_magazine *magazine)
+{
+    return cpi_load(&magazine->count, relaxed); /* [count] */
+}
+
+static inline void cpi_magazine_set_count(struct cpi_magazine *magazine, uint32_t count)
+{
+    cpi_store(&magazine->count, count, relaxed); /* [count] */
+}
+
+/*
+ * Moves rounds from one magazine to another until the first is empty or the
+ * second has `limit`.  Both are the caller's.
+ */
+static inline void cpi_magazine_move(struct cpi_magazine *from, struct cpi_magazine *to,
+                                     uint32_t limit)
+{
+    uint32_t have = cpi_magazine_count(from);
+    uint32_t held = cpi_magazine_count(to);
+    uint32_t moved = have < limit - held ? have : limit - held;
+    uint32_t i;
+
+    CPI_ASSERT(from != to);
+    CPI_ASSERT(held <= limit);
+    for (i = 0; i < moved; i++)
+        to->rounds[held + i] = from->rounds[have - moved + i];
+    cpi_magazine_set_count(from, have - moved);
+    cpi_magazine_set_count(to, held + moved);
+}
 
 /* Operations without a cache that may be in flight in one pool at once.  A further one waits until
  * one of them has left.  In memory of our own, of a small pool, and of the caller's, where there

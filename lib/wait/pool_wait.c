@@ -26,7 +26,7 @@
 #include "base/atomic.h"
 #include "host/os.h"
 #include "host/thread.h"
-#include "base/probes.h"
+#include "base/tools.h"
 #include "cache/mark.h"
 
 /* Nanoseconds that a waiter sleeps at a time where nobody tells it when to look again: it has

@@ -4,7 +4,6 @@
  */
 #include "support.h"
 
-#include "base/bitmap.h"
 #include "base/bits.h"
 
 /* Numbers at which something could change. */

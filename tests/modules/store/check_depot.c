@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_depot.c - magazines and the depot that holds them (lib/store/magazine.h,
- * lib/store/depot.h), alone: a magazine that is given is there, once, and can be
- * taken.
+ * check_depot.c - magazines and the depot that holds them (lib/store/depot.h), alone: a magazine
+ * that is given is there, once, and can be taken.
  */
 #include "support.h"
 
