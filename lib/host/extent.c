@@ -31,20 +31,14 @@ void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t 
 
 void cpi_extent_init_committed(struct cpi_extent *extent, void *base, size_t size)
 {
-    extent->base = base;
-    extent->size = size;
-    extent->page = 1;
+    cpi_extent_init(extent, base, size, 1);
     atomic_init(&extent->committed, size);
-    atomic_init(&extent->calls, 0);
 }
 
 void cpi_extent_copy(struct cpi_extent *to, const struct cpi_extent *from)
 {
-    to->base = from->base;
-    to->size = from->size;
-    to->page = from->page;
+    cpi_extent_init(to, from->base, from->size, from->page);
     atomic_init(&to->committed, cpi_load(&from->committed, relaxed)); /* [copy] */
-    atomic_init(&to->calls, 0);
 }
 
 /* Where to commit to when `bytes` are needed: as much again, within a step and the extent. */

@@ -13,6 +13,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * What differs on Windows.
+ *
+ * FAR                 an address far away from all memory is this, and a quarter of one that the
+ *                     system has chosen.  Programs lie lower, or beyond the middle, and their heaps
+ *                     grow upwards.  Windows has memory at low addresses, and modules at high ones
+ * TAKES_HUGE_PAGES    a program's wish for them is not refused as one that cannot be met.  On
+ *                     Windows they take a right that users do not have
+ * PURGED_IS_READABLE  a thread that reads a page which is being purged does not trap
+ */
+#if defined(_WIN32)
+#define CPI_OS_FAR ((uintptr_t)1 << 45)
+#define CPI_OS_TAKES_HUGE_PAGES false
+#define CPI_OS_PURGED_IS_READABLE false
+#else
+#define CPI_OS_FAR ((uintptr_t)0)
+#define CPI_OS_TAKES_HUGE_PAGES true
+#define CPI_OS_PURGED_IS_READABLE true
+#endif
+
 /* A variable of the environment.  NULL without it, and in a program with more
  * rights than the user that started it. */
 const char *cpi_os_environment(const char *name);
@@ -23,9 +43,6 @@ size_t cpi_os_page_size(void);
 /* Bytes in a huge page as the system makes them out of small ones by itself, or the
  * size of a small one where it does not. */
 size_t cpi_os_huge_page_size(void);
-
-/* Returns false where a program's wish for huge pages is refused as one that cannot be met. */
-bool cpi_os_takes_huge_pages(void);
 
 /* Asks for huge pages in a range, which the system may refuse. */
 void cpi_os_want_huge_pages(void *address, size_t size);
@@ -49,15 +66,6 @@ static inline void *cpi_os_map(size_t size)
 {
     return cpi_os_map_at(0, size);
 }
-
-/* An address far away from all memory is this, and a quarter of one that the system has chosen.
- * Programs lie lower, or beyond the middle, and their heaps grow upwards.  Windows has memory at
- * low addresses, and modules at high ones. */
-#if defined(_WIN32)
-#define CPI_OS_FAR ((uintptr_t)1 << 45)
-#else
-#define CPI_OS_FAR ((uintptr_t)0)
-#endif
 
 /* Gives back what reserve or map returned, whole. */
 void cpi_os_release(void *address, size_t size);
@@ -95,13 +103,7 @@ struct timespec;
 uint64_t cpi_os_deadline(const struct timespec *timeout);
 
 /* Gives the memory behind whole pages back, which read as zero afterwards.  Returns the bytes of
- * those, from the first one on: fewer than `size` if the system refuses.  On Windows a thread that
- * reads one meanwhile traps. */
-#if defined(_WIN32)
-#define CPI_OS_PURGED_IS_READABLE false
-#else
-#define CPI_OS_PURGED_IS_READABLE true
-#endif
+ * those, from the first one on: fewer than `size` if the system refuses. */
 size_t cpi_os_purge(void *address, size_t size);
 
 /* Whether the system has cpi_os_populate.  *calls grows by the requests that were made. */

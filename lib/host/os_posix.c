@@ -112,12 +112,6 @@ void cpi_os_want_huge_pages(void *address, size_t size)
 
 #endif
 
-/* A wish, which has no effect where there are none. */
-bool cpi_os_takes_huge_pages(void)
-{
-    return true;
-}
-
 CPI_COLD static void *map(uintptr_t wish, size_t size, int protection)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | CPI_NO_RESERVE;

@@ -66,12 +66,6 @@ size_t cpi_os_page_size(void)
     return system_info().dwPageSize;
 }
 
-/* Large pages take a right that users do not have, and cannot be committed in parts. */
-bool cpi_os_takes_huge_pages(void)
-{
-    return false;
-}
-
 size_t cpi_os_address_space(void)
 {
     return SIZE_MAX;

@@ -98,7 +98,7 @@ static int check_scalars(const cpool_config_t *config)
         return CPOOL_EROUNDS;
     if ((config->flags & ~served_flags()) != 0 ||
         (config->memory_flags & ~CPI_MEMORY_FLAGS) != 0 ||
-        ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0 && !cpi_os_takes_huge_pages()))
+        ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0 && !CPI_OS_TAKES_HUGE_PAGES))
         return CPOOL_EFLAGS;
     return config->thread_caches > CPOOL_THREAD_CACHES_MAX ? CPOOL_ECACHES : 0;
 }

@@ -56,11 +56,6 @@ size_t cpi_os_huge_page_size(void)
     return PAGE;
 }
 
-bool cpi_os_takes_huge_pages(void)
-{
-    return true;
-}
-
 void cpi_os_want_huge_pages(void *address, size_t size)
 {
     (void)address;
