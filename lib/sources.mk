@@ -10,8 +10,8 @@ libcpool_sources = \
 	lib/host/os_windows.c lib/host/os_windows.h lib/host/ranges.c lib/host/ranges.h lib/host/report.c \
 	lib/host/sync.h lib/host/thread.c lib/host/thread.h \
 	lib/store/depot.c lib/store/depot.h lib/store/slab.c lib/store/slab.h lib/store/tagstack.h \
-	lib/cache/await.c lib/cache/await.h lib/cache/cache.c lib/cache/cache.h lib/cache/cache_edge.h \
-	lib/cache/mark.c lib/cache/mark.h lib/cache/registry.c lib/cache/registry.h \
+	lib/cache/cache.c lib/cache/cache.h lib/cache/cache_edge.h \
+	lib/cache/mark.h lib/cache/registry.c lib/cache/registry.h \
 	lib/cache/registry_list.c lib/cache/steal.c lib/cache/steal.h \
 	lib/pool/feature.h lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_alloc.h \
 	lib/pool/pool_audit.c lib/pool/pool_build.c lib/pool/pool_bulk.c lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_config.h \

@@ -182,26 +182,17 @@ CPI_APART void **cpi_cache_refill_at_length(struct cpi_cache *cache, uint32_t no
     return &cpi_cache_active(cache)->rounds[left];
 }
 
-/* In place of none, too, where a stealing thread has taken the loaded magazine. */
-static void **refill_from_spares(struct cpi_cache *cache, uint32_t taken)
+/* In any state of the cache, also where a stealing thread has taken the loaded magazine. */
+CPI_APART static void **refill(struct cpi_cache *cache, uint32_t taken)
 {
     void **rounds = NULL;
     uint32_t stocked;
 
     while (rounds == NULL && (stocked = cpi_cache_stocked(cache)) > 0)
         rounds = cpi_cache_refill_from_spare(cache, stocked - 1, taken);
-    if (rounds != NULL)
-        cpi_cache_active(cache)->limit = cache->depot->limit;
-    return rounds;
-}
-
-/* In any state of the cache. */
-CPI_APART static void **refill(struct cpi_cache *cache, uint32_t taken)
-{
-    void **rounds = refill_from_spares(cache, taken);
-
     if (rounds == NULL)
         return cpi_cache_refill_at_length(cache, 0, taken);
+    cpi_cache_active(cache)->limit = cache->depot->limit; /* 0: see cpi_cache_detach */
     cpi_cache_look_at_bound(cache);
     CPI_ASSERT(cpi_cache_is_valid(cache));
     return rounds;

@@ -43,10 +43,10 @@
  * ORDERING TABLE
  *   active | active pointer and loaded, load | relaxed | - | -
  *   own   | entry count load; frees load | relaxed | - | -
- *   show  | entry count store | release | registry.c's forked, mark.c's shown | the round, and what
+ *   show  | entry count store | release | registry.c's forked, steal.c's shown | the round, and what
  *                                         came before: the spare that a loaded magazine became
  *   moves | swaps load  | acquire | cache_edge.h's swap | the swap that it counts
- *   frees | frees store | release | mark.h's seen, await.c's hint | the round
+ *   frees | frees store | release | mark.h's seen, steal.c's hint | the round
  *
  * The active entry is that of a thread's table, one of the cache itself, or a typed
  * pool's, which lies in the thread-local storage of a program or module.  The first two

@@ -91,13 +91,6 @@ static inline void cpi_cache_look_at_bound(struct cpi_cache *cache)
     cpi_cache_active(cache)->bound = cpi_slab_fresh(cache->slab);
 }
 
-/* The magazine that this entry shows. */
-static inline struct cpi_magazine *cpi_cache_shown(const cpool_cache_t *active)
-{
-    return (struct cpi_magazine *)(void *)((char *)active->rounds -
-                                           offsetof(struct cpi_magazine, rounds));
-}
-
 /* The i-th spare. */
 static inline uint32_t cpi_cache_see(struct cpi_cache *cache, uint32_t i)
 {
@@ -163,7 +156,9 @@ static inline void cpi_cache_show_one(struct cpi_cache *cache, cpool_cache_t *ac
 /* The full loaded magazine counts its rounds itself, before it is put elsewhere. */
 static inline void cpi_cache_count_loaded(const cpool_cache_t *active, uintptr_t count)
 {
-    cpi_magazine_set_count(cpi_cache_shown(active), (uint32_t)count);
+    char *magazine = (char *)active->rounds - offsetof(struct cpi_magazine, rounds);
+
+    cpi_magazine_set_count((struct cpi_magazine *)(void *)magazine, (uint32_t)count);
 }
 
 /* Refills by the newest of the full spares, of which `left` others are left.  Returns where the

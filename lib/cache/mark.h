@@ -3,7 +3,7 @@
  * mark.h - the mark of an owner that is inside its cache, and the lock of a thread that takes
  * from the cache what the owner has loaded.
  *
- * Includes cache.h, thread.h (mark.c: also os.h).
+ * Includes cache.h, thread.h.  steal.c has the functions.
  *
  * Every operation that may hold a magazine that is neither loaded, nor a spare,
  * nor in the depot is marked: a cache's owner makes `busy` odd while it is inside,
@@ -12,7 +12,7 @@
  * A push makes `frees` odd, which counts on.  A pop sets a flag, `home`, for which it neither
  * loads nor adds.  An owner has one of the three marks at a time.  Three questions are
  * answered by the marks.  A thread that finds the pool dry learns which operations
- * to wait for (await.h).  The child of a fork learns which caches were at rest.  And a
+ * to wait for (steal.h).  The child of a fork learns which caches were at rest.  And a
  * stealing thread learns whether it may touch the loaded magazine (steal.h).
  *
  *     owner                            stealing thread
@@ -30,18 +30,18 @@
  *
  * ORDERING TABLE
  *   inside | busy store odd   | seq_cst | look | that the owner is inside
- *          | busy, frees store odd, home store | relaxed | mark.c's barrier | the same, where the
+ *          | busy, frees store odd, home store | relaxed | steal.c's barrier | the same, where the
  *                                                                    kernel has one
  *   check  | locked_by load   | seq_cst | lock, unlock | the magazine was taken, or not
  *          |                  | acquire | unlock | the same, where the kernel has one
- *   left   | busy, frees store even, home store NULL | release | look, seen, await.c's hint | what
+ *   left   | busy, frees store even, home store NULL | release | look, seen, steal.c's hint | what
  *                                                                     the owner did inside
  *          | busy fetch-and-add of 0 | seq_cst | look | the same
  *   own    | busy, frees load | relaxed | - | -
  *   lock   | locked_by CAS to token | seq_cst | check | that a thread is stealing
  *   again  | CAS failure of a lock | seq_cst | unlock | -
  *   look   | busy load        | seq_cst | inside, left | what the owner did inside
- *          | frees, home load | acquire | mark.c's barrier, left | the same
+ *          | frees, home load | acquire | steal.c's barrier, left | the same
  *   unlock | locked_by store 0 | seq_cst | check, lock, again | what was stolen
  *   seen   | busy, frees, home load | acquire | left, cache.h's frees | all that the operation did
  *                                                                     that has left
@@ -100,13 +100,9 @@ static inline void cpi_mark_leave(struct cpi_cache *cache)
 
 /* The same with any cache.  Returns false while a stealing thread has the cache: do without it
  * then.  Wait-free. */
-static inline uint32_t cpi_mark_next(const struct cpi_cache *cache)
+static inline bool cpi_mark_try_enter(struct cpi_cache *cache)
 {
-    return cpi_load(&cache->busy, relaxed) + 1; /* [own] */
-}
-
-static inline bool cpi_mark_begin(struct cpi_cache *cache, uint32_t mark)
-{
+    uint32_t mark = cpi_load(&cache->busy, relaxed) + 1; /* [own] */
     uintptr_t locked_by;
 
     if (CPI_LIKELY(cpi_mark_has_barrier)) {
@@ -121,11 +117,6 @@ static inline bool cpi_mark_begin(struct cpi_cache *cache, uint32_t mark)
         return true;
     cpi_mark_end(cache, mark);
     return false;
-}
-
-static inline bool cpi_mark_try_enter(struct cpi_cache *cache)
-{
-    return cpi_mark_begin(cache, cpi_mark_next(cache));
 }
 
 /* The same for a pop of the loaded magazine, with the kernel's barrier.  It returns the lock: 0, or

@@ -235,15 +235,6 @@ void cpi_registry_end_caches(struct cpi_registry *registry)
 
 /* --- The end of a thread --- */
 
-/* With the lock held.  While a thread leaves a pool, the pool is neither reset nor
- * destroyed. */
-static void begin_leaving(struct cpi_thread *thread, struct cpi_registry *registry)
-{
-    CPI_ASSERT(cpi_lock_is_held() && thread->leaves == NULL);
-    thread->leaves = registry;
-    registry->leaving++;
-}
-
 static void end_leaving(struct cpi_thread *thread)
 {
     if (thread->leaves != NULL)
@@ -251,8 +242,8 @@ static void end_leaving(struct cpi_thread *thread)
     thread->leaves = NULL;
 }
 
-/* The lock is free while a cache is flushed, which waits for a stealing thread that has
- * it, and while waiters are served. */
+/* The lock is free while a cache is flushed, which waits for a stealing thread that has it, and
+ * while waiters are served.  A pool that a thread leaves is neither reset nor destroyed. */
 CPI_COLD static void thread_ended(struct cpi_thread *thread)
 {
     cpi_lock();
@@ -260,7 +251,9 @@ CPI_COLD static void thread_ended(struct cpi_thread *thread)
         struct cpi_cache *cache = thread->caches;
         struct cpi_registry *registry = cache->registry;
 
-        begin_leaving(thread, registry);
+        CPI_ASSERT(thread->leaves == NULL);
+        thread->leaves = registry;
+        registry->leaving++;
         cpi_unlock();
         cpi_mark_flush(cache);
         cpi_lock();

@@ -13,7 +13,6 @@
 
 #include "base/atomic.h"
 #include "base/tools.h"
-#include "cache/await.h"
 #include "cache/steal.h"
 #include "host/os.h"
 

@@ -7,7 +7,7 @@
 #include "pool/pool_info.h"
 #include "pool/pool_report.h"
 
-#include "cache/await.h"
+#include "cache/steal.h"
 
 static size_t look_for_damage(struct cpi_pool *pool, const char *function)
 {

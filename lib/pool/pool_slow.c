@@ -8,7 +8,7 @@
  * ORDERING TABLE
  *   own  | entry count load | relaxed | - | -
  *   mark | calls store 1 | relaxed | - | -
- *   rest | calls store 0 | release | await.c's inside, registry.c's calls | the owner's last access
+ *   rest | calls store 0 | release | steal.c's inside, registry.c's calls | the owner's last access
  *
  * [mark] The library's lock orders it before the look of a thread that destroys the pool.
  */

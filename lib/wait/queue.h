@@ -31,7 +31,7 @@
  * [ask], the waiter's look comes after it and sees the slots given back.  If it is
  * [announce], the answer is ASKS, or a call is on its way to a waiter that has yet to
  * announce itself.  Where the kernel has a barrier the waiter pays it after its
- * announcement, and a [glance] is enough of an answer, as in await.c.  A thread that gives a slot
+ * announcement, and a [glance] is enough of an answer, as in steal.c.  A thread that gives a slot
  * by the inline path, or that keeps nothing of the pool alive afterwards, glances at a word that is
  * not in the pool's memory.  It shows the same number whenever the lock is free, and never less.
  */

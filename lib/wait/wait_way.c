@@ -10,7 +10,7 @@
  *   tally | waits load           | relaxed | - | -
  *   late  | delayed load, and store with the lock held | relaxed | - | -
  *   mark  | calls store 1        | relaxed | - | -
- *   rest  | calls store 0        | release | await.c's inside | the owner's last access
+ *   rest  | calls store 0        | release | steal.c's inside | the owner's last access
  *
  * [mark] needs no order of its own: the slot that is given afterwards publishes it.
  */

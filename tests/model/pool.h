@@ -2,9 +2,9 @@
 /*
  * pool.h - a pool in which slots move while a thread looks for one.
  *
- * The library's pool_alloc.c, registry_list.c, mark.c, steal.c and await.c,
- * compiled here with the files of caches.h: a thread that looks runs the shipped
- * cpi_pool_look_again().  Nobody grows, watches, waits or traps here.
+ * The library's pool_alloc.c, registry_list.c and steal.c, compiled here with the files of
+ * caches.h: a thread that looks runs the shipped cpi_pool_look_again().  Nobody grows, watches,
+ * waits or traps here.
  *
  * Thread 1 owns the one cache that others know of.  The others have none.
  */
@@ -43,8 +43,6 @@ static struct cpi_pool model_pool;
 #undef CPI_PAUSE
 #define CPI_PAUSE() ((void)0)
 #define CPI_LOOKS 1u
-#include "cache/await.c"
-#include "cache/mark.c"
 #include "cache/registry_list.c"
 #include "cache/steal.c"
 #include "pool/pool_alloc.c"
@@ -77,11 +75,6 @@ void cpi_os_barrier(void)
     __VERIFIER_assume(!called);
     called = true;
     model_barrier();
-}
-
-uint64_t cpi_os_now(void)
-{
-    return 0;
 }
 
 /* As pool_grow.c has it, but that a draining thread must have come to its end. */

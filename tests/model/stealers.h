@@ -3,7 +3,7 @@
  * stealers.h - an exact pool with owners that mark their operations, and its stealing
  * threads.
  *
- * The library's mark.c and steal.c, compiled here with the files of caches.h: with
+ * The library's steal.c, compiled here with the files of caches.h: with
  * membarrier where MODEL_BARRIER is defined, otherwise in the symmetric variant.
  */
 #ifndef MODEL_THIEVES_H
@@ -17,7 +17,6 @@
 #undef CPI_PAUSE
 #define CPI_PAUSE() ((void)0)
 #define CPI_LOOKS 2u
-#include "cache/mark.c"
 #include "cache/steal.c"
 
 static struct cpi_registry model_registry;

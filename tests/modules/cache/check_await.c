@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_await.c - what is out of reach in other threads' hands, counts that tell of changes,
- * and waiting (lib/cache/await.h), inside real pools.
+ * and waiting (lib/cache/steal.h), inside real pools.
  */
 #include "support.h"
 
@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "inside.h"
-#include "cache/await.h"
+#include "cache/steal.h"
 #include "cache/mark.h"
 
 enum { CAPACITY = 2000, ROUNDS = 20 };
