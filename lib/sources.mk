@@ -23,7 +23,6 @@ libcpool_sources = \
 	lib/pool/pool_report.c lib/pool/pool_report.h lib/pool/pool_reserve.c \
 	lib/pool/pool_shown.c lib/pool/pool_slow.c \
 	lib/pool/pool_typed.c lib/pool/pool_usage.c lib/pool/pools.c lib/pool/way.h \
-	lib/wait/pool_call.c lib/wait/pool_events.c \
 	lib/wait/pool_wait.c lib/wait/pool_wait.h lib/wait/queue.h lib/wait/wait_way.c \
 	lib/track/pool_track.c lib/track/slotmap.c lib/track/slotmap.h lib/track/track_gate.c lib/track/track.h \
 	lib/track/track_way.c \

@@ -2,8 +2,8 @@
 /*
  * pool_wait.h - a thread that sleeps until a slot is free, and the call that wakes it.
  *
- * pool_wait.c is about the threads that wait, pool_call.c about those that give,
- * pool_events.c about programs that want neither to sleep nor to look again and again.
+ * pool_wait.c is about the threads that wait, and programs that want neither to sleep nor to look
+ * again and again, and wait_way.c about those that give.
  */
 #ifndef CPI_POOL_WAIT_H
 #define CPI_POOL_WAIT_H
@@ -77,9 +77,6 @@ bool cpi_pool_take_bell(struct cpi_waiters *waiters, bool called);
 /* Calls the first waiter, if a waiter asks for that.  May block, and rings the bell. */
 void cpi_pool_call(struct cpi_pool *pool);
 
-/* The same, if an operation with this cache, or none, has left anything to look for. */
-CPI_COLD void cpi_pool_call_if_left(struct cpi_pool *pool, const struct cpi_cache *cache);
-
 /* Hands a slot to a waiter that sleeps, if the first one starves and is not the finder.
  * Returns true if it has.  May block. */
 CPI_COLD bool cpi_pool_serve(struct cpi_pool *pool, void *slot, const struct cpi_waiter *finder);
@@ -91,11 +88,6 @@ static inline bool cpi_pool_hand_over(struct cpi_pool *pool, void *slot,
     uint32_t word = cpi_queue_glance(&cpi_waiters_of(pool)->queue);
 
     return CPI_UNLIKELY((word & CPI_QUEUE_STARVES) != 0) && cpi_pool_serve(pool, slot, finder);
-}
-
-static inline bool cpi_pool_is_waitable(const struct cpi_pool *pool)
-{
-    return (pool->flags & CPOOL_WAITABLE) != 0;
 }
 
 #endif /* CPI_POOL_WAIT_H */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wait_way.c - the life of waitable pools, and alloc and free in them.
+ * wait_way.c - the life of waitable pools, alloc and free in them, and the calls of those that
+ * wait.
  *
  * In waitable pools a thread is not done when another one can have the slot: it looks whether to
  * call a waiter.  Until then a mark, or that an operation is in flight, keeps cpool_destroy
@@ -18,14 +19,92 @@
 
 #include "base/atomic.h"
 #include "pool/feature.h"
+#include "cache/mark.h"
+#include "host/os.h"
+#include "host/thread.h"
 #include "wait/pool_wait.h"
+
+/* --- Calls, after slots have come (queue.h) --- */
+
+void cpi_pool_wake(struct cpi_waiter *waiter)
+{
+    struct cpi_sleeper *sleeper = (struct cpi_sleeper *)(void *)waiter;
+
+    if (waiter != NULL)
+        cpi_condition_signal(&sleeper->woken);
+}
+
+bool cpi_pool_take_bell(struct cpi_waiters *waiters, bool called)
+{
+    struct cpi_waiter *bell = &waiters->bell;
+    bool pass_on = cpi_queue_leave(&waiters->queue, bell, bell->epoch - (called ? 1u : 0u));
+
+    waiters->bell_waits = false;
+    waiters->bell_owed = false;
+    cpi_queue_starve(&waiters->queue, cpi_os_now());
+    return pass_on;
+}
+
+void cpi_pool_call(struct cpi_pool *pool)
+{
+    struct cpi_waiters *waiters = cpi_waiters_of(pool);
+    struct cpi_waiter *waiter;
+    cpool_ready_t ready;
+    void *context;
+    bool pass_on;
+
+    do {
+        ready = NULL;
+        context = NULL;
+        pass_on = false;
+        cpi_mutex_lock(&waiters->lock);
+        waiter = cpi_queue_call(&waiters->queue);
+        if (waiter == &waiters->bell) {
+            pass_on = cpi_pool_take_bell(waiters, true);
+            ready = waiters->ready;
+            context = waiters->ready_context;
+        } else {
+            cpi_pool_wake(waiter);
+        }
+        cpi_mutex_unlock(&waiters->lock);
+        if (ready != NULL)
+            ready(pool->handle, context);
+        if (pass_on)
+            cpi_mark_barrier(&pool->registry.barriers);
+    } while (pass_on && cpi_pool_has_any(pool));
+}
+
+bool cpi_pool_serve(struct cpi_pool *pool, void *slot, const struct cpi_waiter *finder)
+{
+    struct cpi_waiters *waiters = cpi_waiters_of(pool);
+    struct cpi_queue *queue = &waiters->queue;
+    struct cpi_waiter *waiter = NULL;
+
+    cpi_mutex_lock(&waiters->lock);
+    if (cpi_queue_says(queue, CPI_QUEUE_STARVES) && queue->first != finder) {
+        waiter = cpi_queue_serve(queue, slot);
+        cpi_queue_starve(queue, cpi_os_now());
+        cpi_pool_wake(waiter);
+    }
+    cpi_mutex_unlock(&waiters->lock);
+    return waiter != NULL;
+}
+
+/* If an operation with this cache, or none, has left anything to look for. */
+CPI_COLD static void call_if_left(struct cpi_pool *pool, const struct cpi_cache *cache)
+{
+    if (cpi_pool_left(pool, cache) != 0)
+        cpi_pool_call(pool);
+}
+
+/* --- Giving --- */
 
 static inline void call_waiter(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     if (!cpi_mark_has_barrier && cache != NULL)
         cpi_mark_confirm(cache);
     if (CPI_UNLIKELY(cpi_queue_is_asked(&cpi_waiters_of(pool)->queue, cpi_mark_has_barrier)))
-        cpi_pool_call_if_left(pool, cache);
+        call_if_left(pool, cache);
 }
 
 static bool give_uncached(struct cpi_pool *pool, void *slot)
