@@ -24,8 +24,7 @@ libcpool_sources = \
 	lib/pool/pool_shown.c lib/pool/pool_slow.c \
 	lib/pool/pool_typed.c lib/pool/pool_usage.c lib/pool/pools.c lib/pool/way.h \
 	lib/wait/pool_wait.c lib/wait/pool_wait.h lib/wait/queue.h lib/wait/wait_way.c \
-	lib/track/pool_track.c lib/track/slotmap.c lib/track/slotmap.h lib/track/track_gate.c lib/track/track.h \
-	lib/track/track_way.c \
+	lib/track/pool_track.c lib/track/slotmap.h lib/track/track.h lib/track/track_way.c \
 	lib/check/check_gate.c lib/check/checks.h lib/check/guard.c lib/check/guard.h \
 	lib/check/pool_check.c \
 	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/pool_verify.c \

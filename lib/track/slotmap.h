@@ -22,7 +22,8 @@
  *
  * ORDERING TABLE
  *   own   | word load, word store | relaxed | - | -
- *   taken | word store | release | slotmap.c's see | what the slot held when it was taken
+ *   taken | word store | release | see   | what the slot held when it was taken
+ *   see   | word load  | acquire | taken | what the slot held when it was taken
  *   given | word CAS, CAS failure | relaxed | - | -
  *
  * Only a double free has two threads change one word at once, and the CAS lets one of
@@ -74,7 +75,18 @@ static inline _Atomic uint64_t *cpi_slotmap_words(const struct cpi_slab *slab)
 }
 
 /* The words of the slab's slots lie in its side memory, where they are zero. */
-void cpi_slotmap_init(struct cpi_slotmap *map, const struct cpi_slab *slab);
+static inline void cpi_slotmap_init(struct cpi_slotmap *map, const struct cpi_slab *slab)
+{
+    unsigned shift = CPI_SLOTMAP_INDEX;
+
+    while (shift < 32 + CPI_SLOTMAP_INDEX &&
+           (uint64_t)1 << (shift - CPI_SLOTMAP_INDEX) < slab->slots)
+        shift++;
+    if (shift < 64 - CPI_GENERATION_BITS)
+        shift = 64 - CPI_GENERATION_BITS;
+    map->words = cpi_slotmap_words(slab);
+    map->step = (uint64_t)1 << shift;
+}
 
 /* Marks a slot live that its owner has just obtained.  Returns false, and changes
  * nothing, if it is live already: it was freed twice.  Wait-free. */
@@ -97,10 +109,12 @@ static inline uintptr_t cpi_slotmap_index(const struct cpi_slotmap *map, uint64_
 
 /* The word of a slot below the watermark, or 0 if the slot is not live.  Any thread,
  * wait-free. */
-uint64_t cpi_slotmap_live(const struct cpi_slotmap *map, uintptr_t index);
+static inline uint64_t cpi_slotmap_live(const struct cpi_slotmap *map, uintptr_t index)
+{
+    uint64_t word = cpi_load(&map->words[index], acquire); /* [see] */
 
-/* Whether the slot may be freed.  Wait-free. */
-enum cpi_slotmap_state cpi_slotmap_state(const struct cpi_slotmap *map, uintptr_t index);
+    return (word & CPI_SLOTMAP_STATE) == CPI_SLOTMAP_LIVE ? word : 0;
+}
 
 static inline enum cpi_slotmap_state cpi_slotmap_state_of(uint64_t word)
 {
@@ -109,6 +123,13 @@ static inline enum cpi_slotmap_state cpi_slotmap_state_of(uint64_t word)
     if (CPI_UNLIKELY((word & CPI_SLOTMAP_RETIRED) != 0))
         return CPI_SLOTMAP_RETIRED_ONE;
     return word != 0 ? CPI_SLOTMAP_FREE : CPI_SLOTMAP_NEVER_TAKEN;
+}
+
+/* Whether the slot may be freed.  Wait-free. */
+static inline enum cpi_slotmap_state cpi_slotmap_state(const struct cpi_slotmap *map,
+                                                       uintptr_t index)
+{
+    return cpi_slotmap_state_of(cpi_load(&map->words[index], relaxed)); /* [own] */
 }
 
 /* The word of a live slot that becomes free.  The generation 0 is the first one's alone. */
@@ -172,6 +193,10 @@ static inline void cpi_slotmap_back(const struct cpi_slotmap *map, uintptr_t ind
 }
 
 /* Makes the slot free whatever it was.  Nobody else may be using the slab. */
-void cpi_slotmap_clear(const struct cpi_slotmap *map, uintptr_t index);
+static inline void cpi_slotmap_clear(const struct cpi_slotmap *map, uintptr_t index)
+{
+    cpi_slotmap_back(map, index);
+    (void)cpi_slotmap_give(map, index);
+}
 
 #endif /* CPI_SLOTMAP_H */

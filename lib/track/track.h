@@ -29,9 +29,4 @@ int cpi_track_retired(struct cpi_pool *pool, uintptr_t index, enum cpi_retiring 
 
 extern const struct cpi_feature cpi_track_feature;
 
-/* The gate of a pool that has words and is not checked, and the way of one that is not watched,
- * either. */
-extern const struct cpi_gate cpi_track_gate;
-extern const struct cpi_way cpi_track_way;
-
 #endif /* CPI_TRACK_H */

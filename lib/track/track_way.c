@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * track_way.c - the life of tracked pools, and alloc and free in those that are nothing else.
+ * track_way.c - the life of tracked pools, where their slots change hands, and alloc and free in
+ * those that are nothing else.
  *
  * The loaded magazine is used as on the inline path, without a mark, and the slot's word
  * changes with it.  A thread that vanishes in a fork between the two stores of an alloc leaves
@@ -8,9 +9,72 @@
  */
 #include "pool/feature.h"
 #include "pool/pool_alloc.h"
+#include "pool/pool_report.h"
 
 #include "base/atomic.h"
+#include "base/tools.h"
 #include "track/track.h"
+
+/* --- The gate: where slots change hands --- */
+
+/* Why a slot in this state cannot be freed. */
+static int code_of(enum cpi_slotmap_state state)
+{
+    static const int codes[] = {
+        [CPI_SLOTMAP_LIVE_ONE] = 0,
+        [CPI_SLOTMAP_FREE] = CPOOL_EDOUBLEFREE,
+        [CPI_SLOTMAP_RETIRED_ONE] = CPOOL_ERETIRED,
+        [CPI_SLOTMAP_NEVER_TAKEN] = CPOOL_EUNUSED,
+    };
+
+    return codes[state];
+}
+
+bool cpi_track_end_life(struct cpi_pool *pool, uintptr_t index, const char *function)
+{
+    enum cpi_slotmap_state state = cpi_slotmap_give(cpi_track_map(pool), index);
+
+    if (CPI_LIKELY(state == CPI_SLOTMAP_LIVE_ONE))
+        return true;
+    cpi_tools_freed_again(pool->tools, pool, cpi_slab_slot(&pool->slab, index));
+    cpi_pool_report_slot(code_of(state), function, pool, index);
+    return false;
+}
+
+int cpi_track_retired(struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step)
+{
+    const struct cpi_slotmap *map = cpi_track_map(pool);
+
+    if (step != CPI_RETIRING_BACK)
+        return code_of(step == CPI_RETIRING_OUT ? cpi_slotmap_retire(map, index)
+                                                : cpi_slotmap_state(map, index));
+    cpi_slotmap_back(map, index);
+    return 0;
+}
+
+static bool taken(struct cpi_pool *pool, void *slot, struct cpi_call call)
+{
+    uintptr_t index = cpi_slab_index(&pool->slab, slot);
+
+    if (CPI_UNLIKELY(!cpi_slotmap_take(cpi_track_map(pool), index))) {
+        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, call.function, pool, index);
+        return false;
+    }
+    cpi_tools_taken(pool->tools, pool, slot, pool->slab.slot_size);
+    return true;
+}
+
+static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
+{
+    if (!cpi_track_end_life(pool, cpi_slab_index(&pool->slab, slot), call.function))
+        return false;
+    cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
+    return true;
+}
+
+static const struct cpi_gate track_gate = {taken, given, cpi_track_retired};
+
+/* --- The way, of pools that are nothing else --- */
 
 /* A slot of the loaded magazine.  Its word says that it is live from now on.  Returns false, and
  * changes nothing, if it is not that simple. */
@@ -37,7 +101,7 @@ CPI_WITHIN static inline bool give(struct cpi_pool *pool, struct cpi_cache *cach
     cpool_cache_t *entry = &cache->hidden;
 
     CPI_PUSH(entry, slot, index < entry->bound,
-             pool->gate == &cpi_track_gate &&
+             pool->gate == &track_gate &&
                  cpi_slotmap_give_live(cpi_track_map(pool), index),
              return false);
     return true;
@@ -79,7 +143,7 @@ static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache
         cpi_plain_way.free(pool, slot, cache, call);
 }
 
-const struct cpi_way cpi_track_way = {.brief = &brief, .alloc = alloc, .free = free_slot};
+static const struct cpi_way track_way = {.brief = &brief, .alloc = alloc, .free = free_slot};
 
 /* --- The life of a pool --- */
 
@@ -104,9 +168,9 @@ CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout
     if (layout->sides[CPI_SIDE_WORDS] == 0)
         return 0;
     cpi_slotmap_init(cpi_track_map(pool), &pool->slab);
-    cpi_pool_set_gate(pool, &cpi_track_gate);
+    cpi_pool_set_gate(pool, &track_gate);
     if (!exact && pool->tools == 0)
-        pool->way = &cpi_track_way;
+        pool->way = &track_way;
     return 0;
 }
 

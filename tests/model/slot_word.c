@@ -10,7 +10,7 @@
 #define MODEL_COINS 1
 #include "model.h"
 
-#include "track/slotmap.c"
+#include "track/slotmap.h"
 
 static _Atomic uint64_t words[4];
 static _Atomic uint64_t mailbox;
