@@ -16,9 +16,8 @@
  * comes in between: it takes hold of a freed slot's record, and the next owner waits
  * until it lets go.
  */
-#include "check/guard.h"
+#include "check/checks.h"
 
-#include "base/atomic.h"
 #include "host/os.h"
 #include "base/tools.h"
 

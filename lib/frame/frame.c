@@ -40,7 +40,6 @@
 #include "base/error.h"
 #include "base/tools.h"
 #include "check/checks.h"
-#include "check/record.h"
 #include "host/os.h"
 #include "pool/feature.h"
 #include "pool/pool_alloc.h"

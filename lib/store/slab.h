@@ -40,7 +40,7 @@ struct cpi_side {
 
 enum {
     CPI_SIDE_WORDS,   /* slotmap.h's */
-    CPI_SIDE_RECORDS, /* record.h's */
+    CPI_SIDE_RECORDS, /* checks.h's */
     CPI_SIDES
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_guard_unit.c - gaps and freed contents of checked slots (lib/check/guard.h), alone.
+ * check_guard_unit.c - gaps and freed contents of checked slots (lib/check/guard.c), alone.
  */
 #include "support.h"
 
 #include <string.h>
 
-#include "check/guard.h"
+#include "check/checks.h"
 
 enum { CAPACITY = 50 };
 
