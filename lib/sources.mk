@@ -35,6 +35,6 @@ libcpool_sources = \
 	lib/object/object_frame.c lib/object/object_retain.c lib/object/object_room.c \
 	lib/object/object_slot.c \
 	lib/priority/object_heap.h lib/priority/object_priority.c \
-	lib/lanes/lanes.c lib/lanes/lanes_impl.h lib/lanes/lanes_state.c \
+	lib/lanes/lanes.c \
 	lib/sized/sized.c lib/sized/sized_create.c lib/sized/sized_fallback.c lib/sized/sized_impl.h \
 	lib/sized/sized_info.c
