@@ -107,9 +107,6 @@ size_t cpi_sized_fallback_size(const struct cpool_sized *blocks, const void *blo
 void *cpi_sized_fallback_resize(struct cpool_sized *blocks, void *block, size_t size,
                                 const char *function);
 
-/* sized_info.c.  The figures of all classes together, with the lock held. */
-void cpi_sized_figures(const void *blocks, cpool_stats_t *stats);
-
 /* Reports a mistake about an address. */
 void cpi_sized_report(int code, const char *function, const void *address);
 
