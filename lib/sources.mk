@@ -29,7 +29,7 @@ libcpool_sources = \
 	lib/check/pool_tools.c lib/check/pool_verify.c \
 	lib/frame/frame.c lib/frame/frame.h lib/frame/frame_feature.c \
 	lib/retire/bags.c lib/retire/domain.c lib/retire/look.c lib/retire/retire.c lib/retire/retire_feature.c \
-	lib/retire/retire_gate.c lib/retire/retire_impl.h lib/retire/retire_inline.c \
+	lib/retire/retire_impl.h lib/retire/retire_inline.c \
 	lib/features/list.c \
 	lib/object/object.c lib/object/object.h lib/object/object_create.c \
 	lib/object/object_frame.c lib/object/object_retain.c lib/object/object_room.c \

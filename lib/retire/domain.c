@@ -13,7 +13,7 @@
  *   meet  | epoch exchange    | acq_rel | look.c's meet | the sections that have ended
  *   turn  | turn load, store  | relaxed | - | -
  *   alone | inside load       | relaxed | - | -
- *   bits  | pools load        | relaxed | - | -
+ *   bits  | pools load, CAS   | relaxed | - | -
  *   noted | noted store, CAS  | relaxed | - | -
  *   found | visits store      | release | retire_feature.c's any | the table
  *   begun | from load         | acquire | bags.c's begin, move | the count
@@ -26,6 +26,7 @@
 #include "cache/registry.h"
 #include "host/os.h"
 #include "pool/feature.h"
+#include "pool/pool_report.h"
 
 static struct cpool_domain *domains; /* guarded by the lock */
 
@@ -292,6 +293,78 @@ static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
 }
 
 static const struct cpi_retire_visits to_domains = {give_back, figures};
+
+/* --- What pools know of their retired slots --- */
+
+/* A dry pool asks the domains that have its bit.  If it does not find it, it comes before the
+ * retire. */
+static void set_bit(struct cpool_domain *domain, uint64_t bit)
+{
+    uint64_t seen = cpi_load(&domain->pools, relaxed); /* [bits] */
+
+    while ((seen & bit) == 0 &&
+           !cpi_cas_weak(&domain->pools, &seen, seen | bit, relaxed, relaxed)) /* [bits] */
+        ;
+}
+
+/* The gate that knows retired slots, or NULL. */
+static const struct cpi_gate *gate_of(const struct cpi_pool *pool)
+{
+    const struct cpi_gate *gate = pool->gate;
+
+    return gate != NULL && gate->retired != NULL ? gate : NULL;
+}
+
+int cpi_retire_note(struct cpi_reader *reader, const cpool_t *handle, bool *gated)
+{
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_retire");
+
+    if (pool == NULL)
+        return CPOOL_EPOOL;
+    set_bit(reader->domain, cpi_retire_bit(handle));
+    if (pool->way->delayed != NULL)
+        pool->way->delayed(pool);
+    *gated = gate_of(pool) != NULL;
+    cpi_store(&reader->noted, *gated ? CPI_NOTED_NONE : handle, relaxed); /* [noted] */
+    return 0;
+}
+
+/* Addresses that are no slots are judged when they go back. */
+static int pass_gate(struct cpi_pool *pool, void *slot, enum cpi_retiring step)
+{
+    uintptr_t index;
+
+    if (cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT)
+        return 0;
+    return gate_of(pool)->retired(pool, index, step);
+}
+
+int cpi_retire_out(cpool_t *handle, void *slot)
+{
+    return pass_gate(handle->state, slot, CPI_RETIRING_OUT);
+}
+
+int cpi_retire_ask(cpool_t *handle, void *slot)
+{
+    return pass_gate(handle->state, slot, CPI_RETIRING_ASKED);
+}
+
+void cpi_retire_refuse(int code, const cpool_t *handle, const void *slot)
+{
+    const struct cpi_pool *pool = handle->state;
+
+    cpi_pool_report_slot(code, "cpool_retire", pool, cpi_slab_index(&pool->slab, slot));
+}
+
+void cpi_retire_back(const cpool_t *handle, void *const *slots, size_t n)
+{
+    struct cpi_pool *pool = cpi_handle_is_alive(handle) ? handle->state : NULL;
+
+    if (pool == NULL || CPI_LIKELY(gate_of(pool) == NULL))
+        return;
+    for (size_t i = 0; i < n; i++)
+        (void)pass_gate(pool, slots[i], CPI_RETIRING_BACK);
+}
 
 /* --- Domains --- */
 

@@ -180,7 +180,7 @@ static inline bool cpi_reader_has_ended(const struct cpi_reader *reader, const c
 }
 
 /*
- * retire_gate.c.  note has the domain know the pool, and says whether its slots pass a gate that
+ * domain.c.  note has the domain know the pool, and says whether its slots pass a gate that
  * knows retired ones.  Returns 0, or CPOOL_EPOOL, which was reported.
  */
 int cpi_retire_note(struct cpi_reader *reader, const cpool_t *pool, bool *gated);
