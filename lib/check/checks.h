@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * checks.h - what a checked pool keeps beside every slot, and tells of it.
+ * checks.h - what a checked pool keeps beside every slot.
  *
  *   slab          lead | slot 0 | gap 0 | slot 1 | gap 1 | ...
  *   side memory   | record 0 | record 1 | record 2 | ...
@@ -10,7 +10,7 @@
  * The gap after a slot is at the same time the gap before the next one.  A gap is filled
  * when the slot before it is taken from the fresh ones, never at creation.
  *
- * guard.c writes the state, and pool_tell.c the rest.
+ * guard.c writes the state, and pool_check.c the rest.
  * But for the tools' feature, nothing here is used by pools that are not checked.
  *
  * ORDERING TABLE
@@ -149,59 +149,10 @@ bool cpi_guard_inspect(const struct cpi_slab *slab, uintptr_t index, struct cpi_
 
 /* --- pool_check.c --- */
 
-/* Looks at the gaps of a checked pool's slots, and at those that are free and
- * filled, beside threads that use the pool.  Reports each damage, and returns how many there
- * were.  Takes the lock. */
-size_t cpi_pool_verify_all(const struct cpi_pool *pool, const char *function);
-
-/* The same from *index to before `end`, and until one slot is damaged.  *index is then that slot's.
- * Returns 0 or the code that was reported. */
+/* Looks at the gaps of a checked pool's slots from *index to before `end`, and at those that are
+ * free and filled, concurrently with threads that use the pool, until one is damaged.  *index is
+ * then that slot's.  Returns 0 or the code that was reported.  Takes the lock. */
 int cpi_pool_verify_next(const struct cpi_pool *pool, uintptr_t *index, uintptr_t end,
                          const char *function);
-
-/* --- pool_tell.c: the states and the users of slots, for reports ---
- *
- * All but cpi_site_note read what other threads may be writing, and say what they find.  They
- * allocate nothing, take no lock, and follow no pointer into the pool's lists, so that
- * they work in a pool that is corrupted. */
-
-/* The contents of a struct cpi_recorded. */
-struct cpi_visit {
-    uint64_t when;
-    uintptr_t thread;
-    uintptr_t site;
-};
-
-/* Notes that a slot is taken or freed by a call from `site`.  Only for the slot's owner.
- * Wait-free. */
-void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, const void *site);
-
-/* Reads the last alloc or free of a slot.  Returns false if there was none.  Any thread,
- * wait-free.  Two calls may be mixed up while the slot changes hands. */
-bool cpi_site_read(const struct cpi_slab *slab, uintptr_t index, bool is_free,
-                   struct cpi_visit *visit);
-
-/*
- * Lists the live slots by the place that took them, those with most slots first: the
- * number, the place, an example, the ages of the oldest and the youngest.  Beyond
- * CPI_SITE_ROWS places they are counted together.  Any thread, at any time, allocates
- * nothing.  Returns the number of live slots that it met.
- */
-#define CPI_SITE_ROWS 64
-size_t cpi_site_list(const struct cpi_slab *slab, const struct cpi_slotmap *map,
-                     cpi_line_sink *sink, void *context);
-
-/* Appends the state of a slot, and its last alloc and free, in lines of their own. */
-void cpi_tell_slot(struct cpi_text *text, const struct cpi_pool *pool, uintptr_t index);
-
-/* Appends which other pool this address lies in, if any, and that slot's lines. */
-void cpi_tell_owner(struct cpi_text *text, const struct cpi_pool *pool, const void *address);
-
-/* Appends what was overwritten, which slot's user probably did it, and both slots. */
-void cpi_tell_damage(struct cpi_text *text, const struct cpi_pool *pool,
-                     const struct cpi_damage *damage);
-
-/* Appends how to learn more about a pool, which may be NULL. */
-void cpi_tell_how(struct cpi_text *text, const struct cpi_pool *pool);
 
 #endif /* CPI_CHECKS_H */

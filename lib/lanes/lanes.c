@@ -24,7 +24,6 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "base/bits.h"
 #include "base/compiler.h"
 #include "base/error.h"
 #include "base/structs.h"
