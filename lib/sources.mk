@@ -35,4 +35,4 @@ libcpool_sources = \
 	lib/object/object_slot.c \
 	lib/priority/object_heap.h lib/priority/object_priority.c \
 	lib/lanes/lanes.c \
-	lib/sized/sized.c lib/sized/sized_create.c lib/sized/sized_fallback.c lib/sized/sized_impl.h
+	lib/sized/sized.c lib/sized/sized_create.c lib/sized/sized_impl.h

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sized.c - taking and giving back blocks of many sizes.
+ * sized.c - taking and giving back blocks of many sizes, also those that no class can serve.
+ *
+ * The fallback's block begins with a lead.  The header at the lead's end says all that has
+ * to be known of the block:
+ *
+ *   | lead ...   | header | the caller's block ...
+ *   ^ what the fallback   ^ aligned as asked
+ *     has returned
  *
  * ORDERING TABLE
- *   count | dry and lent fetch-and-add | relaxed | - | -
+ *   count | dry, lent and the fallback's counters fetch-and-add | relaxed | - | -
  *   glance | pools load | relaxed | - | -
  *
  * [glance] A thread with an entry of the pool has met it before, and so has one that frees its
@@ -11,11 +18,205 @@
  */
 #include "sized/sized_impl.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/atomic.h"
+#include <cpool/pools.h>
+
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/error.h"
+#include "base/tools.h"
+#include "host/os.h"
+
+struct header {
+    size_t bytes;   /* asked of the fallback, the lead included */
+    size_t align;   /* likewise */
+    size_t lead;    /* bytes from there to the caller's block */
+    uintptr_t mark; /* of a living block: mark_of */
+};
+
+/* --- malloc as the fallback --- */
+
+static void *malloc_alloc(size_t bytes, size_t align, void *context)
+{
+    (void)context;
+    if (align <= CPI_SIZED_ALIGN)
+        return malloc(bytes);
+    return cpi_os_block(align, bytes);
+}
+
+static void malloc_free(void *block, size_t bytes, size_t align, void *context)
+{
+    (void)bytes;
+    (void)context;
+    if (align <= CPI_SIZED_ALIGN)
+        free(block);
+    else
+        cpi_os_free_block(block);
+}
+
+static void *malloc_resize(void *block, size_t bytes, size_t align, size_t wanted, void *context)
+{
+    (void)bytes;
+    (void)align;
+    (void)context;
+    return realloc(block, wanted);
+}
+
+const cpool_sized_fallback_t cpi_sized_malloc = {
+    sizeof(cpool_sized_fallback_t), NULL, malloc_alloc, malloc_free, malloc_resize,
+};
+
+/* --- Headers --- */
+
+static void report_address(int code, const char *function, const void *address)
+{
+    cpool_error_t error = {
+        .code = code, .function = function, .name = "", .address = address};
+
+    cpi_report(&error, "%s: %s (address %p)", function, cpool_strerror(code), address);
+}
+
+static uintptr_t mark_of(const struct cpool_sized *blocks, const void *block)
+{
+    return (uintptr_t)block ^ ~(uintptr_t)blocks;
+}
+
+/* Whether the bytes before a block belong to it, as far as pools know.  Those before a slot
+ * may not be readable.  A fallback may take its blocks from a pool.  Then the header is in
+ * the same slot. */
+static bool has_header(const void *block)
+{
+    void *slot;
+
+    return (uintptr_t)block % CPI_SIZED_ALIGN == 0 &&
+           (cpool_of(block, &slot) == NULL ||
+            (uintptr_t)block - (uintptr_t)slot >= sizeof(struct header));
+}
+
+/* The header of a block that the fallback handed out, or NULL after a report. */
+static struct header *header_of(const struct cpool_sized *blocks, const void *block,
+                                const char *function)
+{
+    struct header *header = (struct header *)((uintptr_t)block - sizeof(struct header));
+
+    if (cpi_ending_check(&blocks->ending, blocks, function))
+        return NULL;
+    if ((blocks->given.flags & CPOOL_SIZED_BOUNDED) == 0 && has_header(block) &&
+        header->mark == mark_of(blocks, block))
+        return header;
+    report_address(CPOOL_EFOREIGN, function, block);
+    return NULL;
+}
+
+static void count(struct cpool_sized *blocks, size_t live, size_t bytes)
+{
+    cpi_fetch_add(&blocks->fallback_live, live, relaxed);   /* [count] */
+    cpi_fetch_add(&blocks->fallback_bytes, bytes, relaxed); /* [count] */
+}
+
+/* The bytes to ask for, or false where there is no such object.  A fallback that rounds them
+ * up to a multiple of the alignment does not wrap then. */
+static bool whole_size(size_t size, size_t lead, size_t *bytes)
+{
+    return cpi_add(size, lead, bytes) && *bytes <= PTRDIFF_MAX;
+}
+
+/* --- Blocks of the fallback ---
+ *
+ * Each returns after a report on behalf of `function` if the address is none of these.  size
+ * then is 0, and resize, which keeps the alignment, returns NULL. */
+
+CPI_APART static void *fallback_alloc(struct cpool_sized *blocks, size_t size, size_t align)
+{
+    struct header header;
+    char *start;
+
+    if (cpi_ending_check(&blocks->ending, blocks, "cpool_sized_alloc") ||
+        (blocks->given.flags & CPOOL_SIZED_BOUNDED) != 0)
+        return NULL;
+    header.align = align < CPI_SIZED_ALIGN ? CPI_SIZED_ALIGN : align;
+    header.lead = cpi_align_up(sizeof header, header.align);
+    if (!whole_size(size > 0 ? size : 1, header.lead, &header.bytes))
+        return NULL;
+    start = blocks->fallback.alloc(header.bytes, header.align, blocks->fallback.context);
+    if (start == NULL)
+        return NULL;
+    header.mark = mark_of(blocks, start + header.lead);
+    memcpy(start + header.lead - sizeof header, &header, sizeof header);
+    count(blocks, 1, header.bytes);
+    cpi_fetch_add(&blocks->fallback_total, 1u, relaxed); /* [count] */
+    cpi_tools_block_taken(start + header.lead, header.bytes - header.lead);
+    return start + header.lead;
+}
+
+CPI_APART static void fallback_free(struct cpool_sized *blocks, void *block, const char *function)
+{
+    struct header *found = header_of(blocks, block, function);
+    struct header header;
+
+    if (found == NULL)
+        return;
+    found->mark = 0;
+    header = *found;
+    count(blocks, (size_t)-1, 0 - header.bytes);
+    cpi_tools_block_given(block, header.bytes - header.lead);
+    blocks->fallback.free((char *)block - header.lead, header.bytes, header.align,
+                          blocks->fallback.context);
+}
+
+static size_t fallback_size(const struct cpool_sized *blocks, const void *block,
+                            const char *function)
+{
+    const struct header *header = header_of(blocks, block, function);
+
+    return header != NULL ? header->bytes - header->lead : 0;
+}
+
+/* realloc keeps no alignment but malloc's.  Memcheck was told of the block inside. */
+static bool can_resize(const cpool_sized_fallback_t *fallback, size_t align)
+{
+    return fallback->resize != NULL && (cpi_tools_found() & CPI_TOOL_MEMCHECK) == 0 &&
+           (fallback->resize != malloc_resize || align <= CPI_SIZED_ALIGN);
+}
+
+/* The contents alone go to a new block, unless there is none. */
+static void *move_to(cpool_sized_t *blocks, void *moved, void *block, size_t held, size_t size)
+{
+    if (moved == NULL)
+        return NULL;
+    memcpy(moved, block, held < size ? held : size);
+    cpool_sized_free(blocks, block);
+    return moved;
+}
+
+static void *fallback_resize(struct cpool_sized *blocks, void *block, size_t size,
+                             const char *function)
+{
+    const struct header *found = header_of(blocks, block, function);
+    struct header header;
+    size_t bytes;
+    char *start;
+
+    if (found == NULL || !whole_size(size, found->lead, &bytes))
+        return NULL;
+    if (!can_resize(&blocks->fallback, found->align))
+        return move_to(blocks, fallback_alloc(blocks, size, found->align), block,
+                       found->bytes - found->lead, size);
+    header = *found;
+    start = blocks->fallback.resize((char *)block - header.lead, header.bytes, header.align,
+                                    bytes, blocks->fallback.context);
+    if (start == NULL)
+        return NULL;
+    count(blocks, 0, bytes - header.bytes);
+    header.bytes = bytes;
+    header.mark = mark_of(blocks, start + header.lead);
+    memcpy(start + header.lead - sizeof header, &header, sizeof header);
+    return start + header.lead;
+}
+
+/* --- Blocks of classes --- */
 
 static bool is_aligned(const struct cpool_sized *blocks, size_t number, size_t align)
 {
@@ -55,7 +256,7 @@ CPI_APART static void *alloc_slowly(struct cpool_sized *blocks, size_t number, s
             return block;
         }
     }
-    return cpi_sized_fallback_alloc(blocks, size, align);
+    return fallback_alloc(blocks, size, align);
 }
 
 /* As cpool_alloc, from the pool of a class. */
@@ -73,7 +274,7 @@ static inline void *alloc(struct cpool_sized *blocks, size_t number, size_t size
 void *cpool_sized_alloc(cpool_sized_t *blocks, size_t size)
 {
     if (CPI_UNLIKELY(size > blocks->largest))
-        return cpi_sized_fallback_alloc(blocks, size, CPI_SIZED_ALIGN);
+        return fallback_alloc(blocks, size, CPI_SIZED_ALIGN);
     return alloc(blocks, cpi_sized_first(blocks, size), size, CPOOL_SIZED_GRAIN);
 }
 
@@ -82,14 +283,14 @@ void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align
     size_t number;
 
     if (!cpi_is_power_of_two(align)) {
-        cpi_sized_report(CPOOL_EALIGN, "cpool_sized_alloc_aligned", NULL);
+        report_address(CPOOL_EALIGN, "cpool_sized_alloc_aligned", NULL);
         return NULL;
     }
     number = size <= blocks->largest ? cpi_sized_first(blocks, size) : blocks->classes;
     while (number < blocks->classes && !is_aligned(blocks, number, align))
         number++;
     return number < blocks->classes ? alloc(blocks, number, size, align)
-                                    : cpi_sized_fallback_alloc(blocks, size, align);
+                                    : fallback_alloc(blocks, size, align);
 }
 
 /* Where it ends, too.  No block of a class without a pool was ever handed out. */
@@ -99,7 +300,7 @@ CPI_APART static void give_slowly(cpool_t *pool, void *block)
     uintptr_t index;
 
     if (CPI_UNLIKELY(pool == CPI_HANDLE_NONE)) {
-        cpi_sized_report(CPOOL_EFOREIGN, "cpool_sized_free", block);
+        report_address(CPOOL_EFOREIGN, "cpool_sized_free", block);
         return;
     }
     CPOOL_INDEX_(pool, block, index);
@@ -116,7 +317,7 @@ void cpool_sized_free(cpool_sized_t *blocks, void *block)
 
     if (CPI_UNLIKELY(number >= blocks->classes)) {
         if (block != NULL)
-            cpi_sized_fallback_free(blocks, block, "cpool_sized_free");
+            fallback_free(blocks, block, "cpool_sized_free");
         return;
     }
     pool = cpi_load(&blocks->pools[number], relaxed); /* [glance] */
@@ -137,10 +338,10 @@ static size_t usable_size(const cpool_sized_t *blocks, const void *block, const 
     size_t number = cpi_sized_number(blocks, block);
 
     if (CPI_UNLIKELY(number >= blocks->classes))
-        return block != NULL ? cpi_sized_fallback_size(blocks, block, function) : 0;
+        return block != NULL ? fallback_size(blocks, block, function) : 0;
     if (CPI_LIKELY(owns(blocks, number, block)))
         return blocks->sizes[number];
-    cpi_sized_report(CPOOL_EFOREIGN, function, block);
+    report_address(CPOOL_EFOREIGN, function, block);
     return 0;
 }
 
@@ -158,18 +359,6 @@ bool cpool_sized_owns(const cpool_sized_t *blocks, const void *block)
     return number < blocks->classes && owns(blocks, number, block);
 }
 
-/* To another class, or between a class and the fallback. */
-static void *move(cpool_sized_t *blocks, void *block, size_t held, size_t size)
-{
-    void *moved = cpool_sized_alloc(blocks, size);
-
-    if (moved == NULL)
-        return NULL;
-    memcpy(moved, block, held < size ? held : size);
-    cpool_sized_free(blocks, block);
-    return moved;
-}
-
 void *cpool_sized_realloc(cpool_sized_t *blocks, void *block, size_t size)
 {
     static const char function[] = "cpool_sized_realloc";
@@ -184,9 +373,9 @@ void *cpool_sized_realloc(cpool_sized_t *blocks, void *block, size_t size)
     if (size == 0)
         size = 1;
     if (size > blocks->largest && !in_class)
-        return cpi_sized_fallback_resize(blocks, block, size, function);
+        return fallback_resize(blocks, block, size, function);
     if (in_class && size <= held &&
         (size >= held / 2 || cpi_sized_first(blocks, size) == cpi_sized_number(blocks, block)))
         return block;
-    return move(blocks, block, held, size);
+    return move_to(blocks, cpool_sized_alloc(blocks, size), block, held, size);
 }

@@ -69,7 +69,7 @@ struct cpool_sized {
 /* Alignment that any block without a class has at least. */
 #define CPI_SIZED_ALIGN _Alignof(max_align_t)
 
-/* The fallback that malloc is. */
+/* sized.c.  The fallback that malloc is. */
 extern const cpool_sized_fallback_t cpi_sized_malloc;
 
 /* The class with the part that holds an address, or a number not below `classes`. */
@@ -95,19 +95,5 @@ static inline cpool_t *cpi_sized_pool(const struct cpool_sized *blocks, size_t n
 /* sized_create.c.  The same, made if there is none.  NULL if it cannot be made, after
  * which a later call tries again, and if the caller holds the lock.  Takes the lock. */
 cpool_t *cpi_sized_make_pool(struct cpool_sized *blocks, size_t number);
-
-/* sized_fallback.c.  A block of the fallback's, with a header before it. */
-void *cpi_sized_fallback_alloc(struct cpool_sized *blocks, size_t size, size_t align);
-
-/* Each returns after a report on behalf of `function` if the address is none of these.
- * size then is 0, and resize NULL.  resize keeps the alignment. */
-void cpi_sized_fallback_free(struct cpool_sized *blocks, void *block, const char *function);
-size_t cpi_sized_fallback_size(const struct cpool_sized *blocks, const void *block,
-                               const char *function);
-void *cpi_sized_fallback_resize(struct cpool_sized *blocks, void *block, size_t size,
-                                const char *function);
-
-/* Reports a mistake about an address. */
-void cpi_sized_report(int code, const char *function, const void *address);
 
 #endif /* CPI_SIZED_IMPL_H */
