@@ -264,24 +264,19 @@ CPI_COLD static size_t give_back(struct cpi_pool *pool, bool forgets)
     return given;
 }
 
-static size_t count_in(const struct cpi_bag *bag, const cpool_t *pool)
-{
-    size_t i = cpi_load(&bag->from, acquire);      /* [begun] */
-    size_t count = cpi_load(&bag->count, relaxed); /* [count] */
-    size_t found = 0;
-
-    for (; i < count; i++)
-        found += cpi_load(&bag->pools[i], relaxed) == pool; /* [count] */
-    return found;
-}
-
 static size_t count_of(const struct cpool_domain *domain, const cpool_t *pool)
 {
     size_t found = 0;
 
     for (size_t i = 0; i < domain->readers; i++)
-        for (unsigned k = 0; k < CPI_BAGS; k++)
-            found += count_in(&domain->reader[i].bags[k], pool);
+        for (unsigned k = 0; k < CPI_BAGS; k++) {
+            const struct cpi_bag *bag = &domain->reader[i].bags[k];
+            size_t at = cpi_load(&bag->from, acquire);     /* [begun] */
+            size_t count = cpi_load(&bag->count, relaxed); /* [count] */
+
+            for (; at < count; at++)
+                found += cpi_load(&bag->pools[at], relaxed) == pool; /* [count] */
+        }
     return found;
 }
 
@@ -330,23 +325,14 @@ int cpi_retire_note(struct cpi_reader *reader, const cpool_t *handle, bool *gate
 }
 
 /* Addresses that are no slots are judged when they go back. */
-static int pass_gate(struct cpi_pool *pool, void *slot, enum cpi_retiring step)
+int cpi_retire_step(const cpool_t *handle, void *slot, enum cpi_retiring step)
 {
+    struct cpi_pool *pool = handle->state;
     uintptr_t index;
 
     if (cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT)
         return 0;
     return gate_of(pool)->retired(pool, index, step);
-}
-
-int cpi_retire_out(cpool_t *handle, void *slot)
-{
-    return pass_gate(handle->state, slot, CPI_RETIRING_OUT);
-}
-
-int cpi_retire_ask(cpool_t *handle, void *slot)
-{
-    return pass_gate(handle->state, slot, CPI_RETIRING_ASKED);
 }
 
 void cpi_retire_refuse(int code, const cpool_t *handle, const void *slot)
@@ -363,7 +349,7 @@ void cpi_retire_back(const cpool_t *handle, void *const *slots, size_t n)
     if (pool == NULL || CPI_LIKELY(gate_of(pool) == NULL))
         return;
     for (size_t i = 0; i < n; i++)
-        (void)pass_gate(pool, slots[i], CPI_RETIRING_BACK);
+        (void)cpi_retire_step(handle, slots[i], CPI_RETIRING_BACK);
 }
 
 /* --- Domains --- */

@@ -165,9 +165,7 @@ uintptr_t cpi_retire_look(struct cpool_domain *domain, struct cpi_reader *self,
 
     if (cpi_epoch_is_before(view.outside, view.oldest.inside))
         look_again(domain, self, &view);
-    blocker->reader = view.oldest.reader;
-    blocker->inside = view.oldest.inside;
-    blocker->since = 0;
+    *blocker = view.oldest;
     return view.oldest.inside;
 }
 

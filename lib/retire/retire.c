@@ -33,7 +33,7 @@ static inline int put(struct cpi_reader *reader, cpool_t *pool, void *slot, bool
     int code = CPOOL_EHELD;
 
     if (CPI_LIKELY(count != reader->domain->bag_size && cpi_bag_stamp(bag) == 0)) {
-        code = gated ? cpi_retire_out(pool, slot) : 0;
+        code = gated ? cpi_retire_step(pool, slot, CPI_RETIRING_OUT) : 0;
         if (CPI_LIKELY(code == 0)) {
             bag->slots[count] = slot;
             cpi_store(&bag->pools[count], pool, relaxed); /* [pools] */
@@ -99,8 +99,9 @@ CPI_APART static int retire_other(struct cpi_reader *reader, cpool_t *pool, void
     code = put(reader, pool, slot, gated);
     if (CPI_UNLIKELY(code == CPOOL_EHELD))
         code = put_again(reader, pool, slot, gated);
-    if (CPI_UNLIKELY(code == CPOOL_EHELD) && gated && cpi_retire_ask(pool, slot) != 0)
-        code = cpi_retire_ask(pool, slot);
+    if (CPI_UNLIKELY(code == CPOOL_EHELD) && gated &&
+        cpi_retire_step(pool, slot, CPI_RETIRING_ASKED) != 0)
+        code = cpi_retire_step(pool, slot, CPI_RETIRING_ASKED);
     if (CPI_UNLIKELY(code != 0 && code != CPOOL_EHELD))
         cpi_retire_refuse(code, pool, slot);
     return code;

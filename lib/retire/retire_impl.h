@@ -2,7 +2,7 @@
 /*
  * retire_impl.h - what a domain is made of.
  *
- * Includes <cpool/retire.h>, thread.h.
+ * Includes <cpool/retire.h>, thread.h, way.h.
  *
  *   reader                         bags of a reader
  *   | inside | nested | epoch |    | from, count, stamp | from, count, stamp | ...   CPI_BAGS
@@ -27,6 +27,7 @@
 #include "base/compiler.h"
 #include "host/ending.h"
 #include "host/thread.h"
+#include "pool/way.h"
 
 #define CPI_BAGS 4u
 
@@ -185,10 +186,9 @@ static inline bool cpi_reader_has_ended(const struct cpi_reader *reader, const c
  */
 int cpi_retire_note(struct cpi_reader *reader, const cpool_t *pool, bool *gated);
 
-/* A live slot of such a pool becomes retired, or would.  Returns 0, or why it does not, which
+/* A slot of such a pool takes this step through the gate.  Returns 0, or why it does not, which
  * refuse reports. */
-int cpi_retire_out(cpool_t *pool, void *slot);
-int cpi_retire_ask(cpool_t *pool, void *slot);
+int cpi_retire_step(const cpool_t *pool, void *slot, enum cpi_retiring step);
 void cpi_retire_refuse(int code, const cpool_t *pool, const void *slot);
 
 /* Retired slots of any pool may be freed now. */

@@ -106,15 +106,10 @@ int cpi_retire_note(struct cpi_reader *reader, const cpool_t *pool, bool *gated)
     return 0;
 }
 
-int cpi_retire_out(cpool_t *pool, void *slot)
+int cpi_retire_step(const cpool_t *pool, void *slot, enum cpi_retiring step)
 {
-    (void)pool, (void)slot;
+    (void)pool, (void)slot, (void)step;
     return 0;
-}
-
-int cpi_retire_ask(cpool_t *pool, void *slot)
-{
-    return cpi_retire_out(pool, slot);
 }
 
 /* The readers are there. */
