@@ -38,10 +38,8 @@ static unsigned char filling(enum cpi_damage_place place, const unsigned char *a
 /* Tools take the bytes between slots, and freed ones, for nobody's. */
 CPI_UNINSTRUMENTED static void fill(enum cpi_damage_place place, unsigned char *from, size_t n)
 {
-    size_t i;
-
     cpi_tools_pause();
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         from[i] = filling(place, from + i);
     cpi_tools_resume();
 }
@@ -52,9 +50,8 @@ CPI_UNINSTRUMENTED static void search(const unsigned char *bytes, size_t from, s
                                       struct cpi_damage *damage)
 {
     enum cpi_damage_place place = damage->place;
-    size_t i;
 
-    for (i = from; i < to; i++) {
+    for (size_t i = from; i < to; i++) {
         if (bytes[i] == filling(place, bytes + i))
             continue;
         if (damage->first > damage->last)
@@ -67,9 +64,7 @@ CPI_UNINSTRUMENTED static void search(const unsigned char *bytes, size_t from, s
 CPI_UNINSTRUMENTED static void show(const unsigned char *bytes, size_t end,
                                     struct cpi_damage *damage)
 {
-    size_t i;
-
-    for (i = damage->first; i < end && damage->shown < CPI_DAMAGE_SHOWN; i++) {
+    for (size_t i = damage->first; i < end && damage->shown < CPI_DAMAGE_SHOWN; i++) {
         damage->expected[damage->shown] = filling(damage->place, bytes + i);
         damage->found[damage->shown++] = bytes[i];
     }
@@ -77,11 +72,13 @@ CPI_UNINSTRUMENTED static void show(const unsigned char *bytes, size_t end,
 
 /* Looks at both ends of these bytes, as far as each is verified.  Returns whether they are
  * intact. */
-static bool is_intact(const unsigned char *bytes, size_t start, struct cpi_damage *damage)
+static bool is_intact(const unsigned char *bytes, size_t size, size_t start,
+                      enum cpi_damage_place place, struct cpi_damage *damage)
 {
-    size_t size = damage->size;
     size_t end = size - start > start ? size - start : start;
 
+    damage->place = place;
+    damage->size = size;
     damage->first = 1;
     damage->last = 0;
     damage->shown = 0;
@@ -126,11 +123,8 @@ static void fill_gap(unsigned char *gap, size_t size)
 static bool is_gap_intact(unsigned char *gap, size_t size, enum cpi_damage_place place,
                           struct cpi_damage *damage)
 {
-    bool intact;
+    bool intact = is_intact(gap, size, reach(size), place, damage);
 
-    damage->place = place;
-    damage->size = size;
-    intact = is_intact(gap, reach(size), damage);
     if (!intact)
         fill_gap(gap, size);
     return intact;
@@ -144,10 +138,9 @@ bool cpi_guard_is_filled(const struct cpi_slab *slab, uintptr_t index)
 void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
 {
     unsigned char *gap;
-    uintptr_t i;
     size_t size;
 
-    for (i = first; i < first + n; i++) {
+    for (uintptr_t i = first; i < first + n; i++) {
         /* After a reset the gaps are filled already, and others look at them. */
         if (cpi_guard_is_filled(slab, i))
             continue;
@@ -188,9 +181,8 @@ static void fill_slot(const struct cpi_slab *slab, uintptr_t index)
 static bool is_untouched(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
 {
     damage->index = index;
-    damage->place = CPI_DAMAGE_INSIDE;
-    damage->size = slab->slot_size;
-    return is_intact(cpi_slab_slot(slab, index), damage->size, damage);
+    return is_intact(cpi_slab_slot(slab, index), slab->slot_size, slab->slot_size,
+                     CPI_DAMAGE_INSIDE, damage);
 }
 
 bool cpi_guard_take(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
@@ -212,13 +204,10 @@ bool cpi_guard_take(const struct cpi_slab *slab, uintptr_t index, struct cpi_dam
 
 void cpi_guard_give(const struct cpi_slab *slab, uintptr_t index, bool fills)
 {
-    uint32_t state = CPI_RECORD_IDLE;
-
-    if (fills) {
+    if (fills)
         fill_slot(slab, index);
-        state = CPI_RECORD_FREED;
-    }
-    cpi_store(&cpi_record_of(slab, index)->state, state, release); /* [free] */
+    cpi_store(&cpi_record_of(slab, index)->state, fills ? CPI_RECORD_FREED : CPI_RECORD_IDLE,
+              release); /* [free] */
 }
 
 bool cpi_guard_inspect(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)

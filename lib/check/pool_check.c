@@ -113,10 +113,9 @@ static void count_one(struct row *rows, size_t *used, uintptr_t index,
 static size_t count_places(const struct cpi_pool *pool, struct row *rows)
 {
     uintptr_t fresh = cpi_slab_fresh(&pool->slab);
-    uintptr_t index;
     size_t used = 0;
 
-    for (index = 0; index < fresh; index++) {
+    for (uintptr_t index = 0; index < fresh; index++) {
         struct cpi_visit visit;
 
         if (cpi_slotmap_state(cpi_track_map(pool), index) == CPI_SLOTMAP_LIVE_ONE &&
@@ -129,11 +128,8 @@ static size_t count_places(const struct cpi_pool *pool, struct row *rows)
 /* Those with most slots first. */
 static void sort(struct row *rows, size_t used)
 {
-    size_t i;
-    size_t k;
-
-    for (i = 0; i < used; i++)
-        for (k = i + 1; k < used; k++)
+    for (size_t i = 0; i < used; i++)
+        for (size_t k = i + 1; k < used; k++)
             if (rows[k].slots > rows[i].slots) {
                 struct row kept = rows[i];
 
@@ -173,10 +169,9 @@ static size_t list_live(const struct cpi_pool *pool, cpi_line_sink *sink, void *
     size_t used = count_places(pool, rows);
     uint64_t now = cpi_os_now();
     size_t live = 0;
-    size_t i;
 
     sort(rows, used < CPI_SITE_ROWS ? used : CPI_SITE_ROWS - 1);
-    for (i = 0; i < used; i++) {
+    for (size_t i = 0; i < used; i++) {
         char line[CPI_REPORT_MAX];
         struct cpi_text text;
 
@@ -261,10 +256,8 @@ static void tell_owner(struct cpi_text *text, const struct cpi_pool *pool, const
 static void tell_bytes(struct cpi_text *text, const char *what, const unsigned char *bytes,
                        size_t n)
 {
-    size_t i;
-
     cpi_text_add(text, "cpool:     %s", what);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         cpi_text_add(text, " %02x", bytes[i]);
     cpi_text_add(text, "\n");
 }

@@ -144,9 +144,8 @@ static size_t chunk_at(const cpool_lanes_t *lanes, size_t done)
 static int take_all(const cpool_lanes_t *lanes)
 {
     void *slots[CPI_LANE_CHUNK];
-    size_t done;
 
-    for (done = 0; done < lanes->capacity; done += chunk_at(lanes, done))
+    for (size_t done = 0; done < lanes->capacity; done += chunk_at(lanes, done))
         if (cpool_alloc_bulk(lanes->pool, slots, chunk_at(lanes, done)) < chunk_at(lanes, done))
             return CPOOL_ENOMEM;
     return 0;
@@ -177,9 +176,8 @@ static void push(cpool_lane_t *lane, size_t index)
 static void deal(cpool_lanes_t *lanes, size_t total)
 {
     size_t index = lanes->capacity;
-    size_t i;
 
-    for (i = lanes->n; i-- > 0;) {
+    for (size_t i = lanes->n; i-- > 0;) {
         cpool_lane_t *lane = &lanes->lanes[i];
         size_t share = total / lanes->n + (i < total % lanes->n);
 
@@ -196,13 +194,12 @@ static void deal(cpool_lanes_t *lanes, size_t total)
 size_t cpool_lanes_balance(cpool_lanes_t *lanes)
 {
     size_t total = 0;
-    size_t i;
 
     if (CPI_HAS_ENDED(lanes))
         return 0;
     /* Not the lanes' counts: in the child of a fork a thread may have vanished between a
      * slot's word and the count. */
-    for (i = 0; i < lanes->capacity; i++)
+    for (size_t i = 0; i < lanes->capacity; i++)
         total += !is_live_at(lanes, i);
     deal(lanes, total);
     return total;
@@ -212,7 +209,6 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_config_t *given, size
 {
     cpool_config_t config;
     cpool_lanes_t *lanes;
-    size_t i;
     int code;
 
     if (result == NULL)
@@ -240,7 +236,7 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_config_t *given, size
         return code;
     }
     lanes->slot_size = config.slot_size;
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         lanes->lanes[i].lanes = lanes;
     deal(lanes, lanes->capacity);
     cpi_text_copy(lanes->name, sizeof lanes->name, config.name);
@@ -256,7 +252,6 @@ int cpool_lanes_destroy(cpool_lanes_t *lanes)
 {
     size_t free_slots;
     size_t capacity;
-    size_t i;
     int code;
 
     if (lanes == NULL)
@@ -268,7 +263,7 @@ int cpool_lanes_destroy(cpool_lanes_t *lanes)
     free_slots = cpool_lanes_balance(lanes);
     give_all(lanes);
     code = cpool_destroy(lanes->pool);
-    for (i = 0; i < lanes->n; i++)
+    for (size_t i = 0; i < lanes->n; i++)
         lanes->lanes[i].head = CPI_LANE_END;
     free_tables(lanes);
     cpi_ending_keep(&lanes->ending, lanes, sizeof *lanes + lanes->n * sizeof lanes->lanes[0],
@@ -473,7 +468,6 @@ int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
                                            (uint32_t)lanes->capacity, (uint32_t)lanes->n};
     unsigned char *to = state;
     uint64_t sum;
-    size_t i;
 
     if (CPI_HAS_ENDED(lanes))
         return CPOOL_EPOOL;
@@ -481,9 +475,9 @@ int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
         return CPOOL_ENULL;
     if (size < size_of_state(lanes))
         return CPOOL_ESTATE;
-    for (i = 0; i < CPI_STATE_HEAD; i++)
+    for (size_t i = 0; i < CPI_STATE_HEAD; i++)
         put(to, i, head[i]);
-    for (i = 0; i < lanes->n; i++) {
+    for (size_t i = 0; i < lanes->n; i++) {
         put(to, at_lane(i), lanes->lanes[i].head);
         put(to, at_lane(i) + 1, lanes->lanes[i].count);
     }
@@ -545,13 +539,11 @@ static bool is_lane_right(const cpool_lanes_t *lanes, const unsigned char *state
 /* Each slot that is in no lane is live, and no other one is. */
 static bool are_lanes_right(const cpool_lanes_t *lanes, const unsigned char *state)
 {
-    size_t i;
-
     memset(lanes->reached, 0, words_of_bits(lanes->capacity) * sizeof *lanes->reached);
-    for (i = 0; i < lanes->n; i++)
+    for (size_t i = 0; i < lanes->n; i++)
         if (!is_lane_right(lanes, state, i))
             return false;
-    for (i = 0; i < lanes->capacity; i++)
+    for (size_t i = 0; i < lanes->capacity; i++)
         if (cpi_bitmap_is_set(lanes->reached, i) ==
             (get(state, at_slot(lanes, i)) == CPI_LANE_LIVE))
             return false;
@@ -575,7 +567,6 @@ static bool is_right(const cpool_lanes_t *lanes, const unsigned char *state)
 int cpool_lanes_load(cpool_lanes_t *lanes, const void *state, size_t size)
 {
     const unsigned char *from = state;
-    size_t i;
 
     if (CPI_HAS_ENDED(lanes))
         return CPOOL_EPOOL;
@@ -583,7 +574,7 @@ int cpool_lanes_load(cpool_lanes_t *lanes, const void *state, size_t size)
         return CPOOL_ENULL;
     if (size != size_of_state(lanes) || !is_right(lanes, from))
         return CPOOL_ESTATE;
-    for (i = 0; i < lanes->n; i++) {
+    for (size_t i = 0; i < lanes->n; i++) {
         lanes->lanes[i].head = get(from, at_lane(i));
         lanes->lanes[i].count = get(from, at_lane(i) + 1);
     }

@@ -43,11 +43,10 @@ static int take_sizes(struct cpool_sized *plan)
 {
     const cpool_sized_config_t *config = &plan->given;
     size_t before = 0;
-    size_t i;
 
     if (config->class_count == 0 || config->class_count > CPOOL_SIZED_CLASSES_MAX)
         return CPOOL_ECLASSES;
-    for (i = 0; i < config->class_count; i++) {
+    for (size_t i = 0; i < config->class_count; i++) {
         size_t size = config->classes[i];
 
         if (size <= before || size > CPOOL_SIZED_MAX || size % CPOOL_SIZED_GRAIN != 0)
@@ -95,11 +94,9 @@ static void pool_config(const cpool_sized_config_t *given, size_t size, cpool_co
 /* The bytes of the largest pool.  Returns 0, or the code with which it is refused. */
 static int largest_pool(struct cpool_sized *plan, size_t *largest)
 {
-    size_t number;
-
     plan->largest = plan->sizes[plan->classes - 1];
     *largest = 0;
-    for (number = 0; number < plan->classes; number++) {
+    for (size_t number = 0; number < plan->classes; number++) {
         cpool_config_t config;
         cpool_t *pool;
         size_t bytes;
@@ -121,9 +118,8 @@ static int largest_pool(struct cpool_sized *plan, size_t *largest)
 static void fill_table(struct cpool_sized *blocks)
 {
     size_t number = 0;
-    size_t i;
 
-    for (i = 0; i <= blocks->largest / CPOOL_SIZED_GRAIN; i++) {
+    for (size_t i = 0; i <= blocks->largest / CPOOL_SIZED_GRAIN; i++) {
         if (i * CPOOL_SIZED_GRAIN > blocks->sizes[number])
             number++;
         blocks->table[i] = (uint8_t)number;
@@ -243,9 +239,8 @@ static void add_figures(const cpool_t *pool, cpool_stats_t *sum)
 static void sum_figures(const void *owner, cpool_stats_t *stats)
 {
     const cpool_sized_t *blocks = owner;
-    size_t number;
 
-    for (number = 0; number < blocks->classes; number++)
+    for (size_t number = 0; number < blocks->classes; number++)
         add_figures(cpi_sized_pool(blocks, number), stats);
     stats->reserved_bytes = blocks->header + blocks->range;
     stats->committed_bytes += blocks->header;
@@ -257,7 +252,6 @@ static void sum_figures(const void *owner, cpool_stats_t *stats)
  * of none. */
 static int fill_in(struct cpool_sized *blocks)
 {
-    size_t number;
     int code;
 
     fill_table(blocks);
@@ -266,7 +260,7 @@ static int fill_in(struct cpool_sized *blocks)
     blocks->shown = (struct cpi_shown){.kind = CPOOL_VIEW_SIZED, .owner = blocks,
                                        .name = blocks->name, .figures = sum_figures};
     code = make_pool(blocks, 0);
-    for (number = 1; number < blocks->classes; number++)
+    for (size_t number = 1; number < blocks->classes; number++)
         atomic_init(&blocks->pools[number], CPI_HANDLE_NONE);
     return code;
 }
@@ -401,7 +395,6 @@ int cpool_sized_class(const cpool_sized_t *blocks, size_t number,
 int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
 {
     cpool_sized_stats_t known = CPOOL_SIZED_STATS_INIT;
-    size_t number;
 
     if (CPI_HAS_ENDED(blocks))
         return CPOOL_EPOOL;
@@ -412,7 +405,7 @@ int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
     known.classes = blocks->classes;
     known.reserved_bytes = blocks->header + blocks->range;
     known.committed_bytes = blocks->header;
-    for (number = 0; number < blocks->classes; number++) {
+    for (size_t number = 0; number < blocks->classes; number++) {
         const cpool_t *pool = cpi_sized_pool(blocks, number);
         cpool_stats_t figures = CPOOL_STATS_INIT;
 
@@ -433,11 +426,10 @@ int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
 size_t cpool_sized_trim(cpool_sized_t *blocks)
 {
     size_t bytes = 0;
-    size_t number;
 
     if (CPI_HAS_ENDED(blocks))
         return 0;
-    for (number = 0; number < blocks->classes; number++) {
+    for (size_t number = 0; number < blocks->classes; number++) {
         cpool_t *pool = cpi_sized_pool(blocks, number);
 
         bytes += pool != NULL ? cpool_trim(pool) : 0;

@@ -63,9 +63,8 @@ void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
 static uint64_t line_live(const _Atomic uint64_t *words)
 {
     uint64_t live = 0;
-    unsigned i;
 
-    for (i = 0; i < CPI_SLOTMAP_LINE; i++)
+    for (unsigned i = 0; i < CPI_SLOTMAP_LINE; i++)
         live |= cpi_load(&words[i], relaxed); /* [peek] */
     return live & CPI_SLOTMAP_LIVE;
 }

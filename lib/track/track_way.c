@@ -177,9 +177,8 @@ CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout
 CPI_COLD static void reset(struct cpi_pool *pool)
 {
     uintptr_t fresh = cpi_track_map(pool) != NULL ? cpi_slab_fresh(&pool->slab) : 0;
-    uintptr_t index;
 
-    for (index = 0; index < fresh; index++)
+    for (uintptr_t index = 0; index < fresh; index++)
         cpi_slotmap_clear(cpi_track_map(pool), index);
 }
 

@@ -153,11 +153,10 @@ static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
 }
 
 /* Returns false if the system refuses what a sleep takes. */
-static bool make_sleeper(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t deadline)
+static bool make_sleeper(struct cpi_sleeper *self, uint64_t deadline)
 {
     if (!cpi_condition_init(&self->woken))
         return false;
-    self->pool = pool;
     self->deadline = deadline;
     self->nap = CPI_NAP;
     self->slept = false;
@@ -214,7 +213,7 @@ static bool obtain_by(struct cpi_pool *pool, struct cpi_cache *cache, uint64_t d
         cpi_pool_came(pool, cache);
         return true;
     }
-    if (!make_sleeper(pool, &self, deadline))
+    if (!make_sleeper(&self, deadline))
         return false;
     /* A thread must not be cancelled with its place in the queue on its stack. */
     cpi_cancel_hold(&cancel);

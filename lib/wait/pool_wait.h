@@ -46,7 +46,6 @@ extern const struct cpi_feature cpi_wait_feature;
 struct cpi_sleeper {
     struct cpi_waiter waiter; /* first: the queue's part */
     cpi_condition_t woken;    /* with the queue's lock */
-    struct cpi_pool *pool;    /* constant */
     uint64_t deadline;        /* of the monotonic clock, or UINT64_MAX for none */
     uint64_t nap;             /* length of its next nap */
     bool slept;               /* and was counted */

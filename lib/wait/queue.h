@@ -109,9 +109,7 @@ static inline bool cpi_queue_says(const struct cpi_queue *queue, uint32_t bit)
 
 static inline void cpi_queue_show(const struct cpi_queue *queue, uint32_t word)
 {
-    unsigned i;
-
-    for (i = 0; i < 2; i++)
+    for (unsigned i = 0; i < 2; i++)
         if (queue->shown[i] != NULL)
             cpi_word_store(queue->shown[i], word, relaxed); /* [shown] */
 }
