@@ -92,20 +92,15 @@ class Pool:
         offset = address - self.base
         return offset // self.stride if 0 <= offset < self.slots * self.stride else None
 
-    def part(self, feature, kind):
-        """A feature's part of the pool, or None.  It has the feature's place in the list."""
-        wanted = int(gdb.lookup_global_symbol("cpi_%s_feature" % feature).value().address)
-        features = gdb.lookup_global_symbol("cpi_features").value()
-        number = [int(features[i]) for i in range(features.type.range()[1] + 1)].index(wanted)
-        part = self.state["part"][number]
-        if int(part) == 0:
-            return None
-        return part.cast(gdb.lookup_type("struct " + kind).pointer()).dereference()
+    def part(self, name):
+        """A part that some pools have, or None."""
+        part = self.state[name]
+        return part.dereference() if int(part) != 0 else None
 
     def waiters(self):
         """How many threads wait for a slot."""
         count = 0
-        waiters = self.part("wait", "cpi_waiters")
+        waiters = self.part("waiters")
         if waiters is None:
             return 0
         waiter = waiters["queue"]["first"]
@@ -191,7 +186,7 @@ class Pool:
 
     def words(self):
         """The address of the slots' words, or 0."""
-        slotmap = self.part("track", "cpi_slotmap")
+        slotmap = self.part("map")
         return 0 if slotmap is None else int(slotmap["words"])
 
     def live(self):

@@ -26,10 +26,9 @@ libcpool_sources = \
 	lib/wait/pool_wait.c lib/wait/pool_wait.h lib/wait/queue.h lib/wait/wait_way.c \
 	lib/track/pool_track.c lib/track/slotmap.h lib/track/track.h lib/track/track_way.c \
 	lib/check/checks.h lib/check/guard.c lib/check/pool_check.c lib/check/pool_tools.c \
-	lib/frame/frame.c lib/frame/frame.h lib/frame/frame_feature.c \
+	lib/frame/frame.c lib/frame/frame.h \
 	lib/retire/bags.c lib/retire/domain.c lib/retire/look.c lib/retire/retire.c lib/retire/retire_feature.c \
 	lib/retire/retire_impl.h lib/retire/retire_inline.c \
-	lib/features/list.c \
 	lib/object/object.c lib/object/object.h lib/object/object_create.c \
 	lib/object/object_frame.c lib/object/object_retain.c lib/object/object_room.c \
 	lib/object/object_slot.c \

@@ -115,7 +115,6 @@ tests_scripts = \
 # The same libraries compiled many times over, with mistakes planted.  The conditional is never
 # true: their rules are made, and `make check-all` names them.
 tests_long = \
-	tests/scripts/check-kernel.sh \
 	tests/scripts/check-scripts.sh \
 	tests/sched/planted.sh \
 	tests/weak/planted.sh \
@@ -125,12 +124,7 @@ if TESTS_LONG
 TESTS += $(tests_long)
 endif
 
-EXTRA_DIST += $(tests_scripts) tests/scripts/check-kernel.sh tests/scripts/check-scripts.sh tests/debug/mistakes.c tests/tools/correct.c \
+EXTRA_DIST += $(tests_scripts) tests/scripts/check-scripts.sh tests/debug/mistakes.c tests/tools/correct.c \
 	tests/tools/handover.c tests/tools/mistakes.c tests/tools/programs.sh tests/tools/stray.c
 TESTS += $(tests_scripts)
 
-# The kernel without any feature: it is in `make check-all`, too.
-check-kernel:
-	@$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/scripts/check-kernel.sh
-
-.PHONY: check-kernel

@@ -24,9 +24,6 @@
 #include "store/slab.h"
 #include "track/track.h"
 
-extern const struct cpi_feature cpi_check_feature;
-extern const struct cpi_feature cpi_tools_feature;
-
 /* --- Records --- */
 
 /* The states of a slot and of the gap after it. */

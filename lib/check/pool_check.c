@@ -322,7 +322,7 @@ static void tell_damage(struct cpi_text *text, const struct cpi_pool *pool,
 }
 
 /* How to learn more about a pool, which may be NULL. */
-static void cpi_tell_how(struct cpi_text *text, const struct cpi_pool *pool)
+void cpi_check_tell_how(struct cpi_text *text, const struct cpi_pool *pool)
 {
     if (strstr(text->start, "+0x") != NULL)
         cpi_text_add(text, "cpool:   'addr2line -ife FILE 0xNUMBER' names the line of "
@@ -518,29 +518,24 @@ int cpool_verify(cpool_t *handle, const void *slot)
 
 /* --- The life of a pool --- */
 
-CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *config)
+CPI_COLD void cpi_check_plan(struct cpi_layout *layout)
 {
-    if ((config->flags & CPOOL_CHECKED) == 0)
-        return;
     cpi_track_plan(layout);
     layout->gap = CPI_GUARD_GAP;
     layout->sides[CPI_SIDE_RECORDS] = sizeof(struct cpi_record);
 }
 
-CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout,
-                 const cpool_config_t *config)
+CPI_COLD void cpi_check_begin(struct cpi_pool *pool)
 {
-    (void)layout;
-    if ((config->flags & CPOOL_CHECKED) == 0)
-        return 0;
+    if ((pool->flags & CPOOL_CHECKED) == 0)
+        return;
     pool->checked = true;
     pool->registry.checked = true;
     pool->slab.bumped = cpi_guard_bumped;
     cpi_pool_set_gate(pool, &check_gate);
-    return 0;
 }
 
-CPI_COLD static size_t look(struct cpi_pool *pool, const char *function)
+CPI_COLD size_t cpi_check_look(struct cpi_pool *pool, const char *function)
 {
     return pool->checked ? verify_all(pool, function) : 0;
 }
@@ -551,7 +546,7 @@ static void write_line(void *unused, const char *line, size_t length)
     cpi_write_error(line, length);
 }
 
-CPI_COLD static void leaked(struct cpi_pool *pool, size_t live)
+CPI_COLD void cpi_check_leaked(struct cpi_pool *pool, size_t live)
 {
     if (!pool->checked)
         return;
@@ -560,12 +555,12 @@ CPI_COLD static void leaked(struct cpi_pool *pool, size_t live)
     list_live(pool, write_line, NULL);
 }
 
-CPI_COLD static size_t list(const struct cpi_pool *pool, cpi_line_sink *sink, void *context)
+CPI_COLD size_t cpi_check_list(const struct cpi_pool *pool, cpi_line_sink *sink, void *context)
 {
     return pool->checked ? list_live(pool, sink, context) : 0;
 }
 
-CPI_COLD static const void *site(const struct cpi_pool *pool, uintptr_t index)
+CPI_COLD const void *cpi_check_site(const struct cpi_pool *pool, uintptr_t index)
 {
     struct cpi_visit alloc;
     struct cpi_visit free;
@@ -579,26 +574,14 @@ CPI_COLD static const void *site(const struct cpi_pool *pool, uintptr_t index)
     return (const void *)(freed && free.when > alloc.when ? free.caller : alloc.caller);
 }
 
-CPI_COLD static void tell(struct cpi_text *text, const struct cpi_pool *pool, const void *address,
-                 uintptr_t index)
+CPI_COLD void cpi_check_tell(struct cpi_text *text, const struct cpi_pool *pool,
+                             const void *address, uintptr_t index)
 {
     if (address != NULL)
         tell_owner(text, pool, address);
     else
         tell_slot(text, pool, index);
 }
-
-const struct cpi_feature cpi_check_feature = {
-    .flags = CPOOL_CHECKED | CPOOL_FILL,
-    .plan = plan,
-    .begin = begin,
-    .look = look,
-    .leaked = leaked,
-    .list = list,
-    .site = site,
-    .tell = tell,
-    .tell_how = cpi_tell_how,
-};
 
 /* --- Leaks at the end of the process --- */
 

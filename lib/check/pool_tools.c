@@ -37,7 +37,7 @@ static bool is_watched(const cpool_config_t *config)
 }
 
 /* There are bytes between slots, and a word for each. */
-CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *config)
+CPI_COLD void cpi_watch_plan(struct cpi_layout *layout, const cpool_config_t *config)
 {
     if (layout->callers || !is_watched(config))
         return;
@@ -74,7 +74,7 @@ static void open_slots(const struct cpi_pool *pool)
     cpi_tools_hide(pool->tools, slab->extent.base, usable(pool));
 }
 
-CPI_COLD static void close_slots(struct cpi_pool *pool)
+CPI_COLD void cpi_watch_end(struct cpi_pool *pool)
 {
     const struct cpi_slab *slab = &pool->slab;
     bool holds = hold_off_forks();
@@ -87,14 +87,11 @@ CPI_COLD static void close_slots(struct cpi_pool *pool)
 
 static const struct cpi_gate tools_gate;
 
-CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout,
-                 const cpool_config_t *config)
+CPI_COLD void cpi_watch_begin(struct cpi_pool *pool)
 {
     struct cpi_slab *slab = &pool->slab;
     uintptr_t ahead = CPI_HIDDEN_AHEAD / slab->stride;
 
-    (void)layout;
-    (void)config;
     pool->tools = cpi_tools_found();
     if ((pool->flags & CPOOL_MEMORY_NO_POISON) != 0)
         pool->tools &= ~CPI_TOOLS_BYTES;
@@ -106,12 +103,11 @@ CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout
     open_slots(pool);
     if (pool->tools != 0)
         cpi_pool_set_gate(pool, &tools_gate);
-    return 0;
 }
 
-CPI_COLD static void reset(struct cpi_pool *pool)
+CPI_COLD void cpi_watch_reset(struct cpi_pool *pool)
 {
-    close_slots(pool);
+    cpi_watch_end(pool);
     open_slots(pool);
 }
 
@@ -153,9 +149,8 @@ static void ignore_own(struct cpi_pool *pool, bool ignored)
 }
 
 /* Has a tool that can look for slots that are live and that nothing points to. */
-CPI_COLD static void leaked(struct cpi_pool *pool, size_t live)
+CPI_COLD void cpi_watch_leaked(struct cpi_pool *pool)
 {
-    (void)live;
     if (pool->tools == 0)
         return;
     ignore_own(pool, true);
@@ -168,15 +163,15 @@ static void ignore_for_good(struct cpi_pool *pool)
     ignore_own(pool, true);
     cpi_tools_ignore(pool->tools, &pool->handle->base, sizeof pool->handle->base, true);
     cpi_tools_ignore(pool->tools, &pool->face->base, sizeof pool->face->base, true);
-    if (pool->part[CPI_PART_TOOLS] != NULL)
-        cpi_tools_ignore(pool->tools, pool->part[CPI_PART_TOOLS], sizeof(uintptr_t), true);
+    if (pool->origin != NULL)
+        cpi_tools_ignore(pool->tools, pool->origin, sizeof *pool->origin, true);
 }
 
 /* A typed pool's program knows the slab's base, too, and reads it until the end. */
-CPI_COLD static void parted(struct cpi_pool *pool)
+CPI_COLD void cpi_watch_parted(struct cpi_pool *pool)
 {
     if (pool->typed != NULL)
-        pool->part[CPI_PART_TOOLS] = &pool->typed->origin;
+        pool->origin = &pool->typed->origin;
 }
 
 /* After the destructors of programs, which have no priority, and before a tool looks for
@@ -190,7 +185,3 @@ __attribute__((__destructor__(101))) static void process_ended(void)
         cpi_registry_each(ignore_for_good);
     cpi_unlock();
 }
-
-const struct cpi_feature cpi_tools_feature = {
-    .plan = plan, .begin = begin, .end = close_slots, .reset = reset, .parted = parted,
-    .leaked = leaked};

@@ -58,11 +58,6 @@ struct cpi_frames {
 
 static struct cpi_frames *unused_frames; /* guarded by the lock */
 
-static struct cpi_frame_part *part_of(const struct cpi_pool *pool)
-{
-    return pool->part[CPI_PART_FRAME];
-}
-
 static size_t records_size(const struct cpi_pool *pool)
 {
     return CPOOL_FRAMES_MAX * pool->depot.limit * sizeof(void *);
@@ -70,15 +65,15 @@ static size_t records_size(const struct cpi_pool *pool)
 
 CPI_COLD static void end_frames(struct cpi_pool *pool)
 {
-    struct cpi_frames *frames = cpi_load(&part_of(pool)->frames, relaxed); /* [alone] */
+    struct cpi_frames *frames = cpi_load(&pool->frames, relaxed); /* [alone] */
     bool held = cpi_lock_is_held(); /* by a reset */
 
     memset(frames->frame, 0, sizeof frames->frame);
     cpi_store(&frames->open, 0, relaxed); /* [alone] */
     cpi_os_release(frames->records, records_size(pool));
     cpi_pool_note_calls(pool, 1);
-    part_of(pool)->end = NULL;
-    cpi_store(&part_of(pool)->frames, NULL, relaxed); /* [alone] */
+    pool->end_frames = NULL;
+    cpi_store(&pool->frames, NULL, relaxed); /* [alone] */
     if (!held)
         cpi_lock();
     frames->next = unused_frames;
@@ -98,19 +93,19 @@ static struct cpi_frames *make_frames(struct cpi_pool *pool)
     if (frames == NULL || (frames->records = cpi_os_map(records_size(pool))) == NULL)
         return NULL;
     unused_frames = frames->next;
-    part_of(pool)->end = end_frames;
-    cpi_store(&part_of(pool)->frames, frames, release); /* [made] */
+    pool->end_frames = end_frames;
+    cpi_store(&pool->frames, frames, release); /* [made] */
     return frames;
 }
 
 static struct cpi_frames *frames_of(struct cpi_pool *pool)
 {
-    struct cpi_frames *frames = cpi_load(&part_of(pool)->frames, acquire); /* [see] */
+    struct cpi_frames *frames = cpi_load(&pool->frames, acquire); /* [see] */
 
     if (CPI_LIKELY(frames != NULL))
         return frames;
     cpi_lock();
-    frames = cpi_load(&part_of(pool)->frames, acquire); /* [see] */
+    frames = cpi_load(&pool->frames, acquire); /* [see] */
     if (frames == NULL)
         frames = make_frames(pool);
     cpi_unlock();
@@ -120,7 +115,8 @@ static struct cpi_frames *frames_of(struct cpi_pool *pool)
 void cpi_frame_each(const cpool_t *handle, void (*visit)(cpool_frame_t *frame, void *arg),
                     void *arg)
 {
-    struct cpi_frames *frames = cpi_load(&part_of(handle->state)->frames, relaxed); /* [alone] */
+    struct cpi_pool *pool = handle->state;
+    struct cpi_frames *frames = cpi_load(&pool->frames, relaxed); /* [alone] */
     unsigned i;
 
     for (i = 0; frames != NULL && i < CPOOL_FRAMES_MAX; i++)

@@ -9,17 +9,6 @@
 
 #include <cpool/frame.h>
 
-struct cpi_frames;
-struct cpi_pool;
-
-/* A pool's.  A program without frames has the feature, and none of frame.c. */
-struct cpi_frame_part {
-    struct cpi_frames *_Atomic frames;  /* NULL until there is one.  Set with the lock held */
-    void (*end)(struct cpi_pool *pool); /* of all frames.  NULL while there are none */
-};
-
-extern const struct cpi_feature cpi_frame_feature;
-
 /* Takes the slot that was recorded last off the record, or returns NULL.  The owner. */
 void *cpi_frame_take_back(cpool_frame_t *frame);
 

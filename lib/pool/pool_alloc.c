@@ -115,18 +115,9 @@ static bool recall(struct cpi_pool *pool)
     return recalled;
 }
 
-static bool ask_features(struct cpi_pool *pool)
-{
-    bool found = false;
-
-    CPI_EACH_FEATURE(feature, dry)
-        found = feature->dry(pool) || found;
-    return found;
-}
-
 static bool replenish(struct cpi_pool *pool)
 {
-    return cpi_pool_grow_by_itself(pool) || recall(pool) || ask_features(pool);
+    return cpi_pool_grow_by_itself(pool) || recall(pool) || cpi_retire_dry(pool);
 }
 
 /* Whether it is worth looking again, having found nothing: something was made or found

@@ -79,23 +79,29 @@ static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout
                    (uint32_t)layout->uncached);
 }
 
-static void lay_out_parts(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
+static void *part_at(const struct cpi_layout *layout, char *region, enum cpi_part which)
 {
-    unsigned i;
-
-    for (i = 0; i < CPI_FEATURES; i++)
-        pool->part[i] = layout->parts[i] != 0 ? region + layout->parts_at[i] : NULL;
-}
-
-static void tell_forked(struct cpi_pool *pool)
-{
-    CPI_EACH_FEATURE(feature, forked)
-        feature->forked(pool);
+    return layout->parts[which] != 0 ? region + layout->parts_at[which] : NULL;
 }
 
 static void returned(struct cpi_pool *pool)
 {
     cpi_pool_came(pool, NULL);
+}
+
+/* What folders above add, and what follows from it. */
+static void complete(struct cpi_pool *pool)
+{
+    cpi_watch_begin(pool);
+    cpi_track_begin(pool);
+    cpi_check_begin(pool);
+    cpi_wait_begin(pool);
+    pool->registry.bounded =
+        pool->registry.exact && pool->way == &cpi_plain_way && pool->gate == NULL;
+    if (pool->registry.bounded && cpi_mark_has_barrier)
+        pool->way = &cpi_exact_way;
+    pool->registry.tells = pool->way->tells;
+    pool->registry.brief = cpi_pool_brief(pool);
 }
 
 /* Builds the pool in a region with its first fixed_bytes usable. */
@@ -119,7 +125,8 @@ CPI_COLD static struct cpi_pool *build(char *region, const struct cpi_layout *la
     pool->region_owned = !layout->callers;
     lay_out_slots(pool, layout, region);
     lay_out_depot(pool, layout, region);
-    lay_out_parts(pool, layout, region);
+    pool->map = part_at(layout, region, CPI_PART_MAP);
+    pool->waiters = part_at(layout, region, CPI_PART_WAITERS);
     cpi_extent_init(&caches, region + layout->caches_at, layout->for_slots_at - layout->caches_at,
                     layout->unit);
     atomic_init(&caches.committed, fixed_bytes - layout->caches_at); /* a page's rest, or all */
@@ -128,11 +135,12 @@ CPI_COLD static struct cpi_pool *build(char *region, const struct cpi_layout *la
     registry->quota_max = (uint32_t)layout->quota;
     registry->spares = (uint32_t)layout->spares;
     registry->exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
-    registry->forked = tell_forked;
+    registry->forked = cpi_wait_forked;
     registry->returned = returned;
     registry->checked = false;
     registry->inline_path = !registry->exact;
     pool->way = &cpi_plain_way;
+    complete(pool);
     return pool;
 }
 
@@ -163,25 +171,6 @@ static int reserve(char **region, struct cpi_layout *layout, const cpool_config_
     return *region != NULL ? 0 : CPOOL_ENOMEM;
 }
 
-/* By the features.  Releases a pool that cannot be completed. */
-static int complete(struct cpi_pool *pool, const struct cpi_layout *layout,
-                    const cpool_config_t *config)
-{
-    int code = 0;
-
-    CPI_EACH_FEATURE(feature, begin)
-        code = code == 0 ? feature->begin(pool, layout, config) : code;
-    pool->registry.bounded =
-        pool->registry.exact && pool->way == &cpi_plain_way && pool->gate == NULL;
-    if (pool->registry.bounded && cpi_mark_has_barrier)
-        pool->way = &cpi_exact_way;
-    pool->registry.tells = pool->way->tells;
-    pool->registry.brief = cpi_pool_brief(pool);
-    if (code != 0)
-        cpi_pool_release(pool);
-    return code;
-}
-
 CPI_COLD static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
 {
     struct cpi_layout layout;
@@ -208,7 +197,7 @@ CPI_COLD static int build_in_pages(struct cpi_pool **pool, const cpool_config_t 
     if ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0)
         cpi_os_want_huge_pages(region + layout.lead_at, layout.total - layout.lead_at);
     *pool = build(region, &layout, config, fixed);
-    return complete(*pool, &layout, config);
+    return 0;
 }
 
 CPI_COLD static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t *config)
@@ -221,7 +210,7 @@ CPI_COLD static int build_in_callers_memory(struct cpi_pool **pool, const cpool_
     if (code != 0)
         return code;
     *pool = build(config->memory, &layout, config, layout.for_slots_at);
-    return complete(*pool, &layout, config);
+    return 0;
 }
 
 static int build_as_asked(struct cpi_pool **pool, const cpool_config_t *config)
@@ -273,8 +262,10 @@ CPI_COLD int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config
 
 CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
 {
-    CPI_EACH_FEATURE(feature, end)
-        feature->end(pool);
+    cpi_watch_end(pool);
+    cpi_wait_end(pool);
+    if (pool->end_frames != NULL)
+        pool->end_frames(pool);
     if (pool->region_owned && !is_reserved_by_caller(pool->flags))
         cpi_os_release(pool->region, pool->region_size);
 }

@@ -69,15 +69,8 @@
  * unless configured, milliseconds. */
 #define CPI_STALL_MS ((size_t)1000)
 
-/* The kernel's, and those of the features that this build has. */
-static unsigned served_flags(void)
-{
-    unsigned flags = CPOOL_EXACT | CPI_LAYER_RESERVED;
-
-    CPI_EACH_FEATURE(feature, flags)
-        flags |= feature->flags;
-    return flags;
-}
+#define CPI_POOL_FLAGS                                                                 \
+    (CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPI_LAYER_RESERVED)
 
 static int check_scalars(const cpool_config_t *config)
 {
@@ -96,7 +89,7 @@ static int check_scalars(const cpool_config_t *config)
     if (config->magazine_rounds > CPOOL_ROUNDS_MAX ||
         config->magazine_rounds > config->capacity)
         return CPOOL_EROUNDS;
-    if ((config->flags & ~served_flags()) != 0 ||
+    if ((config->flags & ~CPI_POOL_FLAGS) != 0 ||
         (config->memory_flags & ~CPI_MEMORY_FLAGS) != 0 ||
         ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0 && !CPI_OS_TAKES_HUGE_PAGES))
         return CPOOL_EFLAGS;
@@ -323,7 +316,7 @@ static void place_fixed(struct cpi_layout *layout)
     unsigned i;
 
     layout->fixed = cpi_align_up(sizeof(struct cpi_pool), CPI_LINE);
-    for (i = 0; i < CPI_FEATURES; i++) {
+    for (i = 0; i < CPI_PARTS; i++) {
         layout->parts_at[i] = layout->fixed;
         layout->fixed += cpi_align_up(layout->parts[i], CPI_LINE);
     }
@@ -332,8 +325,13 @@ static void place_fixed(struct cpi_layout *layout)
 
 static void plan_features(struct cpi_layout *layout, const cpool_config_t *config)
 {
-    CPI_EACH_FEATURE(feature, plan)
-        feature->plan(layout, config);
+    cpi_watch_plan(layout, config);
+    if ((config->flags & CPOOL_TRACKED) != 0)
+        cpi_track_plan(layout);
+    if ((config->flags & CPOOL_CHECKED) != 0)
+        cpi_check_plan(layout);
+    if ((config->flags & CPOOL_WAITABLE) != 0)
+        cpi_wait_plan(layout);
 }
 
 CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config,

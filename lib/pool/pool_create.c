@@ -64,8 +64,10 @@ size_t cpool_reset(cpool_t *handle)
     counted = cpi_pool_stop(pool, function, &damages);
     cpi_registry_end_caches(&pool->registry);
     cpi_depot_reset(&pool->depot);
-    CPI_EACH_FEATURE(feature, reset)
-        feature->reset(pool);
+    cpi_watch_reset(pool);
+    cpi_track_reset(pool);
+    if (pool->end_frames != NULL)
+        pool->end_frames(pool);
     cpi_registry_recount(&pool->registry);
     cpi_slab_reset(&pool->slab);
     cpi_unlock();

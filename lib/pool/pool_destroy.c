@@ -9,20 +9,12 @@
 
 #include "cache/steal.h"
 
-static size_t look_for_damage(struct cpi_pool *pool, const char *function)
-{
-    size_t damages = 0;
-
-    CPI_EACH_FEATURE(feature, look)
-        damages += feature->look(pool, function);
-    return damages;
-}
-
 CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size_t *damages)
 {
     struct cpi_registry_figures figures;
 
-    *damages = look_for_damage(pool, function);
+    *damages = cpi_check_look(pool, function);
+    cpi_retire_settle(pool);
     cpi_lock();
     cpi_registry_await_leaving(&pool->registry);
     cpi_registry_figures(&pool->registry, &figures);
@@ -37,12 +29,6 @@ size_t cpi_pool_judge_live(const struct cpi_pool *pool, int64_t counted,
         return (size_t)counted;
     cpi_pool_report_surplus(function, pool, 0 - (uint64_t)counted);
     return 0;
-}
-
-static void tell_leaks(struct cpi_pool *pool, size_t live)
-{
-    CPI_EACH_FEATURE(feature, leaked)
-        feature->leaked(pool, live);
 }
 
 CPI_COLD int cpool_destroy(cpool_t *handle)
@@ -69,8 +55,10 @@ CPI_COLD int cpool_destroy(cpool_t *handle)
     cpi_pool_withdraw(pool);
     cpi_unlock();
     live = cpi_pool_judge_live(pool, counted, function);
-    if (live > 0)
-        tell_leaks(pool, live);
+    if (live > 0) {
+        cpi_watch_leaked(pool);
+        cpi_check_leaked(pool, live);
+    }
     cpi_pool_release(pool);
     if (counted < 0)
         return CPOOL_EDOUBLEFREE;

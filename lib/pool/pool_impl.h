@@ -12,7 +12,7 @@
  *   | parts    |        | for slots | for caches | guards |      |      |               |      |
  *   +----------+--------+-----------+------------+--------+------+------+---------------+------+
  *
- * The parts are those of features.  A trap is a unit of addresses that is never
+ * The parts are those of some pools alone.  A trap is a unit of addresses that is never
  * committed.  There is none in a caller's memory.
  *
  * Parts start at multiples of `unit`: the page size, so that each can be
@@ -82,7 +82,15 @@ struct cpi_pool {
     unsigned tools; /* that it is announced to: see pool_tools.c */
     bool shows_typed; /* in the threads' entries of `typed` */
     bool grows; /* by itself */
-    void *part[CPI_FEATURES]; /* the features', by their numbers, or NULL */
+    struct cpi_slotmap *map;     /* a word for each slot, or NULL: see track.h */
+    struct cpi_waiters *waiters; /* NULL in pools without: see pool_wait.h */
+
+    /* See frame.c, which a program without frames does not carry.  NULL while there are none, and
+     * set with the lock held. */
+    struct cpi_frames *_Atomic frames;
+    void (*end_frames)(struct cpi_pool *pool);
+
+    uintptr_t *origin; /* the slab's, to a program that was parted from the pool, or NULL */
 
     struct cpi_usage usage;
 

@@ -126,8 +126,8 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->registrations = figures.registrations;
     stats->waits = 0;
     stats->retired = 0;
-    CPI_EACH_FEATURE(feature, figures)
-        feature->figures(pool, stats);
+    cpi_wait_figures(pool, stats);
+    cpi_retire_figures(pool, stats);
 }
 
 void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats)

@@ -205,7 +205,6 @@ static void print_line(void *out, const char *line, size_t length)
 static size_t print_of(const cpool_t *handle, enum cpool_print_what what, FILE *out)
 {
     const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_print");
-    size_t live = 0;
 
     if (pool == NULL)
         return 0;
@@ -215,9 +214,7 @@ static size_t print_of(const cpool_t *handle, enum cpool_print_what what, FILE *
     }
     if (what == CPOOL_PRINT_FIGURES || what == CPOOL_PRINT_JSON)
         return print_pool(pool, what, out);
-    CPI_EACH_FEATURE(feature, list)
-        live += feature->list(pool, print_line, out);
-    return live;
+    return cpi_check_list(pool, print_line, out);
 }
 
 size_t cpool_print(const cpool_t *handle, enum cpool_print_what what, FILE *out)

@@ -133,12 +133,6 @@ void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool 
     cpi_pool_report_address(code, function, pool, cpi_slab_slot(&pool->slab, index), index);
 }
 
-static void tell_more(struct cpi_text *text, const struct cpi_pool *pool)
-{
-    CPI_EACH_FEATURE(feature, tell_how)
-        feature->tell_how(text, pool);
-}
-
 CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool,
                                       uint64_t slots)
 {
@@ -149,21 +143,11 @@ CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_poo
     set_error(&error, CPOOL_EDOUBLEFREE, function, pool);
     cpi_text_init(&details, room, sizeof room);
     cpi_text_add(&details, "cpool:   a pool without checks does not know which slots they were\n");
-    tell_more(&details, pool);
+    cpi_check_tell_how(&details, pool);
     error.details = details.start;
     cpi_report(&error,
                "%s: %" PRIu64 " slot%s freed while free already (pool '%s' %p)", function, slots,
                CPI_PLURAL(slots), pool->name, (const void *)pool->face);
-}
-
-/* The return address of the slot's last alloc or free, or NULL. */
-static const void *last_site(const struct cpi_pool *pool, uintptr_t index)
-{
-    const void *site = NULL;
-
-    CPI_EACH_FEATURE(feature, site)
-        site = feature->site(pool, index);
-    return site;
 }
 
 /* `address` is what the caller passed, and `index` the nearest slot's. */
@@ -176,8 +160,8 @@ CPI_COLD static void report_near(int code, const char *function, const struct cp
     error.address = address;
     error.slot = cpi_slab_slot(&pool->slab, index);
     error.index = index;
-    error.site = last_site(pool, index);
-    tell_more(details, pool);
+    error.site = cpi_check_site(pool, index);
+    cpi_check_tell_how(details, pool);
     error.details = details->start;
     if (error.site != NULL)
         cpi_report(&error,
@@ -216,7 +200,6 @@ CPI_COLD void cpi_pool_report_address(int code, const char *function,
     if (index >= slots_there(pool))
         index = slots_there(pool) - 1;
     cpi_text_init(&details, room, sizeof room);
-    CPI_EACH_FEATURE(feature, tell)
-        feature->tell(&details, pool, code == CPOOL_EFOREIGN ? address : NULL, index);
+    cpi_check_tell(&details, pool, code == CPOOL_EFOREIGN ? address : NULL, index);
     report_near(code, function, pool, address, index, &details);
 }

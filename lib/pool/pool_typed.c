@@ -52,8 +52,8 @@ static void part(struct cpool_typed *typed)
     if (handle != NULL) {
         struct cpi_pool *pool = handle->state;
 
-        CPI_EACH_FEATURE(feature, parted)
-            feature->parted(pool);
+        cpi_watch_parted(pool);
+        cpi_wait_parted(pool);
         if (pool->typed != NULL)
             pool->typed = NULL;
         cpi_word_store(&typed->asked, 1, relaxed); /* [asked] */

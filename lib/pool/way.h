@@ -17,12 +17,6 @@
 
 #include "base/compiler.h"
 
-/* The numbers of the features (feature.h): the order in which they begin. */
-enum cpi_part {
-    CPI_PART_TOOLS, CPI_PART_TRACK, CPI_PART_CHECK, CPI_PART_WAIT, CPI_PART_RETIRE,
-    CPI_PART_FRAME, CPI_FEATURES
-};
-
 struct cpi_cache;
 struct cpi_pool;
 

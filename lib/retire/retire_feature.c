@@ -19,25 +19,20 @@ static size_t give_back(struct cpi_pool *pool, bool forgets)
     return visits != NULL ? visits->give_back(pool, forgets) : 0;
 }
 
-static bool dry(struct cpi_pool *pool)
+bool cpi_retire_dry(struct cpi_pool *pool)
 {
     return give_back(pool, false) != 0;
 }
 
-/* Before a reset or the end. */
-static size_t settle(struct cpi_pool *pool, const char *function)
+void cpi_retire_settle(struct cpi_pool *pool)
 {
-    (void)function;
     (void)give_back(pool, true);
-    return 0;
 }
 
-static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
+void cpi_retire_figures(const struct cpi_pool *pool, cpool_stats_t *stats)
 {
     const struct cpi_retire_visits *visits = cpi_load(&cpi_retire_visits, acquire); /* [any] */
 
     if (visits != NULL)
         visits->figures(pool, stats);
 }
-
-const struct cpi_feature cpi_retire_feature = {.look = settle, .dry = dry, .figures = figures};

@@ -203,7 +203,6 @@ struct cpi_retire_visits {
     void (*figures)(const struct cpi_pool *pool, cpool_stats_t *stats); /* with the lock held */
 };
 extern const struct cpi_retire_visits *_Atomic cpi_retire_visits;
-extern const struct cpi_feature cpi_retire_feature;
 
 /* The bit of a pool. */
 static inline uint64_t cpi_retire_bit(const cpool_t *pool)

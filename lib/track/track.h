@@ -17,9 +17,6 @@ static inline struct cpi_slotmap *cpi_track_map(const struct cpi_pool *pool)
     return pool->part[CPI_PART_TRACK];
 }
 
-/* Plans a word for each slot, in a pool that is checked or watched, too. */
-void cpi_track_plan(struct cpi_layout *layout);
-
 /* The slot's word becomes that of a free one.  Returns false after it has reported why this slot
  * cannot be freed. */
 bool cpi_track_end_life(struct cpi_pool *pool, uintptr_t index, const char *function);
@@ -27,6 +24,5 @@ bool cpi_track_end_life(struct cpi_pool *pool, uintptr_t index, const char *func
 /* As a gate's. */
 int cpi_track_retired(struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step);
 
-extern const struct cpi_feature cpi_track_feature;
 
 #endif /* CPI_TRACK_H */

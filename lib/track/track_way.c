@@ -147,40 +147,27 @@ static const struct cpi_way track_way = {.brief = &brief, .alloc = alloc, .free 
 
 /* --- The life of a pool --- */
 
-void cpi_track_plan(struct cpi_layout *layout)
+/* In a pool that is checked or watched, too. */
+CPI_COLD void cpi_track_plan(struct cpi_layout *layout)
 {
     layout->sides[CPI_SIDE_WORDS] = CPI_SLOTMAP_SIZE;
-    layout->parts[CPI_PART_TRACK] = sizeof(struct cpi_slotmap);
+    layout->parts[CPI_PART_MAP] = sizeof(struct cpi_slotmap);
 }
 
-CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *config)
+CPI_COLD void cpi_track_begin(struct cpi_pool *pool)
 {
-    if ((config->flags & CPOOL_TRACKED) != 0)
-        cpi_track_plan(layout);
-}
-
-CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout,
-                 const cpool_config_t *config)
-{
-    bool exact = pool->registry.exact;
-
-    (void)config;
-    if (layout->sides[CPI_SIDE_WORDS] == 0)
-        return 0;
+    if (cpi_track_map(pool) == NULL)
+        return;
     cpi_slotmap_init(cpi_track_map(pool), &pool->slab);
     cpi_pool_set_gate(pool, &track_gate);
-    if (!exact && pool->tools == 0)
+    if (!pool->registry.exact && pool->tools == 0)
         pool->way = &track_way;
-    return 0;
 }
 
-CPI_COLD static void reset(struct cpi_pool *pool)
+CPI_COLD void cpi_track_reset(struct cpi_pool *pool)
 {
     uintptr_t fresh = cpi_track_map(pool) != NULL ? cpi_slab_fresh(&pool->slab) : 0;
 
     for (uintptr_t index = 0; index < fresh; index++)
         cpi_slotmap_clear(cpi_track_map(pool), index);
 }
-
-const struct cpi_feature cpi_track_feature = {
-    .flags = CPOOL_TRACKED, .plan = plan, .begin = begin, .reset = reset};

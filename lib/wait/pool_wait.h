@@ -37,10 +37,8 @@ struct cpi_waiters {
 
 static inline struct cpi_waiters *cpi_waiters_of(const struct cpi_pool *pool)
 {
-    return pool->part[CPI_PART_WAIT];
+    return pool->waiters;
 }
-
-extern const struct cpi_feature cpi_wait_feature;
 
 /* On the waiter's own stack. */
 struct cpi_sleeper {

@@ -210,10 +210,9 @@ static const struct cpi_way short_way = WAY(true, pop, push);
 
 /* --- The life of a pool --- */
 
-CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *config)
+CPI_COLD void cpi_wait_plan(struct cpi_layout *layout)
 {
-    if ((config->flags & CPOOL_WAITABLE) != 0)
-        layout->parts[CPI_PART_WAIT] = sizeof(struct cpi_waiters);
+    layout->parts[CPI_PART_WAITERS] = sizeof(struct cpi_waiters);
 }
 
 /* Nobody waits, at first and in the child of a fork.  The callback and the dismissals stay. */
@@ -229,31 +228,27 @@ CPI_COLD static void renew(struct cpi_waiters *waiters)
     waiters->starving_after = CPI_STARVING_AFTER;
 }
 
-CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout,
-                 const cpool_config_t *config)
+CPI_COLD void cpi_wait_begin(struct cpi_pool *pool)
 {
-    (void)layout;
-    (void)config;
     if (cpi_waiters_of(pool) == NULL)
-        return 0;
+        return;
     renew(cpi_waiters_of(pool));
     pool->way = pool->gate == NULL && cpi_mark_has_barrier ? &short_way : &way;
-    return 0;
 }
 
-CPI_COLD static void end(struct cpi_pool *pool)
+CPI_COLD void cpi_wait_end(struct cpi_pool *pool)
 {
     if (cpi_waiters_of(pool) != NULL)
         cpi_mutex_destroy(&cpi_waiters_of(pool)->lock);
 }
 
-CPI_COLD static void forked(struct cpi_pool *pool)
+CPI_COLD void cpi_wait_forked(struct cpi_pool *pool)
 {
     if (cpi_waiters_of(pool) != NULL)
         renew(cpi_waiters_of(pool));
 }
 
-CPI_COLD static void parted(struct cpi_pool *pool)
+CPI_COLD void cpi_wait_parted(struct cpi_pool *pool)
 {
     struct cpi_waiters *waiters = cpi_waiters_of(pool);
 
@@ -264,12 +259,8 @@ CPI_COLD static void parted(struct cpi_pool *pool)
     cpi_mutex_unlock(&waiters->lock);
 }
 
-CPI_COLD static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
+CPI_COLD void cpi_wait_figures(const struct cpi_pool *pool, cpool_stats_t *stats)
 {
     if (cpi_waiters_of(pool) != NULL)
         stats->waits = cpi_load(&cpi_waiters_of(pool)->waits, relaxed); /* [tally] */
 }
-
-const struct cpi_feature cpi_wait_feature = {
-    .flags = CPOOL_WAITABLE, .plan = plan, .begin = begin, .end = end, .forked = forked,
-    .parted = parted, .figures = figures};

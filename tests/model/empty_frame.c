@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_frame.c - an owner gives the full magazine of a frame to the depot, and takes a slot through
- * its cache, which has another.  Meanwhile a thread without a cache looks for a slot.
+ * empty_frame.c - an owner gives the full magazine of a frame to the depot, and takes a slot
+ * through its cache, which has another.  Meanwhile a thread without a cache looks for a slot.
  *
  * Holds: the thread finds one, as a slot is free all the time, and it is another one than the
  * owner's.

@@ -94,8 +94,12 @@ bool cpi_pool_grow_by_itself(struct cpi_pool *pool)
 
 #include "absent.h"
 
-/* No pool of a model has a feature that is asked when it is dry. */
-const struct cpi_feature *const cpi_features[CPI_FEATURES] = {NULL};
+/* No slot of a model is retired. */
+bool cpi_retire_dry(struct cpi_pool *pool)
+{
+    (void)pool;
+    return false;
+}
 
 /* `fresh` slots have not been handed out, and the caller has the others. */
 static inline void model_open_pool(bool exact, size_t fresh)

@@ -51,11 +51,6 @@ fact() {
     grep -qF -- "$2" "$1" || complain "$1: no longer says: $2"
     grep -qF -- "$4" "$3" || complain "$3: no longer has: $4, as $1 says: $2"
 }
-for file in lib/README.md HACKING.md tests/scripts/check-kernel.sh; do
-    grep -q 'first five folders\|These five are the kernel\|kernel.s five' "$file" ||
-        complain "$file: does not say that the kernel has five folders"
-done
-fact lib/README.md 'These five are the kernel' tests/scripts/check-kernel.sh "kernel='base host store cache pool'"
 fact doc/TESTING.md 'the first 800 of each scenario' tests/sched/check_schedules.c '#define QUICK_RUNS 800'
 fact doc/TESTING.md 'draws 20,000' tests/sched/check_schedules.c '#define RANDOM_RUNS 20000'
 fact doc/TESTING.md 'at random (500,000)' tests/sched/local.mk 'SCHED_RANDOM = 500000'

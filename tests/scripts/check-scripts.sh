@@ -111,7 +111,7 @@ plant check-docs.sh doc/DESIGN.md 's,`lib/cache/registry.c`,`lib/registries.c`,'
 plant check-docs.sh doc/DESIGN.md 's/`sleep_for_long`/`sleep_too_long`/' 'has no sleep_too_long'
 plant check-docs.sh doc/TESTING.md 's/`check_storms`/`check_stormy`/' 'check_stormy'
 
-plant check-docs.sh HACKING.md 's/`make check-kernel`/`make check-kernels`/' 'no target check-kernels'
+plant check-docs.sh doc/TESTING.md 's/`make check-cxx`/`make check-cxxx`/' 'no target check-cxxx'
 plant check-docs.sh HACKING.md 's/`--enable-probes`/`--enable-probe`/' 'has no option probe'
 
 plant check-docs.sh HACKING.md 's/^| `--enable-probes`.*//' 'lacks the option probes'
