@@ -116,19 +116,25 @@ void cpi_object_unmake(cpool_objects_t *pool, uintptr_t index)
     cpi_store(&pool->records[index], CPI_OBJECT_VACANT, relaxed); /* [mine] */
 }
 
+static inline void deactivate(const cpool_objects_t *pool, void *object)
+{
+    if (pool->type.deactivate != NULL)
+        pool->type.deactivate(object, pool->type.arg);
+}
+
 /* Ends the use of a BUSY object, which stays in hand. */
 static void end_use(cpool_objects_t *pool, uintptr_t index, bool deactivates)
 {
     if (pool->policy != NULL)
         pool->policy->given(pool, index);
     if (deactivates)
-        cpi_object_deactivate(pool, cpi_object_at(pool, index));
+        deactivate(pool, cpi_object_at(pool, index));
     uncount_active(pool);
 }
 
-void cpi_object_end(cpool_objects_t *pool, uintptr_t index, bool deactivates)
+void cpi_object_end(cpool_objects_t *pool, uintptr_t index)
 {
-    end_use(pool, index, deactivates);
+    end_use(pool, index, (pool->flags & CPOOL_OBJECT_NO_DEACTIVATE) == 0);
     cpi_object_unmake(pool, index);
 }
 
@@ -167,7 +173,8 @@ static void recycle(cpool_objects_t *pool, struct found *found)
 /* A fake pool's object is destroyed with its use, and another one takes its room. */
 static int replace(cpool_objects_t *pool, uintptr_t index)
 {
-    cpi_object_end(pool, index, true);
+    end_use(pool, index, true);
+    cpi_object_unmake(pool, index);
     cpi_object_fake_close(pool, index);
     if (cpi_object_fake_open(pool, index))
         return cpi_object_make(pool, index);
@@ -184,7 +191,7 @@ static int reclaim(cpool_objects_t *pool, struct found *found, struct cpi_object
         return CPOOL_EDRY;
     if (cpi_object_is_fake(pool))
         return replace(pool, found->index);
-    cpi_object_deactivate(pool, cpi_object_at(pool, found->index));
+    deactivate(pool, cpi_object_at(pool, found->index));
     if (pool->resets == CPI_RESET_ON_PUT)
         cpi_object_reset(pool, cpi_object_at(pool, found->index));
     found->recycled = true;
@@ -509,7 +516,7 @@ CPI_APART static int put_at_length(cpool_objects_t *pool, void *object)
 /* As cpi_object_give, where puts are short. */
 static inline int give_shortly(cpool_objects_t *pool, uintptr_t index, void *object)
 {
-    cpi_object_deactivate(pool, object);
+    deactivate(pool, object);
     if (pool->resets == CPI_RESET_ON_PUT)
         cpi_object_reset(pool, object);
     cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
@@ -546,20 +553,6 @@ int cpool_object_put(cpool_objects_t *pool, void *object)
 
 /* --- Active objects --- */
 
-static void describe(const cpool_objects_t *pool, uintptr_t index, uint32_t record,
-                     cpool_object_info_t *info)
-{
-    *info = (cpool_object_info_t){.size = sizeof *info, .object = cpi_object_at(pool, index),
-                                  .index = index, .uses = record / CPI_OBJECT_USE};
-    if (pool->traces != NULL) {
-        uint64_t since = cpi_load(&pool->traces[index].since, relaxed); /* [count] */
-        uint64_t now = cpi_os_now();
-
-        info->age = now > since ? now - since : 0;
-        info->site = (const void *)cpi_load(&pool->traces[index].site, relaxed); /* [count] */
-    }
-}
-
 size_t cpool_object_each(const cpool_objects_t *pool,
                          bool (*visit)(const cpool_object_info_t *info, void *arg), void *arg)
 {
@@ -569,11 +562,19 @@ size_t cpool_object_each(const cpool_objects_t *pool,
 
     for (index = 0; index < reached; index++) {
         uint32_t record = cpi_load(&pool->records[index], acquire); /* [see] */
-        cpool_object_info_t info;
+        cpool_object_info_t info = {.size = sizeof info, .index = index,
+                                    .uses = record / CPI_OBJECT_USE};
 
         if ((record & CPI_OBJECT_STATES) != CPI_OBJECT_ACTIVE)
             continue;
-        describe(pool, index, record, &info);
+        info.object = cpi_object_at(pool, index);
+        if (pool->traces != NULL) {
+            uint64_t since = cpi_load(&pool->traces[index].since, relaxed); /* [count] */
+            uint64_t now = cpi_os_now();
+
+            info.age = now > since ? now - since : 0;
+            info.site = (const void *)cpi_load(&pool->traces[index].site, relaxed); /* [count] */
+        }
         visits++;
         if (!visit(&info, arg))
             break;

@@ -266,13 +266,7 @@ static inline void cpi_object_settle(cpool_objects_t *pool, uintptr_t index, uin
     cpi_store(&pool->records[index], record + state - CPI_OBJECT_BUSY, release); /* [active] */
 }
 
-/* Calls the hook for the end of a use, and those that reset an object. */
-static inline void cpi_object_deactivate(const cpool_objects_t *pool, void *object)
-{
-    if (pool->type.deactivate != NULL)
-        pool->type.deactivate(object, pool->type.arg);
-}
-
+/* Calls the hooks that reset an object. */
 static inline void cpi_object_reset(const cpool_objects_t *pool, void *object)
 {
     if (pool->type.reset != NULL)
@@ -288,15 +282,9 @@ int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is
 /* Ends the use of a BUSY object: deactivates and resets it, and gives it back or destroys it. */
 void cpi_object_give(cpool_objects_t *pool, uintptr_t index);
 
-/* Ends the use of a BUSY object, with the hook that deactivates it or without, and destroys it.
- * The slot is in the caller's hands. */
-void cpi_object_end(cpool_objects_t *pool, uintptr_t index, bool deactivates);
-
-/* Whether the end of an active object that nobody puts back deactivates it. */
-static inline bool cpi_object_end_deactivates(const cpool_objects_t *pool)
-{
-    return (pool->flags & CPOOL_OBJECT_NO_DEACTIVATE) == 0;
-}
+/* Ends the use of a BUSY object that nobody puts back, deactivates it unless the pool is
+ * CPOOL_OBJECT_NO_DEACTIVATE, and destroys it.  The slot is in the caller's hands. */
+void cpi_object_end(cpool_objects_t *pool, uintptr_t index);
 
 /* Ends the objects that are in frames, when the pool ends.  Returns how many those are. */
 size_t cpi_object_frames_end(const cpool_objects_t *pool);
@@ -376,6 +364,9 @@ uintptr_t cpi_object_take_held(const cpool_objects_t *pool);
 
 /* The number of objects held, or a few more. */
 size_t cpi_object_held(const cpool_objects_t *pool);
+
+/* Slots with inactive objects, held or in the pool of slots, and those that are offered. */
+size_t cpi_object_in_pool(const cpool_objects_t *pool);
 
 /* Notes when an object in hand was created. */
 void cpi_object_born(const cpool_objects_t *pool, uintptr_t index);

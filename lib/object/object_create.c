@@ -309,12 +309,8 @@ struct remains {
 static size_t count_lost(const cpool_objects_t *pool, size_t inactive)
 {
     size_t offered = (size_t)cpi_load(&pool->offered, relaxed); /* [alone] */
-    cpool_stats_t stats = CPOOL_STATS_INIT;
-    size_t found;
+    size_t found = pool->forks != cpi_thread_forks() ? cpi_object_in_pool(pool) : SIZE_MAX;
 
-    if (pool->forks == cpi_thread_forks() || cpool_stats(pool->pool, &stats) != 0)
-        return 0;
-    found = stats.in_depot + stats.in_caches + cpi_object_held(pool);
     return inactive + offered > found ? inactive + offered - found : 0;
 }
 
@@ -331,7 +327,7 @@ static struct remains end_objects(cpool_objects_t *pool)
 
         if (state == CPI_OBJECT_ACTIVE && cpi_object_seize(pool, index)) {
             remains.active++;
-            cpi_object_end(pool, index, cpi_object_end_deactivates(pool));
+            cpi_object_end(pool, index);
         } else if (state == CPI_OBJECT_BUSY) {
             remains.busy++;
         } else if (state != CPI_OBJECT_VACANT) {

@@ -199,7 +199,7 @@ static void end_each(cpool_frame_t *frame, void *count)
         if (count == NULL) {
             cpi_object_give(pool, index);
         } else {
-            cpi_object_end(pool, index, cpi_object_end_deactivates(pool));
+            cpi_object_end(pool, index);
             ++*(size_t *)count;
         }
     }

@@ -181,7 +181,7 @@ static size_t drop_active(cpool_objects_t *pool, size_t n)
         index = pool->policy != NULL ? pool->policy->reclaim(pool, NULL) : seize_next(pool, &at);
         if (index == CPI_OBJECT_NONE)
             break;
-        cpi_object_end(pool, index, cpi_object_end_deactivates(pool));
+        cpi_object_end(pool, index);
         cpi_object_vacate(pool, index);
         cpi_object_count_out(pool, 1);
     }
@@ -270,17 +270,20 @@ static size_t positive(size_t a, size_t b)
     return a > b ? a - b : 0;
 }
 
-/* The free slots of the pool of slots are those of inactive objects, but for those that are
- * offered.  Others are held. */
-static size_t count_inactive(const cpool_objects_t *pool)
+size_t cpi_object_in_pool(const cpool_objects_t *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
+    return cpool_stats(pool->pool, &stats) == 0
+               ? stats.in_depot + stats.in_caches + cpi_object_held(pool)
+               : 0;
+}
+
+static size_t count_inactive(const cpool_objects_t *pool)
+{
     if (pool->max_inactive != 0)
         return (size_t)cpi_load(&pool->inactive, relaxed); /* [figure] */
-    if (cpool_stats(pool->pool, &stats) != 0)
-        return 0;
-    return positive(stats.in_depot + stats.in_caches + cpi_object_held(pool),
+    return positive(cpi_object_in_pool(pool),
                     (size_t)cpi_load(&pool->offered, relaxed)); /* [figure] */
 }
 
