@@ -119,6 +119,12 @@ struct cpi_object_policy {
 /* When an object is reset, if there is anything to reset. */
 enum cpi_object_resets { CPI_RESET_NEVER, CPI_RESET_ON_GET, CPI_RESET_ON_PUT };
 
+/* A bit for each slot. */
+struct cpi_object_bits {
+    _Atomic uint64_t *words;
+    _Atomic uintptr_t count; /* bits set, or a few more */
+};
+
 struct cpool_objects {
     /* Constant. */
     cpool_t *pool;                 /* of slots, or NULL for a fake pool */
@@ -150,10 +156,9 @@ struct cpool_objects {
     _Atomic(struct cpi_object_lives *) lives; /* NULL until the first retain */
 
     /* Which slots are vacant: object_slot.c. */
-    _Atomic uint64_t *vacancy;  /* bits */
     _Alignas(CPI_LINE) _Atomic uint64_t stretches[CPI_STRETCHES]; /* fresh slots, by thread */
     _Atomic uintptr_t reached;  /* indices of a fake pool that were taken */
-    _Atomic uintptr_t vacant;   /* bits set, or a few more */
+    struct cpi_object_bits vacant;
     _Atomic uintptr_t cursor;   /* a word where a set bit was last seen */
     _Atomic uint64_t room;      /* see CPI_ROOM */
     _Atomic bool shrunk;        /* the capacity was lowered */
@@ -336,6 +341,11 @@ static inline void cpi_object_leave_place(cpool_objects_t *pool)
     if (pool->max_inactive != 0)
         cpi_fetch_add(&pool->inactive, UINT64_MAX, relaxed); /* [place] */
 }
+
+/* Sets the bit of a slot in hand, and takes the slot of one from 64 * word on, the lowest or the
+ * `highest`, in hand, or CPI_OBJECT_NONE.  Lock-free. */
+void cpi_object_set_bit(struct cpi_object_bits *bits, uintptr_t index);
+uintptr_t cpi_object_take_bit(struct cpi_object_bits *bits, uintptr_t word, bool highest);
 
 /* Makes a slot in hand vacant.  In a fake pool its memory is freed, if it has any. */
 void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index);

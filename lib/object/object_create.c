@@ -142,7 +142,7 @@ static void free_tables(cpool_objects_t *pool)
     free(cpi_load(&pool->lives, relaxed)); /* [alone] */
     free(pool->blocks);
     free(pool->traces);
-    free(pool->vacancy);
+    free(pool->vacant.words);
     free(pool->records_block);
 }
 
@@ -150,13 +150,13 @@ static int make_tables(cpool_objects_t *pool, bool traced)
 {
     pool->records_block = calloc(pool->max + CPI_STRETCH, sizeof *pool->records);
     pool->records = (void *)cpi_align_up((uintptr_t)pool->records_block, CPI_LINE);
-    pool->vacancy = calloc(pool->max / 64 + 1, sizeof *pool->vacancy);
+    pool->vacant.words = calloc(pool->max / 64 + 1, sizeof *pool->vacant.words);
     if (traced)
         pool->traces = calloc(pool->max, sizeof *pool->traces);
     if (cpi_object_is_fake(pool))
         pool->blocks = calloc(pool->max, sizeof *pool->blocks);
-    if (pool->records_block != NULL && pool->vacancy != NULL && (!traced || pool->traces != NULL) &&
-        (!cpi_object_is_fake(pool) || pool->blocks != NULL))
+    if (pool->records_block != NULL && pool->vacant.words != NULL &&
+        (!traced || pool->traces != NULL) && (!cpi_object_is_fake(pool) || pool->blocks != NULL))
         return 0;
     return CPOOL_ENOMEM;
 }

@@ -14,10 +14,7 @@
  * ORDERING TABLE
  *   made   | lives CAS, from none        | release | see    | the lives, all zero
  *   see    | lives load, CAS failure     | acquire | made   | the lives, all zero
- *   hold   | bit set, add                | release | take   | the object and its record
- *   take   | bit cleared, CAS            | acquire | hold   | the object and its record
- *   look   | bits load, CAS failure      | relaxed | - | -
- *   hint   | held load and add           | relaxed | - | -
+ *   hint   | count load                  | relaxed | - | -
  *   life   | created, seen, uses, by the thread that has the object in hand | relaxed | - | -
  *   own    | record load by the same     | relaxed | - | -
  */
@@ -37,8 +34,7 @@ struct life {
 };
 
 struct cpi_object_lives {
-    _Atomic uintptr_t held;  /* bits set, or a few more */
-    _Atomic uint64_t *bits;  /* behind the lives */
+    struct cpi_object_bits held; /* the words lie behind the lives */
     struct life life[];
 };
 
@@ -55,10 +51,10 @@ static bool make_lives(cpool_objects_t *pool)
     if (lives != NULL || cpi_object_is_fake(pool))
         return lives != NULL;
     lives = calloc(1, sizeof *lives + pool->max * sizeof lives->life[0] +
-                          (pool->max / 64 + 1) * sizeof lives->bits[0]);
+                          (pool->max / 64 + 1) * sizeof lives->held.words[0]);
     if (lives == NULL)
         return false;
-    lives->bits = (void *)&lives->life[pool->max];
+    lives->held.words = (void *)&lives->life[pool->max];
     if (!cpi_cas_strong(&pool->lives, &other, lives, release, acquire)) /* [made] [see] */
         free(lives);
     return true;
@@ -85,45 +81,19 @@ size_t cpi_object_held(const cpool_objects_t *pool)
 {
     const struct cpi_object_lives *lives = known_lives(pool);
 
-    return lives != NULL ? cpi_load(&lives->held, relaxed) : 0; /* [hint] */
-}
-
-static void hold_inactive(const cpool_objects_t *pool, uintptr_t index)
-{
-    struct cpi_object_lives *lives = known_lives(pool);
-
-    cpi_fetch_add(&lives->held, 1u, relaxed);                                        /* [hint] */
-    cpi_fetch_add(&lives->bits[index / 64], (uint64_t)1 << index % 64, release); /* [hold] */
-}
-
-/* One that is held, of those with indices from 64 * word on, in hand, or CPI_OBJECT_NONE. */
-static uintptr_t take_held_of(const cpool_objects_t *pool, uintptr_t word)
-{
-    struct cpi_object_lives *lives = known_lives(pool);
-    uint64_t bits = cpi_load(&lives->bits[word], relaxed); /* [look] */
-
-    while (bits != 0) {
-        uintptr_t bit = 63 - (uintptr_t)__builtin_clzll(bits);
-
-        if (cpi_cas_weak(&lives->bits[word], &bits, /* [take] [look] */
-                         bits & ~((uint64_t)1 << bit), acquire, relaxed)) {
-            cpi_fetch_add(&lives->held, UINTPTR_MAX, relaxed); /* [hint] */
-            return word * 64 + bit;
-        }
-    }
-    return CPI_OBJECT_NONE;
+    return lives != NULL ? cpi_load(&lives->held.count, relaxed) : 0; /* [hint] */
 }
 
 uintptr_t cpi_object_take_held(const cpool_objects_t *pool)
 {
-    const struct cpi_object_lives *lives = known_lives(pool);
+    struct cpi_object_lives *lives = known_lives(pool);
     uintptr_t index = CPI_OBJECT_NONE;
     uintptr_t word;
 
-    if (CPI_LIKELY(lives == NULL) || cpi_load(&lives->held, relaxed) == 0) /* [hint] */
+    if (CPI_LIKELY(lives == NULL) || cpi_load(&lives->held.count, relaxed) == 0) /* [hint] */
         return CPI_OBJECT_NONE;
     for (word = 0; word <= pool->max / 64 && index == CPI_OBJECT_NONE; word++)
-        index = take_held_of(pool, word);
+        index = cpi_object_take_bit(&lives->held, word, true);
     return index;
 }
 
@@ -159,7 +129,7 @@ static void hold_all(cpool_objects_t *pool)
 
     while (n-- > 0 &&
            (index = cpi_object_take_free(pool, NULL, false, &passed)) != CPI_OBJECT_NONE)
-        hold_inactive(pool, index);
+        cpi_object_set_bit(&known_lives(pool)->held, index);
     cpi_object_offer_some(pool, passed);
 }
 
@@ -167,13 +137,15 @@ size_t cpool_object_retain(cpool_objects_t *pool, size_t minimum,
                            bool (*keep)(const cpool_object_idle_t *idle, void *arg), void *arg)
 {
     size_t destroyed = 0, kept = 0;
+    struct cpi_object_bits *held;
     uintptr_t index, word;
 
     if (CPI_HAS_ENDED(pool) || !make_lives(pool))
         return 0;
     hold_all(pool);
+    held = &known_lives(pool)->held;
     for (word = pool->max / 64 + 1; word-- > 0;)
-        while ((index = take_held_of(pool, word)) != CPI_OBJECT_NONE) {
+        while ((index = cpi_object_take_bit(held, word, true)) != CPI_OBJECT_NONE) {
             uint32_t state = cpi_object_state(pool, index);
             cpool_object_idle_t idle;
 

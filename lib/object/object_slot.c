@@ -6,12 +6,13 @@
  *   of a fake pool, from malloc   | padding | pool, index, proof | object ...
  *
  * ORDERING TABLE
- *   vacate | vacancy bits set, add       | release | occupy | the record, and the slot's bytes
- *   occupy | vacancy bits cleared, CAS, and | acquire | vacate | the same
+ *   vacate | bits set, add               | release | occupy | the object or the slot's bytes, and
+ *                                                          the record
+ *   occupy | bits cleared, CAS, and      | acquire | vacate | the same
  *   stretch | stretch CAS that gives a run | release | use | that the slots are there
  *   use    | stretch CAS that takes a slot | acquire | stretch | the same
- *   look   | vacancy word, stretch load  | relaxed | - | -
- *   hint   | vacant, cursor, reached, room load | relaxed | - | -
+ *   look   | word of bits, stretch load  | relaxed | - | -
+ *   hint   | count, cursor, reached, room load | relaxed | - | -
  *   failed | CAS failure                 | relaxed | - | -
  *   offer  | offered fetch-and-add       | acq_rel | offer  | the room and the vacant slot for
  *                                                          which there was no offer
@@ -119,40 +120,43 @@ cpool_objects_t *cpi_object_fake_pool(const void *object)
     return front->proof == ((uintptr_t)object ^ CPI_PROOF) ? front->pool : NULL;
 }
 
-/* --- Vacant slots --- */
+/* --- Bits: of slots that are vacant, or held by a retain --- */
 
-void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index)
+void cpi_object_set_bit(struct cpi_object_bits *bits, uintptr_t index)
 {
     uint64_t bit = (uint64_t)1 << index % 64;
-    uint64_t bits;
+    uint64_t others;
 
-    if (cpi_object_is_fake(pool))
-        cpi_object_fake_close(pool, index);
-    CPI_ASSERT(cpi_object_reached(pool) > index);
-    cpi_fetch_add(&pool->vacant, 1u, relaxed);                         /* [hint] */
-    bits = cpi_fetch_add(&pool->vacancy[index / 64], bit, release);    /* [vacate] */
-    CPI_ASSERT((bits & bit) == 0);
-    (void)bits;
-    if (index / 64 < cpi_load(&pool->cursor, relaxed))                 /* [hint] */
-        cpi_store(&pool->cursor, index / 64, relaxed);                 /* [hint] */
+    cpi_fetch_add(&bits->count, 1u, relaxed);                       /* [hint] */
+    others = cpi_fetch_add(&bits->words[index / 64], bit, release); /* [vacate] */
+    CPI_ASSERT((others & bit) == 0);
+    (void)others;
 }
 
-/* The lowest vacant slot in the word, or CPI_OBJECT_NONE. */
-static uintptr_t occupy_in(cpool_objects_t *pool, uintptr_t word)
+uintptr_t cpi_object_take_bit(struct cpi_object_bits *bits, uintptr_t word, bool highest)
 {
-    uint64_t bits = cpi_load(&pool->vacancy[word], relaxed); /* [look] */
+    uint64_t set = cpi_load(&bits->words[word], relaxed); /* [look] */
 
-    while (bits != 0) {
-        uint64_t rest = bits & (bits - 1);
+    while (set != 0) {
+        int bit = highest ? 63 - __builtin_clzll(set) : __builtin_ctzll(set);
 
-        if (cpi_cas_weak(&pool->vacancy[word], &bits, rest, /* [occupy] [failed] */
-                         acquire, relaxed)) {
-            cpi_fetch_add(&pool->vacant, UINTPTR_MAX, relaxed); /* [hint] */
-            cpi_store(&pool->cursor, word, relaxed);            /* [hint] */
-            return word * 64 + (uintptr_t)__builtin_ctzll(bits);
+        if (cpi_cas_weak(&bits->words[word], &set, set & ~((uint64_t)1 << bit), /* [occupy] */
+                         acquire, relaxed)) {                                   /* [failed] */
+            cpi_fetch_add(&bits->count, UINTPTR_MAX, relaxed);                  /* [hint] */
+            return word * 64 + (uintptr_t)bit;
         }
     }
     return CPI_OBJECT_NONE;
+}
+
+void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index)
+{
+    if (cpi_object_is_fake(pool))
+        cpi_object_fake_close(pool, index);
+    CPI_ASSERT(cpi_object_reached(pool) > index);
+    cpi_object_set_bit(&pool->vacant, index);
+    if (index / 64 < cpi_load(&pool->cursor, relaxed)) /* [hint] */
+        cpi_store(&pool->cursor, index / 64, relaxed); /* [hint] */
 }
 
 /* A vacant slot, in hand, or CPI_OBJECT_NONE. */
@@ -162,13 +166,16 @@ static uintptr_t occupy_any(cpool_objects_t *pool)
     uintptr_t word = cpi_load(&pool->cursor, relaxed);               /* [hint] */
     uintptr_t i;
 
-    if (cpi_load(&pool->vacant, relaxed) == 0) /* [hint] */
+    if (cpi_load(&pool->vacant.count, relaxed) == 0) /* [hint] */
         return CPI_OBJECT_NONE;
     for (i = 0; i < words; i++, word++) {
-        uintptr_t index = occupy_in(pool, word < words ? word : word % words);
+        uintptr_t index = cpi_object_take_bit(
+            &pool->vacant, word < words ? word : word % words, false);
 
-        if (index != CPI_OBJECT_NONE)
-            return index;
+        if (index == CPI_OBJECT_NONE)
+            continue;
+        cpi_store(&pool->cursor, index / 64, relaxed); /* [hint] */
+        return index;
     }
     return CPI_OBJECT_NONE;
 }
@@ -472,7 +479,7 @@ static size_t discard_portion(const cpool_objects_t *pool, const uint64_t *words
 static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
 {
     uint64_t mask = n < 64 ? (((uint64_t)1 << n) - 1) << from % 64 : UINT64_MAX;
-    _Atomic uint64_t *vacancy = &pool->vacancy[from / 64];
+    _Atomic uint64_t *vacancy = &pool->vacant.words[from / 64];
     uintptr_t words = (n + 63) / 64;
     uint64_t taken[CPI_TRIM_WORDS];
     size_t bytes;

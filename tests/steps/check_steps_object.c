@@ -219,7 +219,7 @@ static const struct {
     const char *function;
     int code; /* the get's, in the end */
 } holds[] = {
-    { "cpi_object_vacate", CPOOL_EDRY },
+    { "cpi_object_set_bit", CPOOL_EDRY },
     { "offer", EIO },
 };
 

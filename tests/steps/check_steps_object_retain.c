@@ -95,7 +95,7 @@ static bool get_beside_retain(const char *function, struct worker *worker, size_
 
 TEST_TIMES(objects_can_be_had_beside_a_retain, 3)
 {
-    const char *const functions[] = {NULL, "hold_inactive", "take_held_of"};
+    const char *const functions[] = {NULL, "cpi_object_set_bit", "cpi_object_take_bit"};
     struct worker *worker = worker_start();
     size_t nth = 1;
 
