@@ -14,7 +14,7 @@
 /* The words of a pool, which are NULL if it has none. */
 static inline struct cpi_slotmap *cpi_track_map(const struct cpi_pool *pool)
 {
-    return pool->part[CPI_PART_TRACK];
+    return pool->map;
 }
 
 /* The slot's word becomes that of a free one.  Returns false after it has reported why this slot
