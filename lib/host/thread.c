@@ -50,7 +50,7 @@
 #define CPI_ENDED offsetof(struct cpi_handles, zeroes[1])    /* and none any more */
 
 #if !defined(_WIN32) || defined(__clang__) /* or else os_windows.c has these two */
-_Thread_local uintptr_t cpool_thread_word_abi3 = CPI_NO_TABLE;
+CPI_INITIAL_EXEC _Thread_local uintptr_t cpool_thread_word_abi3 = CPI_NO_TABLE;
 /* Operations until the thread asks for a cache again. */
 static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
 #endif
