@@ -233,22 +233,19 @@ static void tell_owner(struct cpi_text *text, const struct cpi_pool *pool, const
 {
     const cpool_t *handle = cpi_ranges_find((uintptr_t)address);
     const struct cpi_pool *owner;
+    enum cpi_place place;
     uintptr_t index;
 
     if (handle == NULL || handle == pool->face || cpi_lock_is_held() || !cpi_try_lock())
         return;
     owner = cpi_pool_at(handle);
-    if (owner != NULL) {
-        enum cpi_place place = cpi_slab_place(&owner->slab, address, &index);
-
-        if (place != CPI_PLACE_OUTSIDE) {
-            cpi_text_add(text,
-                         "cpool:   the address lies in another pool, '%s' %p, %s slot %" PRIuPTR
-                         "\n",
-                         owner->name, (const void *)handle,
-                         place == CPI_PLACE_INSIDE ? "inside or behind" : "at the start of", index);
-            tell_slot(text, owner, index);
-        }
+    place = owner != NULL ? cpi_slab_place(&owner->slab, address, &index) : CPI_PLACE_OUTSIDE;
+    if (place != CPI_PLACE_OUTSIDE) {
+        cpi_text_add(text,
+                     "cpool:   the address lies in another pool, '%s' %p, %s slot %" PRIuPTR "\n",
+                     owner->name, (const void *)handle,
+                     place == CPI_PLACE_INSIDE ? "inside or behind" : "at the start of", index);
+        tell_slot(text, owner, index);
     }
     cpi_unlock();
 }

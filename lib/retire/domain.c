@@ -130,25 +130,13 @@ static struct cpi_reader *take_free(struct cpool_domain *domain)
     return NULL;
 }
 
-cpool_reader_t *cpool_reader_create(cpool_domain_t *domain)
-{
-    struct cpi_reader *reader;
-
-    if (CPI_HAS_ENDED(domain))
-        return NULL;
-    reader = take_free(domain);
-    if (reader == NULL) {
-        (void)cpi_retire_pass(domain, NULL, false, NULL, NULL);
-        reader = take_free(domain);
-    }
-    return reader != NULL ? &reader->face : NULL;
-}
-
-/* A fork comes before or after all of it. */
+/* For a thread, or for none.  With a thread, a fork comes before or after all of it. */
 static struct cpi_reader *take_for(struct cpi_thread *thread, struct cpool_domain *domain)
 {
     struct cpi_reader *reader;
 
+    if (thread == NULL)
+        return take_free(domain);
     cpi_lock();
     reader = take_free(domain);
     if (reader != NULL)
@@ -157,14 +145,10 @@ static struct cpi_reader *take_for(struct cpi_thread *thread, struct cpool_domai
     return reader;
 }
 
-CPI_COLD static cpool_reader_t *make_own(struct cpool_domain *domain)
+static cpool_reader_t *make_reader(struct cpool_domain *domain, struct cpi_thread *thread)
 {
-    struct cpi_thread *thread = cpi_thread_self();
-    struct cpi_reader *reader;
+    struct cpi_reader *reader = take_for(thread, domain);
 
-    if (cpi_ending_check(&domain->ending, domain, "cpool_domain_reader") || thread == NULL)
-        return NULL;
-    reader = take_for(thread, domain);
     if (reader == NULL) {
         (void)cpi_retire_pass(domain, NULL, false, NULL, NULL);
         reader = take_for(thread, domain);
@@ -172,17 +156,25 @@ CPI_COLD static cpool_reader_t *make_own(struct cpool_domain *domain)
     return reader != NULL ? &reader->face : NULL;
 }
 
+cpool_reader_t *cpool_reader_create(cpool_domain_t *domain)
+{
+    return CPI_HAS_ENDED(domain) ? NULL : make_reader(domain, NULL);
+}
+
+CPI_COLD static cpool_reader_t *make_own(struct cpool_domain *domain)
+{
+    struct cpi_thread *thread = cpi_thread_self();
+
+    if (cpi_ending_check(&domain->ending, domain, "cpool_domain_reader") || thread == NULL)
+        return NULL;
+    return make_reader(domain, thread);
+}
+
 cpool_reader_t *cpool_domain_reader(cpool_domain_t *domain)
 {
     struct cpi_reader *reader = cpi_thread_entry(domain->handle)->home;
 
     return CPI_LIKELY(reader != NULL) ? &reader->face : make_own(domain);
-}
-
-/* Of a reader that no thread is using.  In the child of a fork, too. */
-static bool is_inside(const struct cpi_reader *reader)
-{
-    return reader->face.nested != 0;
 }
 
 int cpool_reader_destroy(cpool_reader_t *face)
@@ -193,7 +185,7 @@ int cpool_reader_destroy(cpool_reader_t *face)
         return 0;
     if (cpi_reader_has_ended(reader, "cpool_reader_destroy"))
         return CPOOL_EPOOL;
-    if (is_inside(reader))
+    if (face->nested != 0)
         return cpi_reader_report(CPOOL_EREADER, "cpool_reader_destroy", face);
     cpi_lock();
     disown(reader);
@@ -470,7 +462,7 @@ int cpool_domain_destroy(cpool_domain_t *domain)
     if (CPI_HAS_ENDED(domain))
         return CPOOL_EPOOL;
     for (size_t i = 0; i < domain->readers; i++)
-        if (is_inside(&domain->reader[i]))
+        if (domain->reader[i].face.nested != 0) /* in the child of a fork, too */
             return cpi_reader_report(CPOOL_EREADER, "cpool_domain_destroy",
                                      &domain->reader[i].face);
     cpi_lock();

@@ -29,10 +29,8 @@
 #define CPI_SIZED_CACHES_FEW ((size_t)16)
 #define CPI_SIZED_CACHES (CPI_SIZED_WIDE ? (size_t)0 : CPI_SIZED_CACHES_FEW)
 
-/* The least that is tried by default, and the part of a limited address space that is left
- * to others then. */
+/* The least that is tried by default. */
 #define CPI_SIZED_CLASS_BYTES_LEAST ((size_t)64 * 1024)
-#define CPI_SIZED_LEFT(space) ((space) / 2)
 
 /* Bytes of a pool's name, with its end. */
 #define CPI_SIZED_NAME 64
@@ -294,11 +292,12 @@ static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config,
     return 0;
 }
 
-/* The default is less where address space is short, with few caches in each class. */
+/* The default is less where address space is short, with few caches in each class.  Half of a
+ * limited address space is left to others. */
 static int make_by_default(struct cpool_sized **blocks, cpool_sized_config_t *config)
 {
     size_t space = cpi_os_address_space();
-    size_t room = space == SIZE_MAX ? space : space - CPI_SIZED_LEFT(space);
+    size_t room = space == SIZE_MAX ? space : space - space / 2;
     int code;
 
     config->class_bytes = CPI_SIZED_CLASS_BYTES;
