@@ -121,27 +121,21 @@ void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
 /* Whether the gap after the slot has been filled. */
 bool cpi_guard_is_filled(const struct cpi_slab *slab, uintptr_t index);
 
-/*
- * Looks at the gaps beside a slot.  Returns false, with the damage, if one was
+/* Looks at the gaps beside a slot.  Returns false, with the damage, if one was
  * overwritten.  The gap is repaired, so that damage is found once.  Any thread,
- * wait-free.
- */
+ * wait-free. */
 bool cpi_guard_verify(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage);
 
-/*
- * The slot is taken.  Waits for a thread that looks at it.  Returns false, with the
- * damage, if it had been filled and was written since.  Only for the slot's owner.
- */
+/* The slot is taken.  Waits for a thread that looks at it.  Returns false, with the
+ * damage, if it had been filled and was written since.  Only for the slot's owner. */
 bool cpi_guard_take(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage);
 
 /* The slot is free.  `fills`: and filled with the pattern.  Only for the slot's owner. */
 void cpi_guard_give(const struct cpi_slab *slab, uintptr_t index, bool fills);
 
-/*
- * Looks at a slot that may be free and filled, at any time: while it does, the slot is
+/* Looks at a slot that may be free and filled, at any time: while it does, the slot is
  * not taken.  Returns false, with the damage, if it was written to.  The slot is filled
- * anew then.  With forks held off, because a child might wait for ever.
- */
+ * anew then.  With forks held off, because a child might wait for ever. */
 bool cpi_guard_inspect(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage);
 
 /* --- pool_check.c --- */

@@ -137,21 +137,17 @@ static inline bool cpi_reader_is_own(const struct cpi_reader *reader,
 size_t cpi_reader_held(const struct cpi_reader *reader);
 bool cpi_reader_rests(const struct cpi_reader *reader);
 
-/*
- * look.c.  Bags with a stamp before the result may go back.  A look passes the system's barrier if
+/* look.c.  Bags with a stamp before the result may go back.  A look passes the system's barrier if
  * a reader is at rest, and a glance does not.  `blocker` receives the section that holds back
- * the rest.  `self` is the caller's reader, or NULL.  Lock-free.
- */
+ * the rest.  `self` is the caller's reader, or NULL.  Lock-free. */
 uintptr_t cpi_retire_look(struct cpool_domain *domain, struct cpi_reader *self,
                           struct cpi_blocker *blocker);
 uintptr_t cpi_retire_glance(struct cpi_reader *self);
 
-/*
- * bags.c.  Ends a grace period, and gives back what no section sees, of `self`, if that is not
+/* bags.c.  Ends a grace period, and gives back what no section sees, of `self`, if that is not
  * NULL, of readers that were destroyed, and of all others if `all`.  Returns how many slots of
  * `pool` these were.  `blocker` receives the section that held back the rest, unless it is NULL.
- * Lock-free.
- */
+ * Lock-free. */
 size_t cpi_retire_pass(struct cpool_domain *domain, struct cpi_reader *self, bool all,
                        const cpool_t *pool, struct cpi_blocker *blocker);
 
@@ -180,10 +176,8 @@ static inline bool cpi_reader_has_ended(const struct cpi_reader *reader, const c
            cpi_ending_refuse(&reader->face, function);
 }
 
-/*
- * domain.c.  note has the domain know the pool, and says whether its slots pass a gate that
- * knows retired ones.  Returns 0, or CPOOL_EPOOL, which was reported.
- */
+/* domain.c.  note has the domain know the pool, and says whether its slots pass a gate that
+ * knows retired ones.  Returns 0, or CPOOL_EPOOL, which was reported. */
 int cpi_retire_note(struct cpi_reader *reader, const cpool_t *pool, bool *gated);
 
 /* A slot of such a pool takes this step through the gate.  Returns 0, or why it does not, which

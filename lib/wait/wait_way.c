@@ -15,13 +15,12 @@
  *
  * [mark] needs no order of its own: the slot that is given afterwards publishes it.
  */
-#include "pool/pool_alloc.h"
-
 #include "base/atomic.h"
-#include "pool/feature.h"
 #include "cache/mark.h"
 #include "host/os.h"
 #include "host/thread.h"
+#include "pool/feature.h"
+#include "pool/pool_alloc.h"
 #include "wait/pool_wait.h"
 
 /* --- Calls, after slots have come (queue.h) --- */
