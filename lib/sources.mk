@@ -30,8 +30,7 @@ libcpool_sources = \
 	lib/retire/bags.c lib/retire/domain.c lib/retire/look.c lib/retire/retire.c lib/retire/retire_feature.c \
 	lib/retire/retire_impl.h lib/retire/retire_inline.c \
 	lib/object/object.c lib/object/object.h lib/object/object_create.c \
-	lib/object/object_frame.c lib/object/object_retain.c lib/object/object_room.c \
-	lib/object/object_slot.c \
+	lib/object/object_frame.c lib/object/object_room.c lib/object/object_slot.c \
 	lib/priority/object_heap.h lib/priority/object_priority.c \
 	lib/lanes/lanes.c \
 	lib/sized/sized.c lib/sized/sized_create.c lib/sized/sized_impl.h

@@ -240,12 +240,13 @@ static void show(cpool_objects_t *pool)
     pool->shown.owner = pool;
     pool->shown.name = pool->name;
     pool->shown.pool = pool->pool;
-    pool->shown.figures = cpi_object_is_fake(pool) ? cpi_object_fake_figures : NULL;
-    pool->shown.correct = cpi_object_is_fake(pool) ? NULL : cpi_object_correct_figures;
-    if (cpi_object_is_fake(pool))
+    if (cpi_object_is_fake(pool)) {
+        pool->shown.figures = cpi_object_fake_figures;
         cpi_object_fake_count(1);
-    else
+    } else {
+        pool->shown.correct = cpi_object_correct_figures;
         cpi_layer_own(pool->pool, pool);
+    }
     cpi_layer_show(&pool->shown);
 }
 
@@ -398,11 +399,6 @@ int cpool_objects_destroy(cpool_objects_t *pool)
 /* --- Typed pools.  Several threads may create one at once.  The pools of all but one are
  * destroyed, and as none of them has objects yet, no hook runs for them. --- */
 
-static cpool_objects_t *pool_of(struct cpool_objects_typed *typed)
-{
-    return cpi_word_load(&typed->pool, acquire); /* [find] */
-}
-
 /* The settings of the definition or those given, with the definition's type and name where
  * they have none. */
 static int settle(const struct cpool_objects_typed *typed, const cpool_object_config_t *given,
@@ -429,7 +425,7 @@ int cpool_typed_objects_open_abi3(struct cpool_objects_typed *typed,
     size_t populate;
     int code;
 
-    if (pool_of(typed) != NULL)
+    if (cpi_word_load(&typed->pool, acquire) != NULL) /* [find] */
         return given != NULL ? CPOOL_EOPEN : 0;
     code = settle(typed, given, &config);
     if (code != 0)
@@ -448,15 +444,14 @@ int cpool_typed_objects_open_abi3(struct cpool_objects_typed *typed,
 
 cpool_objects_t *cpool_typed_objects_pool_abi3(struct cpool_objects_typed *typed)
 {
-    cpool_objects_t *pool = pool_of(typed);
-
+    cpool_objects_t *pool = cpi_word_load(&typed->pool, acquire); /* [find] */
     int code;
 
     if (CPI_LIKELY(pool != NULL))
         return pool;
     code = cpool_typed_objects_open_abi3(typed, NULL);
     if (code == 0)
-        return pool_of(typed);
+        return cpi_word_load(&typed->pool, acquire); /* [find] */
     if (cpi_word_exchange(&typed->told, 1, relaxed) == 0) /* [told] */
         cpi_pool_report_unmade(typed->name, code);
     return NULL;
@@ -464,7 +459,7 @@ cpool_objects_t *cpool_typed_objects_pool_abi3(struct cpool_objects_typed *typed
 
 int cpool_typed_objects_close_abi3(struct cpool_objects_typed *typed, bool unloading)
 {
-    cpool_objects_t *pool = pool_of(typed);
+    cpool_objects_t *pool = cpi_word_load(&typed->pool, acquire); /* [find] */
 
     if (unloading && cpi_thread_process_ends())
         return 0;

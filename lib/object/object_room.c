@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * object_room.c - how many objects there may be, how many of them may be inactive, raising and
- * lowering these numbers, and figures.
+ * object_room.c - how many objects there may be, how many of them may be inactive and which of
+ * those stay, raising and lowering these numbers, and figures.
  *
  * ORDERING TABLE
  *   room   | capacity and objects, load and CAS | relaxed | - | -
@@ -15,14 +15,21 @@
  *   place  | inactive load, CAS          | relaxed | - | -
  *   used   | active load                 | acquire | object.c's use | that the object exists
  *   figure | counters, room load         | relaxed | - | -
+ *   made   | lives CAS, from none        | release | see    | the lives, all zero
+ *   see    | lives load, CAS failure     | acquire | made   | the lives, all zero
+ *   life   | created, seen, uses, by the thread that has the object in hand | relaxed | - | -
+ *   own    | record load by the same     | relaxed | - | -
  *
  * A thread that has counted an object relies on a slot that another one gave up before it
  * counted its own out.  Read-modify-writes of the room between the two go on with the release.
  */
 #include "object/object.h"
 
+#include <stdlib.h>
+
 #include "base/atomic.h"
 #include "base/structs.h"
+#include "host/os.h"
 
 /* --- Capacity --- */
 
@@ -263,6 +270,144 @@ size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
     return made;
 }
 
+/* --- Which inactive objects stay ---
+ *
+ * Nobody reads the clock when an object is put back.  The visit that finds an object with more
+ * uses than the one before notes the time, and those after it count from there.
+ *
+ * Inactive objects come out of the pool of slots in the order in which they lie there, the same
+ * one again if it is put back.  So all of them are held first: each has a bit, its slot is live
+ * in the pool of slots, and its record reads as before.  Then each is visited by its bit.  A
+ * thread that takes a bit has the object in hand, and a get that finds no other object takes one,
+ * too.  So no more than one object is out of reach at a time.
+ */
+
+/* The times of an object, in nanoseconds. */
+struct life {
+    _Atomic uint64_t created; /* 0: before there was this */
+    _Atomic uint64_t seen;    /* inactive, after its last use */
+    _Atomic uint32_t uses;    /* by then */
+};
+
+struct cpi_object_lives {
+    struct cpi_object_bits held; /* the words lie behind the lives */
+    struct life life[];
+};
+
+static struct cpi_object_lives *make_lives(cpool_objects_t *pool)
+{
+    struct cpi_object_lives *lives = cpi_load(&pool->lives, acquire); /* [see] */
+    struct cpi_object_lives *other = NULL;
+
+    if (lives != NULL || cpi_object_is_fake(pool))
+        return lives;
+    lives = calloc(1, sizeof *lives + pool->max * sizeof lives->life[0] +
+                          (pool->max / 64 + 1) * sizeof lives->held.words[0]);
+    if (lives == NULL)
+        return NULL;
+    lives->held.words = (void *)&lives->life[pool->max];
+    if (cpi_cas_strong(&pool->lives, &other, lives, release, acquire)) /* [made] [see] */
+        return lives;
+    free(lives);
+    return other;
+}
+
+static void begin_life(struct life *life, uint64_t now, uint32_t uses)
+{
+    cpi_store(&life->created, now, relaxed); /* [life] */
+    cpi_store(&life->seen, now, relaxed);    /* [life] */
+    cpi_store(&life->uses, uses, relaxed);   /* [life] */
+}
+
+void cpi_object_born(const cpool_objects_t *pool, uintptr_t index)
+{
+    struct cpi_object_lives *lives = cpi_load(&pool->lives, acquire); /* [see] */
+
+    if (CPI_UNLIKELY(lives != NULL))
+        begin_life(&lives->life[index], cpi_os_now(), 0);
+}
+
+size_t cpi_object_held(const cpool_objects_t *pool)
+{
+    const struct cpi_object_lives *lives = cpi_load(&pool->lives, acquire); /* [see] */
+
+    return lives != NULL ? cpi_load(&lives->held.count, relaxed) : 0; /* [figure] */
+}
+
+uintptr_t cpi_object_take_held(const cpool_objects_t *pool)
+{
+    struct cpi_object_lives *lives = cpi_load(&pool->lives, acquire); /* [see] */
+    uintptr_t index = CPI_OBJECT_NONE;
+    uintptr_t word;
+
+    if (CPI_LIKELY(lives == NULL) || cpi_load(&lives->held.count, relaxed) == 0) /* [figure] */
+        return CPI_OBJECT_NONE;
+    for (word = 0; word <= pool->max / 64 && index == CPI_OBJECT_NONE; word++)
+        index = cpi_object_take_bit(&lives->held, word, true);
+    return index;
+}
+
+static void describe_idle(const cpool_objects_t *pool, uintptr_t index, struct life *life,
+                          cpool_object_idle_t *idle)
+{
+    uint32_t uses = cpi_load(&pool->records[index], relaxed) / CPI_OBJECT_USE; /* [own] */
+    uint64_t now = cpi_os_now();
+
+    if (cpi_load(&life->created, relaxed) == 0) { /* [life] */
+        begin_life(life, now, uses);
+    } else if (cpi_load(&life->uses, relaxed) != uses) { /* [life] */
+        cpi_store(&life->seen, now, relaxed);            /* [life] */
+        cpi_store(&life->uses, uses, relaxed);           /* [life] */
+    }
+    *idle = (cpool_object_idle_t){.size = sizeof *idle, .object = cpi_object_at(pool, index),
+                                  .index = index, .uses = uses};
+    idle->idle = now - cpi_load(&life->seen, relaxed);   /* [life] */
+    idle->age = now - cpi_load(&life->created, relaxed); /* [life] */
+}
+
+/* No more than there may be, so that it ends beside threads that get and put. */
+static void hold_all(cpool_objects_t *pool, struct cpi_object_bits *held)
+{
+    uintptr_t n = cpi_object_reached(pool);
+    size_t passed = 0;
+    uintptr_t index;
+
+    while (n-- > 0 &&
+           (index = cpi_object_take_free(pool, NULL, false, &passed)) != CPI_OBJECT_NONE)
+        cpi_object_set_bit(held, index);
+    cpi_object_offer_some(pool, passed);
+}
+
+size_t cpool_object_retain(cpool_objects_t *pool, size_t minimum,
+                           bool (*keep)(const cpool_object_idle_t *idle, void *arg), void *arg)
+{
+    size_t destroyed = 0, kept = 0;
+    struct cpi_object_lives *lives = CPI_HAS_ENDED(pool) ? NULL : make_lives(pool);
+    uintptr_t index, word;
+
+    if (lives == NULL)
+        return 0;
+    hold_all(pool, &lives->held);
+    for (word = pool->max / 64 + 1; word-- > 0;)
+        while ((index = cpi_object_take_bit(&lives->held, word, true)) != CPI_OBJECT_NONE) {
+            uint32_t state = cpi_object_state(pool, index);
+            cpool_object_idle_t idle;
+
+            describe_idle(pool, index, &lives->life[index], &idle);
+            cpi_object_set_busy(pool, index);
+            if (keep(&idle, arg) || kept + cpi_object_held(pool) < minimum) {
+                cpi_object_shelve(pool, index, state);
+                kept++;
+            } else {
+                cpi_object_leave_place(pool);
+                cpi_object_unmake(pool, index);
+                cpi_object_give_up(pool, index);
+                destroyed++;
+            }
+        }
+    return destroyed;
+}
+
 /* --- Figures --- */
 
 static size_t positive(size_t a, size_t b)
@@ -274,9 +419,8 @@ size_t cpi_object_in_pool(const cpool_objects_t *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    return cpool_stats(pool->pool, &stats) == 0
-               ? stats.in_depot + stats.in_caches + cpi_object_held(pool)
-               : 0;
+    (void)cpool_stats(pool->pool, &stats);
+    return stats.in_depot + stats.in_caches + cpi_object_held(pool);
 }
 
 static size_t count_inactive(const cpool_objects_t *pool)
@@ -287,32 +431,10 @@ static size_t count_inactive(const cpool_objects_t *pool)
                     (size_t)cpi_load(&pool->offered, relaxed)); /* [figure] */
 }
 
-static void count_objects(const cpool_objects_t *pool, cpool_object_stats_t *stats)
-{
-    uint64_t room = cpi_load(&pool->room, relaxed); /* [figure] */
-    bool grows = pool->growth != 0 || pool->percent != 0;
-
-    stats->capacity = CPI_ROOM_CAPACITY(room);
-    stats->objects = CPI_ROOM_OBJECTS(room);
-    if (cpi_object_is_fake(pool) || (pool->flags & CPOOL_OBJECT_COUNTED) != 0) {
-        stats->active = stats->objects;
-        if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0)
-            stats->active = (size_t)cpi_load(&pool->active, relaxed); /* [figure] */
-        stats->inactive = positive(stats->objects, stats->active);
-    } else {
-        stats->inactive = count_inactive(pool);
-        if (stats->inactive > stats->objects)
-            stats->inactive = stats->objects;
-        stats->active = stats->objects - stats->inactive;
-    }
-    stats->available = positive(grows ? pool->max : stats->capacity, stats->objects);
-    if (!cpi_object_is_fake(pool))
-        stats->available += stats->inactive;
-}
-
 int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
 {
     cpool_object_stats_t stats;
+    uint64_t room;
     int code;
 
     if (pool == NULL || given == NULL)
@@ -322,7 +444,24 @@ int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
     code = cpi_struct_check(given);
     if (code != 0)
         return code;
-    count_objects(pool, &stats);
+    room = cpi_load(&pool->room, relaxed); /* [figure] */
+    stats.capacity = CPI_ROOM_CAPACITY(room);
+    stats.objects = CPI_ROOM_OBJECTS(room);
+    if (cpi_object_is_fake(pool) || (pool->flags & CPOOL_OBJECT_COUNTED) != 0) {
+        stats.active = stats.objects;
+        if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0)
+            stats.active = (size_t)cpi_load(&pool->active, relaxed); /* [figure] */
+        stats.inactive = positive(stats.objects, stats.active);
+    } else {
+        stats.inactive = count_inactive(pool);
+        if (stats.inactive > stats.objects)
+            stats.inactive = stats.objects;
+        stats.active = stats.objects - stats.inactive;
+    }
+    stats.available = positive(pool->growth != 0 || pool->percent != 0 ? pool->max : stats.capacity,
+                               stats.objects);
+    if (!cpi_object_is_fake(pool))
+        stats.available += stats.inactive;
     stats.max_capacity = pool->max;
     stats.peak = (size_t)cpi_load(&pool->peak, relaxed);        /* [figure] */
     stats.creations = cpi_load(&pool->creations, relaxed);      /* [figure] */
@@ -335,16 +474,16 @@ int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
 void cpi_object_fake_figures(const void *fake, cpool_stats_t *stats)
 {
     const cpool_objects_t *pool = fake;
-    cpool_object_stats_t objects;
+    cpool_object_stats_t objects = CPOOL_OBJECT_STATS_INIT;
 
-    count_objects(pool, &objects);
+    (void)cpool_object_stats(pool, &objects);
     stats->capacity = objects.capacity;
-    stats->max_capacity = pool->max;
+    stats->max_capacity = objects.max_capacity;
     stats->live = objects.active;
     stats->fresh = positive(objects.capacity, objects.active);
     stats->slot_size = pool->type.object_size;
     stats->slot_stride = pool->type.object_size;
-    stats->peak = (size_t)cpi_load(&pool->peak, relaxed); /* [figure] */
+    stats->peak = objects.peak;
     stats->average = objects.active;
 }
 

@@ -27,6 +27,7 @@
 #include "object/object.h"
 
 #include "base/atomic.h"
+#include "base/bitmap.h"
 #include "base/bits.h"
 #include "host/os.h"
 #include "host/thread.h"
@@ -57,14 +58,9 @@ struct front {
 
 static _Atomic size_t fake_pools; /* of this process, now */
 
-static size_t lead_of(const cpool_objects_t *pool)
-{
-    return cpi_align_up(sizeof(struct front), pool->align);
-}
-
 bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index)
 {
-    size_t lead = lead_of(pool);
+    size_t lead = cpi_align_up(sizeof(struct front), pool->align);
     struct front *front;
     size_t size;
     char *memory;
@@ -91,7 +87,7 @@ void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index)
         return;
     cpi_store(&pool->blocks[index], NULL, relaxed); /* [block] */
     ((struct front *)(void *)object - 1)->proof = 0;
-    cpi_os_free_block(object - lead_of(pool));
+    cpi_os_free_block(object - cpi_align_up(sizeof(struct front), pool->align));
 }
 
 uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object)
@@ -199,12 +195,6 @@ uintptr_t cpi_object_reached(const cpool_objects_t *pool)
                                     : cpi_layer_reached(pool->pool);
 }
 
-/* The calling thread's: the first slot, and how many there are. */
-static _Atomic uint64_t *own_stretch(cpool_objects_t *pool)
-{
-    return &pool->stretches[cpi_thread_number() % CPI_STRETCHES];
-}
-
 static uintptr_t take_from(_Atomic uint64_t *stretch)
 {
     uint64_t run = cpi_load(stretch, relaxed); /* [look] */
@@ -256,7 +246,7 @@ static size_t run_length(const cpool_objects_t *pool)
 bool cpi_object_claim(cpool_objects_t *pool)
 {
     size_t n = run_length(pool);
-    _Atomic uint64_t *stretch = own_stretch(pool);
+    _Atomic uint64_t *stretch = &pool->stretches[cpi_thread_number() % CPI_STRETCHES];
     uint64_t run = cpi_load(stretch, relaxed); /* [look] */
     uintptr_t first;
 
@@ -281,7 +271,7 @@ static uintptr_t take_unused(cpool_objects_t *pool)
     if (index != CPI_OBJECT_NONE)
         return index;
     do
-        index = take_from(own_stretch(pool));
+        index = take_from(&pool->stretches[cpi_thread_number() % CPI_STRETCHES]);
     while (index == CPI_OBJECT_NONE && cpi_object_claim(pool));
     for (i = 0; i < CPI_STRETCHES && index == CPI_OBJECT_NONE; i++)
         index = take_from(&pool->stretches[i]);
@@ -457,24 +447,6 @@ static uintptr_t portion_of(const cpool_objects_t *pool)
     return slots;
 }
 
-/* Discards the runs of vacant slots, which `words` has, among n from this one on. */
-static size_t discard_portion(const cpool_objects_t *pool, const uint64_t *words, uintptr_t from,
-                              uintptr_t n)
-{
-    uintptr_t first = from;
-    uintptr_t index;
-    size_t bytes = 0;
-
-    for (index = from; index <= from + n; index++) {
-        if (index < from + n && (words[index / 64 - from / 64] >> index % 64 & 1) != 0)
-            continue;
-        if (first < index)
-            bytes += cpi_layer_discard(pool->pool, cpool_at(pool->pool, first), index - first);
-        first = index + 1;
-    }
-    return bytes;
-}
-
 /* With the lock held, so that a fork and a get that finds nothing wait until the slots are back. */
 static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
 {
@@ -482,13 +454,18 @@ static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
     _Atomic uint64_t *vacancy = &pool->vacant.words[from / 64];
     uintptr_t words = (n + 63) / 64;
     uint64_t taken[CPI_TRIM_WORDS];
-    size_t bytes;
+    uintptr_t begin, end = from % 64 + n; /* of a run of vacant slots */
+    size_t bytes = 0;
     uintptr_t i = 0;
 
     do /* there is a word at least */
         taken[i] = cpi_fetch_and(&vacancy[i], ~mask, acquire) & mask; /* [occupy] */
     while (++i < words);
-    bytes = discard_portion(pool, taken, from, n);
+    for (; (end = cpi_bitmap_find_down(taken, end, true)) > 0; end = begin) {
+        begin = cpi_bitmap_find_down(taken, end, false);
+        bytes += cpi_layer_discard(pool->pool, cpool_at(pool->pool, from - from % 64 + begin),
+                                   end - begin);
+    }
     for (i = 0; i < words; i++)
         cpi_fetch_add(&vacancy[i], taken[i], release); /* [vacate]: none of them is set */
     return bytes;
