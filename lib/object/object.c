@@ -53,17 +53,14 @@ void cpi_object_report(int code, const char *function, const cpool_objects_t *po
 
 cpool_t *cpool_objects_pool(const cpool_objects_t *pool)
 {
-    if (CPI_HAS_ENDED(pool))
-        return NULL;
-    return cpi_object_is_fake(pool) ? NULL : cpi_layer_face(pool->pool);
+    return CPI_HAS_ENDED(pool) || cpi_object_is_fake(pool) ? NULL : cpi_layer_face(pool->pool);
 }
 
 bool cpool_object_is_active(const cpool_objects_t *pool, const void *object)
 {
-    uintptr_t index = CPI_OBJECT_NONE;
+    uintptr_t index = !CPI_HAS_ENDED(pool) && object != NULL ? cpi_object_index(pool, object)
+                                                             : CPI_OBJECT_NONE;
 
-    if (!CPI_HAS_ENDED(pool) && object != NULL)
-        index = cpi_object_index(pool, object);
     return index != CPI_OBJECT_NONE &&
            (cpi_load(&pool->records[index], acquire) & CPI_OBJECT_STATES) == /* [see] */
                CPI_OBJECT_ACTIVE;
@@ -205,7 +202,7 @@ static bool create_another(cpool_objects_t *pool, struct found *found, bool grow
 {
     if (!cpi_object_count_in(pool, grows, &found->more))
         return false;
-    if (cpi_object_slots_are(pool, CPOOL_WAITABLE))
+    if ((pool->pool_flags & CPOOL_WAITABLE) != 0)
         cpi_object_offer_rest(pool);
     found->index = cpi_object_find_slot(pool);
     *code = 0;
@@ -463,7 +460,7 @@ int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
     *object = NULL;
     if (CPI_HAS_ENDED(pool))
         return CPOOL_EPOOL;
-    if (!cpi_object_is_fake(pool) && !cpi_object_slots_are(pool, CPOOL_WAITABLE)) {
+    if (!cpi_object_is_fake(pool) && (pool->pool_flags & CPOOL_WAITABLE) == 0) {
         cpi_object_report(CPOOL_EWAITABLE, "cpool_object_wait", pool, NULL);
         return CPOOL_EWAITABLE;
     }
@@ -504,7 +501,7 @@ CPI_APART static int put_at_length(cpool_objects_t *pool, void *object)
     if (cpi_ending_check(&pool->ending, pool, "cpool_object_put"))
         return CPOOL_EPOOL;
     index = cpi_object_index(pool, object);
-    if (cpi_object_slots_are(pool, CPOOL_CHECKED) && cpool_object_is_active(pool, object) &&
+    if ((pool->pool_flags & CPOOL_CHECKED) != 0 && cpool_object_is_active(pool, object) &&
         cpi_object_repair(pool, index))
         return CPOOL_EGUARD;
     if (CPI_UNLIKELY(index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index)))

@@ -136,7 +136,7 @@ struct cpool_objects {
     uintptr_t short_put, brief_put; /* the same of puts: `max`, or 0 */
     enum cpi_object_resets resets;
     unsigned flags;                /* CPOOL_OBJECT_COUNTED ..., that always in priority pools */
-    unsigned pool_flags;           /* CPOOL_WAITABLE ..., of the pool of slots */
+    unsigned pool_flags;           /* of the slots: CPOOL_WAITABLE, CPOOL_CHECKED ... */
     uintptr_t max;                 /* objects */
     size_t growth;                 /* objects, or 0 */
     size_t percent;
@@ -181,13 +181,6 @@ struct cpool_objects {
 static inline bool cpi_object_is_fake(const cpool_objects_t *pool)
 {
     return (pool->flags & CPOOL_OBJECT_FAKE) != 0;
-}
-
-/* Whether the slots are CPOOL_WAITABLE, or CPOOL_CHECKED, so that a put verifies the bytes
- * around the object. */
-static inline bool cpi_object_slots_are(const cpool_objects_t *pool, unsigned flag)
-{
-    return (pool->pool_flags & flag) != 0;
 }
 
 /* Memory for an object with this index.  False if there is none. */

@@ -250,7 +250,7 @@ size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
 
     if (CPI_HAS_ENDED(pool))
         return 0;
-    if (cpi_object_slots_are(pool, CPOOL_WAITABLE))
+    if ((pool->pool_flags & CPOOL_WAITABLE) != 0)
         withdraw_offers(pool);
     for (made = 0; made < n && !cpi_object_is_fake(pool); made++) {
         if (!cpi_object_take_place(pool)) {
@@ -263,8 +263,7 @@ size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
             break;
         }
     }
-    if (cpi_object_slots_are(pool, CPOOL_WAITABLE))
-        cpi_object_offer_rest(pool);
+    cpi_object_offer_rest(pool);
     if (code != NULL)
         *code = result;
     return made;

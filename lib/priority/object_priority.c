@@ -146,26 +146,20 @@ static cpool_claim_t claim_of(const struct priorities *priorities, uintptr_t ind
     return (cpool_claim_t)(index + 1) << 32 | priorities->uses[index].number;
 }
 
-static uintptr_t index_of(const struct priorities *priorities, const struct use *use)
-{
-    return (uintptr_t)(use - priorities->uses);
-}
-
-/* Locks a priority pool and finds a claim's use.  NULL with nothing locked if it has ended. */
-static struct use *lock_use(const cpool_objects_t *pool, cpool_claim_t claim)
+/* Locks a priority pool and finds the object of a claim, or CPI_OBJECT_NONE with nothing locked if
+ * the use has ended. */
+static uintptr_t lock_use(const cpool_objects_t *pool, cpool_claim_t claim)
 {
     struct priorities *priorities = pool->policy_data;
-    uint64_t index = (claim >> 32) - 1; /* no index for claim 0 */
-    struct use *use;
+    uintptr_t index = (uintptr_t)(claim >> 32) - 1; /* none for claim 0 */
 
     if (priorities == NULL || index >= pool->max)
-        return NULL;
+        return CPI_OBJECT_NONE;
     lock_uses(priorities);
-    use = &priorities->uses[index];
-    if (use->used && use->number == (uint32_t)claim)
-        return use;
+    if (priorities->uses[index].used && priorities->uses[index].number == (uint32_t)claim)
+        return index;
     unlock_uses(priorities);
-    return NULL;
+    return CPI_OBJECT_NONE;
 }
 
 /* The object's use is over.  With the lock held. */
@@ -274,7 +268,7 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
         return CPOOL_ENULL;
     if (CPI_HAS_ENDED(pool))
         return CPOOL_EPOOL;
-    if ((flags & ~CPOOL_PRIORITY_KEEP_LARGER) != 0 || cpi_object_slots_are(pool, CPOOL_WAITABLE))
+    if ((flags & ~CPOOL_PRIORITY_KEEP_LARGER) != 0 || (pool->pool_flags & CPOOL_WAITABLE) != 0)
         return CPOOL_EFLAGS;
     if (pool->policy != NULL)
         return CPOOL_EOPEN;
@@ -329,13 +323,11 @@ int cpool_priority_obtain(cpool_objects_t *pool, int64_t priority, cpool_grant_t
 int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim)
 {
     struct priorities *priorities = pool->policy_data;
-    struct use *use = lock_use(pool, claim);
-    uintptr_t index;
+    uintptr_t index = lock_use(pool, claim);
     bool mine;
 
-    if (use == NULL)
+    if (index == CPI_OBJECT_NONE)
         return CPI_HAS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
-    index = index_of(priorities, use);
     mine = cpi_object_seize(pool, index);
     if (mine)
         end(priorities, index);
@@ -365,15 +357,13 @@ size_t cpool_priority_reclaim(cpool_objects_t *pool, size_t n)
 int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t priority)
 {
     struct priorities *priorities = pool->policy_data;
-    struct use *use = lock_use(pool, claim);
-    uintptr_t index;
+    uintptr_t index = lock_use(pool, claim);
 
-    if (use == NULL)
+    if (index == CPI_OBJECT_NONE)
         return CPI_HAS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
-    index = index_of(priorities, use);
-    use->key.number = priority;
+    priorities->uses[index].key.number = priority;
     if (cpi_heap_has(&priorities->heap, index))
-        cpi_heap_change(&priorities->heap, index, use->key);
+        cpi_heap_change(&priorities->heap, index, priorities->uses[index].key);
     unlock_uses(priorities);
     return 0;
 }
@@ -381,14 +371,12 @@ int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t prior
 void *cpool_priority_pin(cpool_objects_t *pool, cpool_claim_t claim)
 {
     struct priorities *priorities = pool->policy_data;
-    struct use *use = lock_use(pool, claim);
-    uintptr_t index;
+    uintptr_t index = lock_use(pool, claim);
     void *object;
 
-    if (CPI_HAS_ENDED(pool) || use == NULL)
+    if (CPI_HAS_ENDED(pool) || index == CPI_OBJECT_NONE)
         return NULL;
-    index = index_of(priorities, use);
-    use->pins++;
+    priorities->uses[index].pins++;
     if (cpi_heap_has(&priorities->heap, index))
         cpi_heap_remove(&priorities->heap, index);
     object = cpi_object_at(pool, index);
@@ -399,14 +387,16 @@ void *cpool_priority_pin(cpool_objects_t *pool, cpool_claim_t claim)
 int cpool_priority_unpin(cpool_objects_t *pool, cpool_claim_t claim)
 {
     struct priorities *priorities = pool->policy_data;
-    struct use *use = lock_use(pool, claim);
+    uintptr_t index = lock_use(pool, claim);
+    struct use *use;
     bool pinned;
 
-    if (use == NULL)
+    if (index == CPI_OBJECT_NONE)
         return CPI_HAS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
+    use = &priorities->uses[index];
     pinned = use->pins > 0;
     if (pinned && --use->pins == 0)
-        cpi_heap_add(&priorities->heap, index_of(priorities, use), use->key);
+        cpi_heap_add(&priorities->heap, index, use->key);
     unlock_uses(priorities);
     return pinned ? 0 : CPOOL_EINACTIVE;
 }
