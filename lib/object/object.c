@@ -72,14 +72,6 @@ void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state)
     cpi_object_free(pool, index);
 }
 
-static void count_active(cpool_objects_t *pool)
-{
-    uint64_t active = cpi_fetch_add(&pool->active, 1u, release) + 1; /* [use] */
-
-    if (!cpi_object_is_fake(pool))
-        cpi_raise(&pool->peak, active, relaxed); /* [count] [failed] */
-}
-
 static void uncount_active(cpool_objects_t *pool)
 {
     if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0)
@@ -294,8 +286,12 @@ static void hand_out(cpool_objects_t *pool, const struct found *found,
         cpi_store(&pool->traces[index].since, cpi_os_now(), relaxed);        /* [count] */
         cpi_store(&pool->traces[index].site, (uintptr_t)wish->site, relaxed); /* [count] */
     }
-    if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0 && !found->counted)
-        count_active(pool);
+    if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0 && !found->counted) {
+        uint64_t active = cpi_fetch_add(&pool->active, 1u, release) + 1; /* [use] */
+
+        if (!cpi_object_is_fake(pool))
+            cpi_raise(&pool->peak, active, relaxed); /* [count] [failed] */
+    }
     wish->uses = record / CPI_OBJECT_USE + 1;
     if (pool->policy != NULL)
         pool->policy->taken(pool, index, wish);

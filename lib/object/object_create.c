@@ -18,7 +18,6 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "host/options.h"
 #include "base/structs.h"
 #include "base/text.h"
 #include "host/thread.h"
@@ -357,16 +356,6 @@ static int end_slots(cpool_objects_t *pool)
     return cpool_destroy(pool->pool);
 }
 
-/* The inline parts of a later get or put find no slot and no object, and go on at length. */
-static void end_ways(cpool_objects_t *pool)
-{
-    pool->slots = CPI_HANDLE_NONE;
-    pool->short_get = CPI_HANDLE_NONE;
-    pool->brief_get = 0;
-    pool->short_put = pool->brief_put = 0;
-    pool->policy_data = NULL;
-}
-
 int cpool_objects_destroy(cpool_objects_t *pool)
 {
     struct remains remains;
@@ -389,7 +378,12 @@ int cpool_objects_destroy(cpool_objects_t *pool)
     if (pool->policy != NULL)
         pool->policy->end(pool);
     free_tables(pool);
-    end_ways(pool);
+    /* The inline parts of a later get or put find no slot and no object, and go on at length. */
+    pool->slots = CPI_HANDLE_NONE;
+    pool->short_get = CPI_HANDLE_NONE;
+    pool->brief_get = 0;
+    pool->short_put = pool->brief_put = 0;
+    pool->policy_data = NULL;
     cpi_ending_keep(&pool->ending, pool, sizeof *pool, false);
     if (hook_left)
         return CPOOL_EHOOK;

@@ -437,16 +437,6 @@ void cpi_object_offer_rest(cpool_objects_t *pool)
 
 /* --- Memory of vacant slots that goes back to the operating system --- */
 
-/* Slots that a trim has in hand at once: whole words, or a part of one that divides it. */
-static uintptr_t portion_of(const cpool_objects_t *pool)
-{
-    uintptr_t slots = 64 * CPI_TRIM_WORDS;
-
-    while (slots > 1 && slots > CPI_TRIM_BYTES / pool->type.object_size)
-        slots /= 2;
-    return slots;
-}
-
 /* With the lock held, so that a fork and a get that finds nothing wait until the slots are back. */
 static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
 {
@@ -475,10 +465,12 @@ size_t cpool_objects_trim(cpool_objects_t *pool)
 {
     uintptr_t reached = CPI_HAS_ENDED(pool) ? 0 : cpi_object_reached(pool);
     uintptr_t end = cpi_object_is_fake(pool) ? 0 : (reached + 63) / 64 * 64;
-    uintptr_t portion = portion_of(pool);
+    uintptr_t portion = 64 * CPI_TRIM_WORDS; /* whole words, or a part of one that divides it */
     uintptr_t from;
     size_t bytes = 0;
 
+    while (portion > 1 && portion > CPI_TRIM_BYTES / pool->type.object_size)
+        portion /= 2;
     for (from = 0; from < end; from += portion) {
         cpi_lock();
         bytes += trim_portion(pool, from, end - from < portion ? end - from : portion);

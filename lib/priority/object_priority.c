@@ -28,7 +28,6 @@
 #include "priority/object_heap.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/atomic.h"
 #include "base/list.h"
