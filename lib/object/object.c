@@ -507,7 +507,7 @@ CPI_APART static int put_at_length(cpool_objects_t *pool, void *object)
 }
 
 /* As cpi_object_give, where puts are short. */
-static inline int give_shortly(cpool_objects_t *pool, uintptr_t index, void *object)
+CPI_WITHIN static inline int give_shortly(cpool_objects_t *pool, uintptr_t index, void *object)
 {
     deactivate(pool, object);
     if (pool->resets == CPI_RESET_ON_PUT)

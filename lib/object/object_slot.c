@@ -441,7 +441,7 @@ void cpi_object_offer_rest(cpool_objects_t *pool)
 static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
 {
     uint64_t mask = n < 64 ? (((uint64_t)1 << n) - 1) << from % 64 : UINT64_MAX;
-    _Atomic uint64_t *vacancy = &pool->vacant.words[from / 64];
+    _Atomic uint64_t *vacancy = pool->vacant.words + from / 64;
     uintptr_t words = (n + 63) / 64;
     uint64_t taken[CPI_TRIM_WORDS];
     uintptr_t begin, end = from % 64 + n; /* of a run of vacant slots */
