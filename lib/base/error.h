@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * error.h - the one reporter of callers' mistakes.
- *
- * Includes <cpool.h> for the codes and the handler's type.
  */
 #ifndef CPI_ERROR_H
 #define CPI_ERROR_H

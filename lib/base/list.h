@@ -2,8 +2,6 @@
 /*
  * list.h - lists through a member `next` of their elements.  The caller keeps other threads away.
  *
- * Includes compiler.h.
- *
  * An element that leaves its list without a walk also has `link`, the address of the pointer to
  * it.
  */

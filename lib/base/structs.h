@@ -2,8 +2,6 @@
 /*
  * structs.h - public structures of programs built against another header.
  *
- * Includes <cpool.h> for the codes.
- *
  * Every public structure begins with its size and grows at its end only, without
  * padding there.  So two versions of one structure agree on all bytes that both
  * have.  A program built against an older header passes fewer bytes than the

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * text.h - text that is put together piece by piece in a buffer.
- *
- * Includes compiler.h.
  */
 #ifndef CPI_TEXT_H
 #define CPI_TEXT_H

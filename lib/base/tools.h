@@ -2,8 +2,6 @@
 /*
  * tools.h - requests to sanitizers and to Valgrind, and probes for tracers.
  *
- * Includes compiler.h.
- *
  * `tools` is always those that one pool is announced to, found when it was created.  Each
  * function does nothing about others.  With -DCPI_TOOLS=0 there are none: so the library's
  * own tests see the pools as they are, although they run under tools, too.

@@ -2,8 +2,6 @@
 /*
  * cache.h - one owner's free slots of one pool.
  *
- * Includes slab.h, depot.h.
- *
  *   entry (hot, public layout)          cache (here)
  *   +-------+-------+--------+          +--------+------------------+----------+
  *   | count | limit | rounds |          | loaded | spare: S S E - - | counters |

@@ -2,8 +2,6 @@
 /*
  * cache_edge.h - the loaded magazine and the spares: refill and spill, at its edges.
  *
- * Includes cache.h.
- *
  * An alloc that finds the loaded magazine empty takes a full spare, and a free that finds it
  * full takes an empty one.  Without such a spare the two exchange a magazine with the depot.
  * These four are inline, because most operations that leave the inline path are one of them.

@@ -2,8 +2,6 @@
 /*
  * extent.h - a range of addresses that becomes usable from its start upwards.
  *
- * Includes os.h, atomic.h.
- *
  *   base                    base + committed               base + size
  *   | readable and writable | reserved, nothing behind it  |
  *

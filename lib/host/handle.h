@@ -2,8 +2,6 @@
 /*
  * handle.h - the descriptors of pools, which are their handles.
  *
- * Includes <cpool.h> for the layout of descriptors and entries.
- *
  *   descriptors   | none | pool A | pool B | ...      one array of the library, reserved
  *                                                     for the first pool
  *                 :             :

@@ -3,8 +3,6 @@
  * options.h - the settings that a user gives to all pools of a program that is not
  * compiled again: the environment variable CPOOL_OPTIONS.
  *
- * Includes <cpool.h> for the flags.
- *
  * The value is a list of words: "checked,fill".  Commas and blanks part them.
  */
 #ifndef CPI_OPTIONS_H

@@ -2,8 +2,6 @@
 /*
  * ranges.h - which pool's slots lie at an address.
  *
- * Includes handle.h (ranges.c: also os.h).
- *
  *   address  | 0 | 12 bits | 6 bits | 6 bits | 6 bits | 6 bits | 6 bits | 6 bits |
  *                     |        |        |        |        |        |
  *                   root --> node --> node --> node --> node --> node

@@ -3,8 +3,6 @@
  * depot.h - magazines, which are arrays of free slots, and the global pool of those that belong to
  * nobody.
  *
- * Includes tagstack.h, extent.h.
- *
  *   +------+-------+---------+---------+-----+------------------+
  *   | link | count | round 0 | round 1 | ... | round limit - 1  |    a magazine
  *   +------+-------+---------+---------+-----+------------------+

@@ -2,8 +2,6 @@
 /*
  * slab.h - where the slots lie, and which of them have ever been handed out.
  *
- * Includes extent.h, and <cpool.h> for the arithmetic of the inline path.
- *
  *   base        fresh                capacity          most         slots
  *   | used before | never touched ... | may be grown to | slack       |
  *
