@@ -65,9 +65,6 @@
 #include "cache/cache.h"
 #include "host/thread.h"
 
-/* Chooses the barrier, once per process, before there is a pool. */
-void cpi_mark_startup(void);
-
 /* True if membarrier is available.  Set once, before the first pool. */
 extern bool cpi_mark_has_barrier;
 

@@ -244,7 +244,7 @@ static void end_leaving(struct cpi_thread *thread)
 
 /* The lock is free while a cache is flushed, which waits for a stealing thread that has it, and
  * while waiters are served.  A pool that a thread leaves is neither reset nor destroyed. */
-CPI_COLD static void thread_ended(struct cpi_thread *thread)
+CPI_COLD void cpi_registry_thread_ended(struct cpi_thread *thread)
 {
     cpi_lock();
     while (thread->caches != NULL) {
@@ -316,7 +316,7 @@ CPI_COLD static bool put_to_rest(struct cpi_cache *cache)
     return inside || locked;
 }
 
-CPI_COLD static void thread_vanished(struct cpi_thread *thread)
+CPI_COLD void cpi_registry_thread_vanished(struct cpi_thread *thread)
 {
     while (thread->caches != NULL) {
         struct cpi_cache *cache = thread->caches;
@@ -350,7 +350,7 @@ CPI_COLD static void mend_survivors(struct cpi_registry *registry)
     registry->disturbed = false;
 }
 
-CPI_COLD static void fork_done(void)
+CPI_COLD void cpi_registry_fork_done(void)
 {
     struct cpi_registry *registry;
 
@@ -361,14 +361,6 @@ CPI_COLD static void fork_done(void)
 }
 
 /* --- All registries --- */
-
-bool cpi_registry_startup(void)
-{
-    static const struct cpi_thread_hooks hooks = {cpi_mark_startup, thread_ended, thread_vanished,
-                                                  fork_done};
-
-    return cpi_thread_startup(&hooks);
-}
 
 void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *caches,
                        struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot)

@@ -3,8 +3,6 @@
  * registry.h - the caches of a pool, as a list that any thread may walk, and their fate
  * when their thread ends, when the process forks, when the pool is reset or destroyed.
  *
- * Includes cache.h, extent.h, thread.h (registry.c: also mark.h).
- *
  *   all registries --> registry of pool A
  *                        | cache 0 | cache 1 | ... | cache made - 1 | not yet used ... | max
  *                             ^         ^
@@ -103,9 +101,6 @@ void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registr
 /* Fills in all.  With the lock held. */
 void cpi_registry_figures(const struct cpi_registry *registry,
                           struct cpi_registry_figures *figures);
-
-/* Makes ready what the registry needs of threads and fork, once per process. */
-bool cpi_registry_startup(void);
 
 /* Calls a function with each pool.  With the lock held. */
 void cpi_registry_each(void (*visit)(struct cpi_pool *pool));

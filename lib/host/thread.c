@@ -84,7 +84,6 @@ bool cpi_thread_word_is_own(void)
 
 static struct cpi_thread *used_threads;
 static struct cpi_thread *spare_threads;
-static const struct cpi_thread_hooks *hooks; /* NULL before startup */
 static cpi_key_t thread_key;
 static _Atomic bool handlers_registered;
 static _Atomic bool startup_done;
@@ -257,7 +256,7 @@ static void give_up(struct cpi_thread *thread, uintptr_t word)
     cpi_unlock();
     if (!there)
         return;
-    hooks->ended(thread);
+    cpi_registry_thread_ended(thread);
     cpi_lock();
     cpool_thread_word_abi3 = word;
     retire(thread);
@@ -281,14 +280,13 @@ static void after_fork_in_child(void)
 
         if (thread != self) {
             end_owned(thread, true);
-            hooks->forked(thread);
+            cpi_registry_thread_vanished(thread);
             retire(thread);
         }
         thread = next;
     }
     cpi_trace_forked();
-    if (hooks != NULL)
-        hooks->fork_done();
+    cpi_registry_fork_done();
     cpi_unlock();
 }
 
@@ -325,7 +323,7 @@ bool cpi_thread_process_ends(void)
     return cpi_load(&process_ends, relaxed); /* [end] */
 }
 
-bool cpi_thread_startup(const struct cpi_thread_hooks *thread_hooks)
+bool cpi_thread_startup(void)
 {
     cpi_key_t candidate;
     bool lost;
@@ -339,8 +337,7 @@ bool cpi_thread_startup(const struct cpi_thread_hooks *thread_hooks)
     lost = cpi_load(&startup_done, acquire); /* [startup] */
     if (!lost) {
         thread_key = candidate;
-        hooks = thread_hooks;
-        hooks->started();
+        cpi_mark_startup();
         cpi_store(&startup_done, true, release); /* [started] */
     }
     cpi_unlock();

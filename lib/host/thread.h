@@ -3,8 +3,6 @@
  * thread.h - what the library keeps per thread, the end of threads, fork, and
  * the lock for everything rare.
  *
- * Includes handle.h, os.h.
- *
  * A thread that has never entered a slow path owns nothing: its word leads to one static table of
  * zeroes, shared by all such threads and never written.  The first slow path gives it a `struct
  * cpi_thread` with a table of its own.  When the thread ends its caches are given back, its word
@@ -48,22 +46,20 @@ struct cpi_thread {
     _Alignas(CPI_LINE) cpool_cache_t table[];
 };
 
-/* Hooks of later folders for the end of a thread and around a fork.  All but `ended`
- * are called with the lock held. */
-struct cpi_thread_hooks {
-    void (*started)(void); /* once, before the first pool */
-    void (*ended)(struct cpi_thread *thread); /* gives all its caches back */
-    void (*forked)(struct cpi_thread *vanished); /* in the child, once for each
-                                                    thread that did not survive */
-    void (*fork_done)(void); /* in the child, after all those */
-};
+/* Of cache/: called once before the first pool, when a thread ends, which gives all its caches back,
+ * and in the child of a fork, for each thread that did not survive, and after all those.  All but
+ * thread_ended with the lock held. */
+void cpi_mark_startup(void);
+void cpi_registry_thread_ended(struct cpi_thread *thread);
+void cpi_registry_thread_vanished(struct cpi_thread *thread);
+void cpi_registry_fork_done(void);
 
 /*
- * Makes the thread key and calls hooks->started, once per process.  Called before each
- * creation of a pool.  Later calls cost a test.  False if the operating system refuses.
- * A later call tries again.  Takes the lock.
+ * Makes the thread key and chooses the barrier, once per process.  Called before each creation of
+ * a pool.  Later calls cost a test.  False if the operating system refuses.  A later call tries
+ * again.  Takes the lock.
  */
-bool cpi_thread_startup(const struct cpi_thread_hooks *hooks);
+bool cpi_thread_startup(void);
 
 /* Whether exit() has been called: other threads may be running, and destructors of
  * modules leave their pools to them.  Wait-free. */

@@ -23,7 +23,7 @@ int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned laye
     code = cpi_pool_read_config(&config, given);
     if (code != 0)
         return code;
-    if (!cpi_registry_startup())
+    if (!cpi_thread_startup())
         return CPOOL_ESYSTEM;
     config.flags |= layer & CPI_LAYER_RESERVED;
     code = cpi_pool_build(&pool, &config);

@@ -104,7 +104,7 @@ static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
         code = complete(&config, typed);
     if (code != 0)
         return code;
-    if (!cpi_registry_startup())
+    if (!cpi_thread_startup())
         return CPOOL_ESYSTEM;
     cpi_lock();
     if (opened(typed) == NULL)

@@ -439,7 +439,7 @@ int cpool_domain_create(cpool_domain_t **result, size_t readers, size_t held, ui
     *result = NULL;
     if (readers == 0 || readers > CPOOL_READERS_MAX || held < CPI_BAGS || held > CPOOL_HELD_MAX)
         return CPOOL_ECAPACITY;
-    if (!cpi_registry_startup())
+    if (!cpi_thread_startup())
         return CPOOL_ESYSTEM;
     return build(result, readers, held / CPI_BAGS + (held % CPI_BAGS != 0), stall_limit);
 }

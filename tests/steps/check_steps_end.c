@@ -149,7 +149,7 @@ TEST_TIMES(thread_stopped_at_its_end_holds_up_no_other_pool, KINDS)
     struct end end;
     bool stopped;
 
-    REQUIRE(cpi_registry_startup());
+    REQUIRE(cpi_thread_startup());
     REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
     for (size_t nth = 1;; nth++) {
         stopped = begin_end(&end, kinds[_i], nth);
@@ -188,7 +188,7 @@ TEST_TIMES(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable, KINDS)
     struct end end;
     bool stopped;
 
-    REQUIRE(cpi_registry_startup());
+    REQUIRE(cpi_thread_startup());
     REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
     for (size_t nth = 1;; nth++) {
         stopped = begin_end(&end, kinds[_i], nth);
@@ -232,7 +232,7 @@ TEST_TIMES(destroy_and_reset_wait_for_a_thread_that_leaves, 2 * KINDS)
     struct end end;
     bool stopped;
 
-    REQUIRE(cpi_registry_startup());
+    REQUIRE(cpi_thread_startup());
     REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
     for (size_t nth = 1;; nth++) {
         stopped = begin_end(&end, kinds[_i / 2], nth);
@@ -294,7 +294,7 @@ TEST(thread_stopped_at_its_end_wakes_who_waits)
     struct worker *worker = worker_start();
     bool stopped = true;
 
-    REQUIRE(cpi_registry_startup());
+    REQUIRE(cpi_thread_startup());
     REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
     for (size_t nth = 1; stopped; nth++) {
         struct heir heir = { NULL, NULL, false };
@@ -381,7 +381,7 @@ static void exit_beside_free(void *unused)
  * destroyed and the process ends. */
 TEST(exit_beside_the_last_step_of_a_free_does_no_harm)
 {
-    REQUIRE(cpi_registry_startup());
+    REQUIRE(cpi_thread_startup());
     if (!cpi_mark_has_barrier)
         SKIP("without the kernel's barrier the pool is there until the last step");
     support_in_child(exit_beside_free, NULL);
