@@ -4,8 +4,8 @@
 
 libcpool_sources = \
 	lib/base/atomic.h lib/base/bits.h lib/base/compiler.h lib/base/error.c lib/base/error.h lib/base/list.h \
-	lib/base/structs.c lib/base/structs.h lib/base/text.c lib/base/text.h lib/base/tools.c lib/base/tools.h \
-	lib/host/ending.c lib/host/ending.h lib/host/extent.c lib/host/extent.h lib/host/handle.c lib/host/handle.h \
+	lib/base/structs.c lib/base/structs.h lib/base/tools.c lib/base/tools.h \
+	lib/host/extent.c lib/host/extent.h lib/host/handle.c lib/host/handle.h \
 	lib/host/options.c lib/host/options.h lib/host/os.h lib/host/os_plain.c lib/host/os_posix.c \
 	lib/host/os_windows.c lib/host/os_windows.h lib/host/ranges.c lib/host/ranges.h lib/host/report.c \
 	lib/host/sync.h lib/host/thread.c lib/host/thread.h \

@@ -20,7 +20,7 @@
 #define CPI_CHECKS_H
 
 #include "base/atomic.h"
-#include "base/text.h"
+#include "base/error.h"
 #include "store/slab.h"
 #include "track/track.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * handle.h - the descriptors of pools, which are their handles.
+ * handle.h - the descriptors of pools, which are their handles, and structures without one that are
+ * refused when they are used after their end.
  *
  *   descriptors   | none | pool A | pool B | ...      one array of the library, reserved
  *                                                     for the first pool
@@ -24,13 +25,20 @@
  * The array is far away from all other memory.  So the handle NULL, which leads to an entry as
  * far below a thread's table as the descriptors' address says, leads to none, and traps.
  *
+ * An object pool, lanes, an allocator of many sizes and a domain have no descriptor that stays mapped.
+ * Their own memory stays instead, until CPI_ENDED_KEPT others have ended, or CPI_ENDED_BYTES of them.
+ * What it leads to is gone, and each function that is given it asks CPI_HAS_ENDED first, or comes
+ * there by values that the end has left.
+ *
  * ORDERING TABLE
  *   at    | cpi_handles_at load | relaxed | - | -
  *   face  | word of a face, load and store | relaxed | - | -
+ *   ended | ended load | relaxed | - | -
  *   asked | asked load | relaxed | - | - (lib/wait/queue.h's glance)
  *
  * A thread that follows a handle has learnt of it after the array's address was stored.  Any other
- * thread compares addresses alone.
+ * thread compares addresses alone.  Whoever uses a structure after its end has learnt of the end, or
+ * has made a mistake that nothing finds.
  */
 #ifndef CPI_HANDLE_H
 #define CPI_HANDLE_H
@@ -151,5 +159,36 @@ uintptr_t cpi_handle_slot_around(const cpool_t *handle, uintptr_t address, uintp
 
 /* The descriptors that have ever been used are those below this number.  Wait-free. */
 size_t cpi_handle_count(void);
+
+/* --- Structures without a descriptor --- */
+
+#define CPI_ENDED_KEPT 255u
+#define CPI_ENDED_BYTES ((size_t)1 << 20)
+
+/* A member of the structure. */
+struct cpi_ending {
+    _Atomic bool ended;
+};
+
+/* Ends a structure that lies at the beginning of this memory, and keeps the memory, which is of
+ * cpi_os_map or else of cpi_os_block.  Takes the lock. */
+void cpi_ending_keep(struct cpi_ending *ending, void *memory, size_t size, bool mapped);
+
+/* Gives back the memory of all structures that have ended, when the library is unloaded.  With the
+ * lock held. */
+void cpi_ending_release(void);
+
+/* Reports the use of a handle after its end, as CPOOL_EPOOL.  Returns true. */
+CPI_COLD bool cpi_ending_refuse(const void *handle, const char *function);
+
+static inline bool cpi_ending_check(const struct cpi_ending *ending, const void *handle,
+                                    const char *function)
+{
+    return CPI_UNLIKELY(cpi_load(&ending->ended, relaxed)) && /* [ended] */
+           cpi_ending_refuse(handle, function);
+}
+
+/* Whether the structure has ended, which is reported on behalf of the calling function. */
+#define CPI_HAS_ENDED(structure) cpi_ending_check(&(structure)->ending, structure, __func__)
 
 #endif /* CPI_HANDLE_H */

@@ -11,7 +11,6 @@
 #if !defined(_WIN32)
 
 #include "base/error.h"
-#include "base/text.h"
 #include "base/tools.h"
 #include "host/sync.h"
 

@@ -23,7 +23,6 @@
 
 #include "base/atomic.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "host/sync.h"
 #include "host/thread.h"
 

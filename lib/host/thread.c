@@ -40,7 +40,6 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/list.h"
-#include "host/ending.h"
 #include "host/os.h"
 #include "host/ranges.h"
 #include "host/sync.h"

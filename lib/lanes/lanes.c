@@ -27,8 +27,7 @@
 #include "base/compiler.h"
 #include "base/error.h"
 #include "base/structs.h"
-#include "base/text.h"
-#include "host/ending.h"
+#include "host/handle.h"
 #include "host/os.h"
 #include "pool/layer.h"
 

@@ -55,7 +55,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
-#include "host/ending.h"
+#include "host/handle.h"
 #include "pool/layer.h"
 
 /* The states of an object, in the low bits of its record.  Above them its uses are counted.

@@ -19,7 +19,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/structs.h"
-#include "base/text.h"
+#include "base/error.h"
 #include "host/thread.h"
 
 #define CPI_OBJECT_FLAGS \

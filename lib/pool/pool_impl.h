@@ -37,7 +37,7 @@
 #include "host/handle.h"
 #include "cache/registry.h"
 #include "store/slab.h"
-#include "base/text.h"
+#include "base/error.h"
 #include "pool/way.h"
 
 /* The counts of growing, trimming and shrinking. */

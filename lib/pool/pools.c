@@ -18,7 +18,7 @@
 #include "pool/layer.h"
 #include "host/os.h"
 #include "host/ranges.h"
-#include "base/text.h"
+#include "base/error.h"
 
 static cpool_t *around_slot(const void *address, uintptr_t *slot)
 {

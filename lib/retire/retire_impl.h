@@ -25,7 +25,6 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
-#include "host/ending.h"
 #include "host/thread.h"
 #include "pool/way.h"
 

@@ -17,7 +17,7 @@
 #include "base/bits.h"
 #include "host/os.h"
 #include "base/structs.h"
-#include "base/text.h"
+#include "base/error.h"
 
 /* Classes by default: so many steps in each doubling, above so many bytes of the same steps. */
 #define CPI_SIZED_STEPS ((size_t)4)

@@ -33,7 +33,6 @@
 #include <cpool/sized.h>
 
 #include "base/atomic.h"
-#include "host/ending.h"
 #include "host/handle.h"
 #include "pool/layer.h"
 
