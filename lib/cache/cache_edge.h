@@ -254,26 +254,21 @@ bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node, void *slo
 /* Fewer are left as they are. */
 #define CPI_DISPERSE_MIN 32u
 
-/* Whether the first two rounds are neighbours, which they hardly are once dispersed. */
-static inline bool cpi_cache_is_in_order(const struct cpi_cache *cache,
-                                         const struct cpi_magazine *magazine)
-{
-    uintptr_t stride = cache->slab->stride;
-
-    return cache->depot->limit >= CPI_DISPERSE_MIN &&
-           (uintptr_t)magazine->rounds[1] - (uintptr_t)magazine->rounds[0] + stride <= 2 * stride;
-}
-
 /* Puts the rounds of a full magazine out of the order of their addresses, in which a processor may
  * fetch slots that another one is about to write.  The loaded magazine, of one round, has room. */
 void cpi_cache_disperse(const struct cpi_cache *cache, struct cpi_magazine *magazine);
 
-/* The same after a spill, where they are in that order. */
+/* The same after a spill, where the first two rounds are neighbours, which they hardly are once
+ * dispersed. */
 static inline void cpi_cache_part_neighbours(struct cpi_cache *cache, uint32_t node)
 {
     struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
+    uintptr_t stride = cache->slab->stride;
+    bool in_order =
+        cache->depot->limit >= CPI_DISPERSE_MIN &&
+        (uintptr_t)magazine->rounds[1] - (uintptr_t)magazine->rounds[0] + stride <= 2 * stride;
 
-    if (CPI_UNLIKELY(cpi_cache_is_in_order(cache, magazine)))
+    if (CPI_UNLIKELY(in_order))
         cpi_cache_disperse(cache, magazine);
 }
 

@@ -73,9 +73,6 @@ bool cpi_thread_word_is_own(void)
 }
 #endif
 
-#define CPI_THREAD_SIZE \
-    (offsetof(struct cpi_thread, table) + CPI_HANDLES * sizeof(cpool_cache_t))
-
 /* Structures kept for threads to come, and how much of each stays resident: the entries of
  * a hundred pools. */
 #define CPI_SPARES 16u
@@ -183,7 +180,9 @@ bool cpi_thread_is_alone(void)
 
 static size_t structure_size(void)
 {
-    return cpi_align_up(CPI_THREAD_SIZE, cpi_os_page_size());
+    const size_t size = offsetof(struct cpi_thread, table) + CPI_HANDLES * sizeof(cpool_cache_t);
+
+    return cpi_align_up(size, cpi_os_page_size());
 }
 
 static struct cpi_thread *map_structure(void)

@@ -116,7 +116,6 @@ bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines)
     return cpi_extent_reach(&depot->for_caches, magazines * depot->links.stride);
 }
 
-/* Rounds in a magazine. */
 static uint32_t count_of(const struct cpi_depot *depot, uint32_t node)
 {
     return cpi_magazine_count(cpi_depot_magazine(depot, node));
@@ -403,16 +402,6 @@ void cpi_depot_end_drain(struct cpi_depot *depot)
 uint32_t cpi_depot_drains(const struct cpi_depot *depot)
 {
     return cpi_load(&depot->drains, acquire); /* [drains] */
-}
-
-bool cpi_depot_was_drained(const struct cpi_depot *depot, uint32_t seen)
-{
-    return seen % 2 != 0 || cpi_depot_drains(depot) != seen;
-}
-
-bool cpi_depot_has_stocked(const struct cpi_depot *depot)
-{
-    return cpi_tagstack_top(&depot->stocked) != 0;
 }
 
 uint32_t cpi_depot_made(const struct cpi_depot *depot)

@@ -239,10 +239,16 @@ uint32_t cpi_depot_drains(const struct cpi_depot *depot);
 
 /* Returns true if a draining thread has, or had since `seen` was read, the magazines.
  * Then a thread that found none has to look again. */
-bool cpi_depot_was_drained(const struct cpi_depot *depot, uint32_t seen);
+static inline bool cpi_depot_was_drained(const struct cpi_depot *depot, uint32_t seen)
+{
+    return seen % 2 != 0 || cpi_depot_drains(depot) != seen;
+}
 
 /* Whether a full magazine lies there at the moment. */
-bool cpi_depot_has_stocked(const struct cpi_depot *depot);
+static inline bool cpi_depot_has_stocked(const struct cpi_depot *depot)
+{
+    return cpi_tagstack_top(&depot->stocked) != 0;
+}
 
 /* Magazines made so far, an estimate while others work. */
 uint32_t cpi_depot_made(const struct cpi_depot *depot);
