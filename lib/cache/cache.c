@@ -61,7 +61,6 @@ CPI_APART static void give_spare(struct cpi_cache *cache, uint32_t i)
         cpi_depot_give(cache->depot, &cache->counters, node);
 }
 
-/* Gives all full spares to the depot. */
 static void give_stocked(struct cpi_cache *cache)
 {
     uint32_t stocked = cpi_cache_stocked(cache);

@@ -63,7 +63,6 @@
 
 #include <cpool.h>
 
-#include "base/compiler.h"
 #include "base/atomic.h"
 #include "store/depot.h"
 #include "store/slab.h"

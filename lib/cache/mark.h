@@ -57,7 +57,6 @@
 #ifndef CPI_MARK_H
 #define CPI_MARK_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/atomic.h"

@@ -14,7 +14,6 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "host/thread.h"
 
 size_t cpi_registry_bytes(size_t max, size_t quota_max)
 {

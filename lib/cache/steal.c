@@ -290,11 +290,6 @@ CPI_COLD bool cpi_await_inside(const struct cpi_registry *registry, struct cpi_b
     return true;
 }
 
-static bool is_at_rest(const struct cpi_cache *cache)
-{
-    return !cpi_mark_is_seen(cache) && cpi_load(&cache->calls, acquire) == 0; /* [inside] */
-}
-
 CPI_COLD void cpi_await_rest(const struct cpi_registry *registry)
 {
     unsigned times = 0;
@@ -302,7 +297,10 @@ CPI_COLD void cpi_await_rest(const struct cpi_registry *registry)
 
     while (cpi_depot_in_flight(cpi_depot_flights(registry->depot)) != 0)
         cpi_os_back_off(times++);
-    for (i = 0; i < cpi_registry_made(registry); i++)
-        while (!is_at_rest(cpi_registry_cache(registry, i)))
+    for (i = 0; i < cpi_registry_made(registry); i++) {
+        const struct cpi_cache *cache = cpi_registry_cache(registry, i);
+
+        while (cpi_mark_is_seen(cache) || cpi_load(&cache->calls, acquire) != 0) /* [inside] */
             cpi_os_back_off(times++);
+    }
 }

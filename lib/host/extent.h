@@ -10,7 +10,6 @@
 #ifndef CPI_EXTENT_H
 #define CPI_EXTENT_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

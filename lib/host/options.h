@@ -8,9 +8,7 @@
 #ifndef CPI_OPTIONS_H
 #define CPI_OPTIONS_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include <cpool.h>
 

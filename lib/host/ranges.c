@@ -149,58 +149,47 @@ struct change {
     uintptr_t handle;
 };
 
-/* The entries of one node that the change concerns. */
-struct span {
-    size_t first;
-    size_t last;
-};
-
-static struct span span_of(const struct change *change, unsigned level)
-{
-    struct span span = {index_of(change->from, level), index_of(change->last, level)};
-
-    return span;
-}
-
-/* The part of a change that lies below the i-th entry of a span. */
-static struct change part_of(const struct change *change, const struct span *span, size_t i,
+/* The part of a change that lies below the i-th entry of a node, of which it concerns those from
+ * `first` to `last`. */
+static struct change part_of(const struct change *change, size_t first, size_t last, size_t i,
                              unsigned level)
 {
     uintptr_t below = ((uintptr_t)1 << shift_of(level)) - 1;
     struct change part = *change;
 
-    if (i > span->first)
-        part.from = (change->from & ~below) + ((uintptr_t)(i - span->first) << shift_of(level));
-    if (i < span->last)
+    if (i > first)
+        part.from = (change->from & ~below) + ((uintptr_t)(i - first) << shift_of(level));
+    if (i < last)
         part.last = part.from | below;
     return part;
 }
 
-/* Whether the change concerns all that lies below the i-th entry of a span. */
-static bool is_whole(const struct change *change, const struct span *span, size_t i,
+/* Whether the change concerns all that lies below the i-th entry. */
+static bool is_whole(const struct change *change, size_t first, size_t last, size_t i,
                      unsigned level)
 {
     uintptr_t below = ((uintptr_t)1 << shift_of(level)) - 1;
 
-    return (i > span->first || (change->from & below) == 0) &&
-           (i < span->last || (change->last & below) == below);
+    return (i > first || (change->from & below) == 0) &&
+           (i < last || (change->last & below) == below);
 }
 
 static bool set_range(entry_t *entries, unsigned level, const struct change *change)
 {
-    struct span span = span_of(change, level);
+    size_t first = index_of(change->from, level);
+    size_t last = index_of(change->last, level);
     size_t i;
 
-    for (i = span.first; i <= span.last; i++) {
+    for (i = first; i <= last; i++) {
         uintptr_t word = cpi_load(&entries[i], relaxed); /* [own] */
         struct change part;
         struct node *node;
 
-        if (!is_node(word) && is_whole(change, &span, i, level)) {
+        if (!is_node(word) && is_whole(change, first, last, i, level)) {
             cpi_store(&entries[i], change->handle, release); /* [show] */
             continue;
         }
-        part = part_of(change, &span, i, level);
+        part = part_of(change, first, last, i, level);
         node = node_below(&entries[i]);
         if (node == NULL || !set_range(node->entries, level + 1, &part))
             return false;
@@ -210,14 +199,15 @@ static bool set_range(entry_t *entries, unsigned level, const struct change *cha
 
 static void clear_range(entry_t *entries, unsigned level, const struct change *change)
 {
-    struct span span = span_of(change, level);
+    size_t first = index_of(change->from, level);
+    size_t last = index_of(change->last, level);
     size_t i;
 
-    for (i = span.first; i <= span.last; i++) {
+    for (i = first; i <= last; i++) {
         uintptr_t word = cpi_load(&entries[i], relaxed); /* [own] */
 
         if (is_node(word)) {
-            struct change part = part_of(change, &span, i, level);
+            struct change part = part_of(change, first, last, i, level);
 
             clear_range(node_of(word)->entries, level + 1, &part);
             if (is_empty(node_of(word))) {

@@ -366,16 +366,6 @@ static struct cpi_thread *take_structure(void)
     return thread;
 }
 
-/* Frees the structure again if the thread's end could not be noticed. */
-static struct cpi_thread *notice_end(struct cpi_thread *thread)
-{
-    /* Without the lock, because this may allocate, possibly with an allocator made of a pool. */
-    if (cpi_key_set(thread_key, thread) == 0)
-        return thread;
-    give_up(thread, CPI_NO_TABLE); /* with the caches that what it allocated with has made */
-    return NULL;
-}
-
 CPI_COLD static struct cpi_thread *make_self(void)
 {
     struct cpi_thread *thread = NULL;
@@ -387,7 +377,12 @@ CPI_COLD static struct cpi_thread *make_self(void)
     if (thread != NULL)
         cpool_thread_word_abi3 = (uintptr_t)thread->table - (uintptr_t)cpi_handles();
     cpi_unlock();
-    return thread != NULL ? notice_end(thread) : NULL;
+    /* Without the lock, because this may allocate, possibly with an allocator made of a pool. */
+    if (thread != NULL && cpi_key_set(thread_key, thread) != 0) {
+        give_up(thread, CPI_NO_TABLE); /* with the caches that what it allocated with has made */
+        thread = NULL;
+    }
+    return thread;
 }
 
 bool cpi_thread_may_ask(void)

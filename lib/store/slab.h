@@ -19,7 +19,6 @@
 #ifndef CPI_SLAB_H
 #define CPI_SLAB_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
