@@ -75,9 +75,9 @@ void cpi_tools_resume(void);
 /* Prints the calling thread's stack to standard error, if a tool can. */
 void cpi_tools_print_stack(void);
 
-/* A static probe is an instruction without effect at its place, and a note in the library that names
- * the place and tells where the arguments are.  <cpool/pools.h> lists them all.  They stand on slow
- * paths alone. */
+/* A static probe is an instruction without effect at its place, and a note in the library that
+ * names the place and tells where the arguments are.  <cpool/pools.h> lists them all.  They stand
+ * on slow paths alone. */
 #ifdef CPI_PROBES
 #include <sys/sdt.h>
 #ifdef __clang__ /* of the macros of that header */

@@ -41,8 +41,8 @@
  * ORDERING TABLE
  *   active | active pointer and loaded, load | relaxed | - | -
  *   own   | entry count load; frees load | relaxed | - | -
- *   show  | entry count store | release | registry.c's forked, steal.c's shown | the round, and what
- *                                         came before: the spare that a loaded magazine became
+ *   show  | entry count store | release | registry.c's forked, steal.c's shown | the round, and
+ *                                         what came before: the spare that a loaded magazine became
  *   moves | swaps load  | acquire | cache_edge.h's swap | the swap that it counts
  *   frees | frees store | release | mark.h's seen, steal.c's hint | the round
  *

@@ -7,8 +7,8 @@
  *   shown   | entry count, loaded load | acquire | cache_edge.h's show | the mark of the owner
  *   visible | visible load        | relaxed | - | -
  *   fold    | issued, recalls fetch-and-add | relaxed | - | -
- *   inside  | calls load          | acquire | wait_way.c's rest | all that the operation did that has
- *                                                                 left
+ *   inside  | calls load          | acquire | wait_way.c's rest | all that the operation did that
+ *                                                                 has left
  *   hint    | frees load          | acquire | cache.h's frees, mark.h's left | what it counts
  */
 #include "cache/steal.h"

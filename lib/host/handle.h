@@ -25,10 +25,10 @@
  * The array is far away from all other memory.  So the handle NULL, which leads to an entry as
  * far below a thread's table as the descriptors' address says, leads to none, and traps.
  *
- * An object pool, lanes, an allocator of many sizes and a domain have no descriptor that stays mapped.
- * Their own memory stays instead, until CPI_ENDED_KEPT others have ended, or CPI_ENDED_BYTES of them.
- * What it leads to is gone, and each function that is given it asks CPI_HAS_ENDED first, or comes
- * there by values that the end has left.
+ * An object pool, lanes, an allocator of many sizes and a domain have no descriptor that stays.
+ * Their own memory stays instead, until CPI_ENDED_KEPT others have ended, or CPI_ENDED_BYTES of
+ * them.  What it leads to is gone, and each function that is given it asks CPI_HAS_ENDED first, or
+ * comes there by values that the end has left.
  *
  * ORDERING TABLE
  *   at    | cpi_handles_at load | relaxed | - | -
@@ -37,8 +37,8 @@
  *   asked | asked load | relaxed | - | - (lib/wait/queue.h's glance)
  *
  * A thread that follows a handle has learnt of it after the array's address was stored.  Any other
- * thread compares addresses alone.  Whoever uses a structure after its end has learnt of the end, or
- * has made a mistake that nothing finds.
+ * thread compares addresses alone.  Whoever uses a structure after its end has learnt of the end,
+ * or has made a mistake that nothing finds.
  */
 #ifndef CPI_HANDLE_H
 #define CPI_HANDLE_H

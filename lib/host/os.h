@@ -2,8 +2,8 @@
 /*
  * os.h - all that the library wants from the operating system.
  *
- * os_posix.c and os_windows.c have the functions, each for its systems, os_plain.c has what needs no
- * system, or lacks one, and sync.h has locks.
+ * os_posix.c and os_windows.c have the functions, each for its systems, os_plain.c has what needs
+ * no system, or lacks Linux, and sync.h has locks.
  * Sizes are in bytes.  Those of commit and release, and addresses, are multiples of the page size.
  */
 #ifndef CPI_OS_H

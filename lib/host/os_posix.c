@@ -38,9 +38,12 @@
 
 /* Where swap space is accounted at map time, do not account memory that may
  * never be touched.  commit accounts for it. */
-#if defined(MAP_NORESERVE) && !defined(CPOOL_PLAIN_POSIX)
+#if !defined(CPOOL_PLAIN_POSIX)
+#if defined(MAP_NORESERVE)
 #define CPI_NO_RESERVE MAP_NORESERVE
-#else
+#endif
+#endif
+#if !defined(CPI_NO_RESERVE)
 #define CPI_NO_RESERVE 0
 #endif
 

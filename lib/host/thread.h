@@ -46,9 +46,9 @@ struct cpi_thread {
     _Alignas(CPI_LINE) cpool_cache_t table[];
 };
 
-/* Of cache/: called once before the first pool, when a thread ends, which gives all its caches back,
- * and in the child of a fork, for each thread that did not survive, and after all those.  All but
- * thread_ended with the lock held. */
+/* Of cache/: called once before the first pool, when a thread ends, which gives all its caches
+ * back, and in the child of a fork, for each thread that did not survive, and after all those.  All
+ * but thread_ended with the lock held. */
 void cpi_mark_startup(void);
 void cpi_registry_thread_ended(struct cpi_thread *thread);
 void cpi_registry_thread_vanished(struct cpi_thread *thread);

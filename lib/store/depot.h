@@ -9,8 +9,8 @@
  *
  * Magazines lie outside the slab, in memory that lasts as long as the pool, and are known by their
  * index, 1 and up.  At any time a magazine is in exactly one place: a stack of the depot, the
- * depot's partial magazine, or the hands of one cache or thread.  Only its owner may touch count and
- * rounds.
+ * depot's partial magazine, or the hands of one cache or thread.  Only its owner may touch count
+ * and rounds.
  *
  *   stocked: tag|i -> M -> M -> M    full magazines
  *   empty:   tag|i -> M -> M         magazines without a round

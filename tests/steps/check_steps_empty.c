@@ -176,8 +176,8 @@ TEST(thief_that_gives_up_looks_again_when_the_owner_has_left)
     worker_do(owner, free_one, &hold);
     REQUIRE(steps_run(&thiefs, stealer, "cpi_mark_is_inside", 1, take_one, &theirs));
     REQUIRE(steps_run(&owners, owner,
-                      cpi_mark_has_barrier ? "cpi_mark_begin_pop" : "cpi_mark_try_enter", 2, try_one,
-                      &hold));
+                      cpi_mark_has_barrier ? "cpi_mark_begin_pop" : "cpi_mark_try_enter", 2,
+                      try_one, &hold));
     REQUIRE(steps_go_on_to(&thiefs, "cpi_mark_unlock", 1));
     REQUIRE(steps_go_on_to(&owners, STEPS_LOCK, 1)); /* it waits for the stealing thread to leave */
     steps_go_on(&thiefs);

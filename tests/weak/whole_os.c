@@ -130,6 +130,21 @@ uint64_t cpi_os_now(void)
     return ++clock_now;
 }
 
+uintptr_t cpi_trace_thread(void)
+{
+    return 1;
+}
+
+void cpi_trace_forked(void)
+{
+}
+
+void cpi_trace_name(struct cpi_text *text, uintptr_t address)
+{
+    (void)text;
+    (void)address;
+}
+
 size_t cpi_os_purge(void *address, size_t size)
 {
     (void)address;
