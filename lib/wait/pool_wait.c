@@ -15,6 +15,7 @@
  *
  * ORDERING TABLE
  *   tally | waits fetch-and-add | relaxed | - | -
+ *   hint  | the queue's word load | relaxed | - | -
  *   late  | delayed load, with the lock held | relaxed | - | -
  */
 #include "base/compiler.h"
@@ -128,8 +129,8 @@ static void linger(const struct cpi_pool *pool, const struct cpi_sleeper *self)
     uint64_t end = earlier(self->waiter.due, self->deadline);
     unsigned times = 0;
 
-    while ((cpi_queue_glance(queue) & CPI_QUEUE_ASKS) != 0 && times < CPI_LINGER &&
-           cpi_os_now() < end)
+    while ((cpi_load(&queue->word, relaxed) & CPI_QUEUE_ASKS) != 0 && /* [hint] */
+           times < CPI_LINGER && cpi_os_now() < end)
         cpi_os_back_off(times++);
 }
 
