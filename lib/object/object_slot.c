@@ -27,7 +27,6 @@
 #include "object/object.h"
 
 #include "base/atomic.h"
-#include "base/bitmap.h"
 #include "base/bits.h"
 #include "host/os.h"
 #include "host/thread.h"

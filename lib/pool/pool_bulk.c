@@ -8,7 +8,7 @@
  * ORDERING TABLE
  *   own  | entry count load  | relaxed | - | -
  *   show | entry count store | release | registry.c's forked, steal.c's shown | the rounds
- *                                        below, and the spare that a loaded magazine became (cache.h)
+ *                               below, and the spare that a loaded magazine became (cache.h)
  */
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"
