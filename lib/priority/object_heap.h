@@ -130,18 +130,4 @@ static inline const struct cpi_heap_entry *cpi_heap_least(const struct cpi_heap 
     return heap->count > 0 ? &heap->entries[1] : NULL;
 }
 
-/* Returns true if the order and the places are right.  For tests and assertions. */
-static inline bool cpi_heap_is_valid(const struct cpi_heap *heap)
-{
-    uintptr_t at;
-
-    for (at = 1; at <= heap->count; at++) {
-        if (heap->places[heap->entries[at].index] != at)
-            return false;
-        if (at > 1 && cpi_heap_is_below(&heap->entries[at].key, &heap->entries[at / 2].key))
-            return false;
-    }
-    return true;
-}
-
 #endif /* CPI_OBJECT_HEAP_H */
