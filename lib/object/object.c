@@ -318,6 +318,7 @@ int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is
     if (code != 0)
         return code;
     *object = cpi_object_at(pool, found.index);
+    wish->index = found.index;
     if (is_new != NULL)
         *is_new = !found.recycled;
     hand_out(pool, &found, wish);

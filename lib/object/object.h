@@ -99,6 +99,7 @@ struct cpi_object_wish {
     uint64_t claim; /* result: of this use */
     uint64_t ended; /* result: the claim of the use that ended for it, or 0 */
     uint32_t uses;  /* result: of the object, this one included */
+    uintptr_t index; /* result: the object's */
 };
 
 /*

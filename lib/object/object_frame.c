@@ -140,15 +140,13 @@ static void *get_near(cpool_objects_t *pool, cpool_frame_t *frame)
 CPI_APART static void *get_and_join(cpool_objects_t *pool, cpool_frame_t *frame, const void *site)
 {
     struct cpi_object_wish wish = {.site = site};
-    uintptr_t index;
     void *object;
 
     do {
         if (cpi_object_obtain(pool, NULL, &object, NULL, &wish) != 0)
             return NULL;
-        index = cpi_object_index(pool, object);
-    } while (!cpi_object_seize(pool, index));
-    if (join_frame(pool, frame, index) == 0)
+    } while (!cpi_object_seize(pool, wish.index)); /* it may be gone, and a fake one's memory */
+    if (join_frame(pool, frame, wish.index) == 0)
         return object;
     (void)cpool_object_put(pool, object);
     return NULL;
