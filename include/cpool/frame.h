@@ -48,8 +48,8 @@
  * The pool's reset and destruction: cpool_reset and cpool_destroy end all frames of the pool.
  *
  * Fork: the child has the frames of all threads, and can go on with them or end them.  If the owner
- * of a frame was inside a function on it at that moment, up to one magazine of its slots stays live
- * in the child and is no frame's.
+ * of a frame was inside a function on it at that moment, up to one magazine of its slots and one
+ * more stay live in the child and are no frame's.
  *
  * Error handlers: a handler that is called by an end or a reset, and leaves it by longjmp, keeps
  * the slot of the report from being freed.  The frame is still open, with the slots that are left.

@@ -434,9 +434,12 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
 
 static int retired(struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step)
 {
-    if (step != CPI_RETIRING_BACK && cpi_record_is_framed(&pool->slab, index))
-        return CPOOL_EFRAMED;
-    return cpi_track_retired(pool, index, step);
+    int code;
+
+    if (step == CPI_RETIRING_BACK || !cpi_record_is_framed(&pool->slab, index))
+        return cpi_track_retired(pool, index, step);
+    code = cpi_track_retired(pool, index, CPI_RETIRING_ASKED); /* a reset leaves the mark */
+    return code != 0 ? code : CPOOL_EFRAMED;
 }
 
 static const struct cpi_gate check_gate = {taken, given, retired};

@@ -27,6 +27,8 @@
  *   own    | entry count load             | relaxed | - | -
  *   link   | link store of a magazine     | relaxed | - | -
  *   show   | entry count store            | release | registry.c's forked | the rounds below it
+ *   hold   | calls store 1                | relaxed | - | - (the marks that follow publish it)
+ *   rest   | calls store 0                | release | steal.c's inside | the owner's last access
  *
  * A frame has one owner at a time, so its members need no order but for the child of a fork.  A
  * slot that goes back is published as one that is freed.
@@ -334,7 +336,7 @@ int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
     code = cpi_pool_judge(pool, slot, function, &index);
     if (code != 0)
         return code;
-    if (pool->gate != NULL)
+    if (pool->gate != NULL && pool->gate->retired != NULL)
         code = pool->gate->retired(pool, index, CPI_RETIRING_ASKED); /* whether it is live */
     if (code == 0)
         code = record_slot(pool, frame, slot);
@@ -395,10 +397,12 @@ static void give_one(struct cpi_pool *pool, void *slot, struct cpi_call call)
     cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
 }
 
-/* The last slot keeps the pool from being destroyed.  Its free calls waiters for all of them. */
+/* The last slot keeps the pool from being destroyed, and its free calls waiters for all of them.
+ * In a plain pool slack may make up for it, so destruction awaits the owner's cache. */
 CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi_call call)
 {
     struct cpi_pool *pool = pool_of(frame, NULL, call.function);
+    struct cpi_cache *held = NULL;
     bool whole;
     void *slot;
 
@@ -406,6 +410,10 @@ CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi
         return;
     whole = pool->gate == NULL && !cpi_handle_is_asked(pool->handle);
     slot = cpi_frame_take_back(frame);
+    if (whole && slot != NULL && !pool->registry.exact)
+        held = cpi_registry_own_cache(&pool->registry);
+    if (held != NULL)
+        cpi_store(&held->calls, 1u, relaxed); /* [hold] */
     while (!is_empty(frame)) {
         if (whole && frame->full != 0) {
             exchange(pool, unchain_top(&pool->depot, frame));
@@ -418,6 +426,8 @@ CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi
         close_frame(frame);
     if (slot != NULL)
         give_one(pool, slot, call);
+    if (held != NULL)
+        cpi_store(&held->calls, 0u, release); /* [rest] */
 }
 
 void cpool_frame_end(cpool_frame_t *frame)

@@ -225,6 +225,51 @@ START_TEST(end_leaves_a_destroyed_pool_alone)
 }
 END_TEST
 
+static void destroy(void *pool)
+{
+    (void)support_destroy(pool);
+}
+
+/* The same while the end goes on step by step, with magazines to give. */
+static bool destroy_awaits(struct worker *worker, struct worker *other, size_t nth, size_t slots)
+{
+    const struct timespec a_while = {0, 100000};
+    cpool_t *pool = steps_pool(0, CAPACITY, 0, ROUNDS);
+    struct party party = {pool, NULL, slots, 0};
+    struct steps_stop stop;
+    bool stopped;
+    bool all;
+
+    REQUIRE_EQUAL(cpool_frame_begin(&party.frame, pool), 0);
+    worker_do(worker, take, &party);
+    stopped = steps_run(&stop, worker, NULL, nth, end, &party);
+    all = take_all(pool, NULL) >= CAPACITY;
+    if (all)
+        worker_begin(other, destroy, pool);
+    while (all && stopped && steps_go_on_to(&stop, NULL, 1))
+        REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
+    steps_go_on(&stop);
+    if (all)
+        worker_await(other);
+    else
+        destroy(pool);
+    return stopped;
+}
+
+START_TEST(destroy_awaits_an_end_that_slack_has_hidden)
+{
+    struct worker *worker = worker_start();
+    struct worker *other = worker_start();
+    size_t nth = 1;
+
+    while (destroy_awaits(worker, other, nth, _i == 0 ? ROUNDS + 1 : 2 * ROUNDS + 3))
+        nth++;
+    REQUIRE(nth > 3);
+    worker_stop(worker);
+    worker_stop(other);
+}
+END_TEST
+
 /* A dry alloc does not miss a slot of a reset that began before it and ended while it looked. */
 struct searcher {
     struct party party;
@@ -345,6 +390,7 @@ int main(void)
         TIMES(fork_leaves_each_slot_in_one_place, 2 * MODES * BODIES),
         TIMES(others_have_each_slot_once, MODES * BODIES),
         ONCE(end_leaves_a_destroyed_pool_alone),
+        TIMES(destroy_awaits_an_end_that_slack_has_hidden, 2),
         TIMES(search_and_reset_lose_no_slot, MODES),
         TIMES(waiter_that_comes_meanwhile_gets_a_slot, 6),
     };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <cpool.h>
+#include <cpool/frame.h>
 #include <cpool/lanes.h>
 #include <cpool/sized.h>
 
@@ -99,6 +100,20 @@ static void waiting(cpool_t *pool, unsigned flags)
     cpool_free(pool, slot);
 }
 
+static void frames(cpool_t *pool)
+{
+    cpool_frame_t *frame;
+    void *slot = cpool_alloc(pool);
+
+    use(slot);
+    if (cpool_frame_begin(&frame, pool) != CPOOL_OK || cpool_frame_adopt(frame, slot) != CPOOL_OK)
+        fail("a frame");
+    use(cpool_frame_alloc(frame));
+    cpool_frame_reset(frame);
+    use(cpool_frame_alloc(frame));
+    cpool_frame_end(frame);
+}
+
 /* All slots, so that the pool grows, finds itself dry, and has memory to give back. */
 static void memory_of_slots(cpool_t *pool)
 {
@@ -176,6 +191,7 @@ static void *in_a_thread(void *arg)
 
     single_slots(pool);
     many_slots(pool);
+    frames(pool);
     if (cpool_cache_create(&cache, pool) != CPOOL_OK)
         fail("cache");
     slot = cpool_cache_alloc(cache);
