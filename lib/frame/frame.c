@@ -385,24 +385,31 @@ static bool give_inside(struct cpi_pool *pool, cpool_frame_t *frame)
     return given;
 }
 
-/* As cpool_free, after damage before and after the slot has been reported and repaired. */
-static void give_one(struct cpi_pool *pool, void *slot, struct cpi_call call)
+/* As cpool_free, after damage before and after the slot has been reported and repaired.  With a
+ * held cache nothing is reported: returns false if there was no place for the slot. */
+static bool give_one(struct cpi_pool *pool, struct cpi_cache *held, void *slot,
+                     struct cpi_call call)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
     unsigned sides = pool->checked ? 2 : 0;
 
+    if (held != NULL)
+        return cpi_pool_give(pool, held, slot);
     while (sides-- > 0 &&
            cpi_pool_verify_next(pool, &index, index + 1, call.function) == CPOOL_EGUARD)
         ;
     cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
+    return true;
 }
 
 /* The last slot keeps the pool from being destroyed, and its free calls waiters for all of them.
- * In a plain pool slack may make up for it, so destruction awaits the owner's cache. */
+ * In a plain pool slack may make up for it, so destruction awaits the owner's cache, and a report,
+ * which a handler may leave, comes after that. */
 CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi_call call)
 {
     struct cpi_pool *pool = pool_of(frame, NULL, call.function);
     struct cpi_cache *held = NULL;
+    bool given = true;
     bool whole;
     void *slot;
 
@@ -418,16 +425,18 @@ CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi
         if (whole && frame->full != 0) {
             exchange(pool, unchain_top(&pool->depot, frame));
         } else if (!whole || !give_inside(pool, frame)) {
-            give_one(pool, slot, call);
+            given = give_one(pool, held, slot, call) && given;
             slot = cpi_frame_take_back(frame);
         }
     }
     if (ends)
         close_frame(frame);
     if (slot != NULL)
-        give_one(pool, slot, call);
+        given = give_one(pool, held, slot, call) && given;
     if (held != NULL)
         cpi_store(&held->calls, 0u, release); /* [rest] */
+    if (CPI_UNLIKELY(!given))
+        cpi_pool_report(CPOOL_EDOUBLEFREE, call.function, pool);
 }
 
 void cpool_frame_end(cpool_frame_t *frame)

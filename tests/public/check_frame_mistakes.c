@@ -188,6 +188,31 @@ START_TEST(frame_goes_on_after_a_handler_has_left)
 }
 END_TEST
 
+/* After too many frees there is no place for the slots of a frame. */
+START_TEST(pool_ends_after_a_handler_has_left_the_end_of_a_frame)
+{
+    cpool_t *pool = make_pool(0);
+    cpool_frame_t *volatile frame = begin(pool);
+    void *slot = cpool_alloc(pool);
+    void *slots[3];
+
+    take(pool, frame, slots, 3);
+    support_capture_reports();
+    while (support_take_reports(NULL) == 0)
+        cpool_free(pool, slot);
+    support_release_reports();
+    cpool_set_error_handler(leave, NULL);
+    if (setjmp(away) == 0) {
+        cpool_frame_end(frame);
+        support_fail(__FILE__, __LINE__, "the handler was not called");
+    }
+    cpool_set_error_handler(NULL, NULL);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EDOUBLEFREE);
+    support_release_reports();
+}
+END_TEST
+
 /* --- The end of the pool --- */
 
 START_TEST(reset_of_the_pool_ends_frames)
@@ -249,6 +274,7 @@ int main(void)
         ONCE(slot_of_a_frame_is_not_retired),
         ONCE(damaged_slots_go_back),
         ONCE(frame_goes_on_after_a_handler_has_left),
+        ONCE(pool_ends_after_a_handler_has_left_the_end_of_a_frame),
         TIMES(reset_of_the_pool_ends_frames, MODES),
         TIMES(destruction_of_the_pool_ends_frames, MODES),
     };
