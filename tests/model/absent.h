@@ -17,6 +17,7 @@
 
 MODEL_ABSENT(void, cpi_pool_report_address, int code, const char *function,
              const struct cpi_pool *pool, const void *address, uintptr_t index)
+MODEL_ABSENT(void, cpi_pool_report, int code, const char *function, const struct cpi_pool *pool)
 MODEL_ABSENT(void, cpi_pool_report_slot, int code, const char *function,
              const struct cpi_pool *pool, uintptr_t index)
 MODEL_ABSENT(void, cpi_pool_count_at_exchange, struct cpi_pool *pool, struct cpi_cache *cache)

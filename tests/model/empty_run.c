@@ -17,7 +17,6 @@
 
 #include "pool/pool_bulk.c"
 
-MODEL_ABSENT(void, cpi_pool_report, int code, const char *function, const struct cpi_pool *pool)
 MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *handle)
 MODEL_ABSENT(void, cpi_tools_wrote, const void *address, size_t size)
 
