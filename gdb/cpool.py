@@ -266,7 +266,7 @@ def threads_by_word():
     for thread in gdb.selected_inferior().threads():
         try:
             thread.switch()
-            words[int(gdb.parse_and_eval("cpool_thread_word_abi3"))] = thread.num
+            words[int(gdb.parse_and_eval("cpool_thread_word_abi1"))] = thread.num
         except gdb.error:
             pass
     if selected is not None:

@@ -10,20 +10,19 @@ libcpool_sources = \
 	lib/host/os_windows.c lib/host/os_windows.h lib/host/ranges.c lib/host/ranges.h lib/host/report.c \
 	lib/host/sync.h lib/host/thread.c lib/host/thread.h \
 	lib/store/depot.c lib/store/depot.h lib/store/slab.c lib/store/slab.h lib/store/tagstack.h \
-	lib/cache/cache.c lib/cache/cache.h lib/cache/cache_edge.h \
-	lib/cache/mark.h lib/cache/registry.c lib/cache/registry.h \
-	lib/cache/registry_list.c lib/cache/steal.c lib/cache/steal.h \
-	lib/pool/feature.h lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_alloc.h \
+	lib/cache/cache.c lib/cache/cache.h lib/cache/reclaim.c lib/cache/reclaim.h \
+	lib/cache/registry.c lib/cache/registry.h \
+	lib/pool/feature.h lib/pool/gate.h lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_alloc.h \
 	lib/pool/pool_audit.c lib/pool/pool_build.c lib/pool/pool_bulk.c lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_config.h \
-	lib/pool/pool_create.c lib/pool/pool_create.h lib/pool/pool_destroy.c lib/pool/pool_drain.c lib/pool/pool_drain.h lib/pool/pool_exact.c \
+	lib/pool/pool_create.c lib/pool/pool_create.h lib/pool/pool_destroy.c lib/pool/pool_drain.c lib/pool/pool_drain.h \
 	lib/pool/pool_forms.c lib/pool/pool_grow.c lib/pool/pool_handles.c \
 	lib/pool/pool_impl.h lib/pool/pool_info.c lib/pool/pool_info.h \
 	lib/pool/pool_layer.c lib/pool/pool_memory.c \
 	lib/pool/pool_print.c \
 	lib/pool/pool_report.c lib/pool/pool_report.h lib/pool/pool_reserve.c \
-	lib/pool/pool_shown.c lib/pool/pool_slow.c \
-	lib/pool/pool_typed.c lib/pool/pool_usage.c lib/pool/pools.c lib/pool/way.h \
-	lib/wait/pool_wait.c lib/wait/pool_wait.h lib/wait/queue.h lib/wait/wait_way.c \
+	lib/pool/pool_slow.c \
+	lib/pool/pool_typed.c lib/pool/pool_usage.c lib/pool/pools.c \
+	lib/wait/call.c lib/wait/pool_wait.c lib/wait/pool_wait.h lib/wait/queue.h \
 	lib/track/pool_track.c lib/track/slotmap.h lib/track/track.h lib/track/track_way.c \
 	lib/check/checks.h lib/check/guard.c lib/check/pool_check.c lib/check/pool_tools.c \
 	lib/frame/frame.c lib/frame/frame.h \

@@ -89,7 +89,7 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKE
                                                                                        \
     CPOOL_ALONE_(void, name##_free, (type *cpool_slot_), CPOOL_TAKES_(1))              \
     {                                                                                  \
-        cpool_t *cpool_pool_ = cpool_slot_ != NULL ? cpool_typed_pool_abi3(&name##_typed_) : NULL;\
+        cpool_t *cpool_pool_ = cpool_slot_ != NULL ? cpool_typed_pool_abi1(&name##_typed_) : NULL;\
                                                                                        \
         if (cpool_pool_ != NULL)                                                       \
             cpool_free(cpool_pool_, cpool_slot_);                                      \
@@ -98,7 +98,7 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKE
     CPOOL_ALONE_(void, name##_depot_free, (type *cpool_slot_), CPOOL_TAKES_(1))        \
     {                                                                                  \
         if (cpool_slot_ != NULL)                                                       \
-            cpool_depot_free(cpool_typed_pool_abi3(&name##_typed_), cpool_slot_);      \
+            cpool_depot_free(cpool_typed_pool_abi1(&name##_typed_), cpool_slot_);      \
     }                                                                                  \
                                                                                        \
     CPOOL_ALONE_(void, name##_cache_free, (cpool_cache_t *cpool_cache_, type *cpool_slot_), \
@@ -109,7 +109,7 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKE
                                                                                        \
     CPOOL_ALONE_(type *, name##_alloc, (void), CPOOL_TYPED_TAKEN_BY_ANY_(name))        \
     {                                                                                  \
-        cpool_t *cpool_pool_ = cpool_typed_pool_abi3(&name##_typed_);                  \
+        cpool_t *cpool_pool_ = cpool_typed_pool_abi1(&name##_typed_);                  \
                                                                                        \
         return cpool_pool_ != NULL ? CPOOL_CAST_(type *, cpool_alloc(cpool_pool_)) : NULL; \
     }

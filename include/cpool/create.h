@@ -57,24 +57,6 @@
 #define CPOOL_TRACKED 0x8u
 
 /*
- * CPOOL_EXACT     Never more than `capacity` slots are live, and all of them can be:
- *                 before an alloc fails, it takes back the slots in all other threads'
- *                 caches, loaded magazines included.  A thread stopped inside the library
- *                 by the scheduler keeps its loaded magazine, and up to two more.  An
- *                 alloc that finds nothing else waits for it, for stall_limit at most.
- *                 Every alloc and free is then a call, with two more stores.  Without
- *                 CPOOL_EXACT the pool may exceed `capacity`, by at most one magazine for
- *                 each thread cache.
- */
-#define CPOOL_EXACT 0x2u
-
-/*
- * CPOOL_WAITABLE  Threads may wait for a slot: cpool_alloc_wait.  Implies
- *                 CPOOL_EXACT.  Each free then also checks for waiting threads.
- */
-#define CPOOL_WAITABLE 0x4u
-
-/*
  * Flags of the slots' memory.  No bit is a flag of both kinds.
  *
  * CPOOL_MEMORY_HUGE_PAGES  The slots are in huge pages where the operating system has

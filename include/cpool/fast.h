@@ -22,15 +22,19 @@
  *                                                  0      1      2 = count - 1
  *
  * Descriptors and entries have the same size, so the entry is at the descriptor's address
- * plus the word: no load is needed to find it.  A thread that has never used the pool finds
- * zeroes there: an entry that is both empty (count 0) and full (limit 0), so that the
- * first alloc or free takes the slow path without any test for "no cache yet".
- * The entries of destroyed pools, and of pools whose mode needs more work for each
- * operation, are always like that.
+ * plus the word: no load is needed to find it.
+ *
+ * One comparison with the entry's `limit` says whether there is a round, or room for one, and
+ * whether the loaded magazine is the thread's own.  A limit of 0 closes the entry: no cache yet, a
+ * destroyed pool, a pool whose mode needs more work for each operation, a thread that finds the
+ * pool dry and takes back what others have loaded, a thread that waits for a slot.  Then each alloc
+ * and each free is a call.  Before it compares, the owner sets the top bit of `count`, so that a
+ * thread that has closed the entry sees whether its owner is inside (lib/cache/cache.h).  An entry
+ * of zeroes is a closed one.  Threads without a cache of their own set the mark in one together.
  *
  * The names ending in an underscore are not for use outside this file.
  *
- * The number of the layouts, as in cpool_thread_word_abi3, ends the name of the word, and of each
+ * The number of the layouts, as in cpool_thread_word_abi1, ends the name of the word, and of each
  * function that inline code of any header calls out of line.  A change to a layout that inline code
  * knows raises it in all of these names.  A program built against another layout then fails to link
  * instead of running.
@@ -52,34 +56,35 @@ struct cpool_t {
     uintptr_t shift;   /* log2 of the stride's power-of-two part */
     void *state;       /* the library's own part of the pool, or NULL for no pool */
     uintptr_t slots;   /* slots that have an address, 0 for no pool */
-    uintptr_t turn;    /* advanced when a pool is destroyed */
-    uintptr_t asked;   /* atomic: 0 unless somebody waits for a slot of a waitable pool */
     uintptr_t stride;  /* bytes from slot to slot */
+    uintptr_t reserved[2]; /* for layouts to come */
 };
 
 /*
- * One owner's cache of one pool, in a separate cache line.  Only its owner writes it.
- * Others read `count` for statistics, hence it is atomic.
+ * One owner's cache of one pool, in a separate cache line.  Only its owner writes it, but that
+ * any thread may close it.
  */
 struct cpool_cache_t {
-    uintptr_t count; /* atomic: rounds in the loaded magazine */
-    uintptr_t limit; /* rounds the loaded magazine can hold, or 0 if none is loaded */
+    uintptr_t count; /* atomic: rounds in the loaded magazine, and CPOOL_BUSY_ while the owner is
+                        inside */
+    uintptr_t limit; /* atomic: rounds a magazine can hold, or 0 while the entry is closed */
     void **rounds;   /* the loaded magazine's rounds, the next one on top */
     uintptr_t bound; /* slots below this index have been handed out.  The slow path
                         raises it */
     cpool_t *pool;   /* the pool it caches, or none while unused */
-    void *home;      /* the library's own part of this cache.  In an exact pool's entry that
-                        is no handle it is not NULL while a pop is under way */
-    uintptr_t frees; /* atomic: odd while a push to an exact pool is under way */
-    uintptr_t locked_by; /* atomic: the thread that takes an exact pool's rounds back, or 0 */
+    void *home;      /* the library's own part of this cache */
+    uintptr_t reserved[2]; /* for layouts to come */
 };
 
-/* The out-of-line halves, entered when a cache is empty or full, when a
- * pointer is NULL or not a slot, or when the pool has no inline path.  They have the
+/* The owner's mark in its count. */
+#define CPOOL_BUSY_ (~(~CPOOL_NUMBER_(uintptr_t, 0) >> 1))
+
+/* The out-of-line halves, entered when a cache is empty or full or closed, or when a
+ * pointer is NULL or not a slot.  They have the
  * results of the inline path: the calling thread's entry for the pool, and the slot's index.
  * The entry of an explicit cache stands in the pool's place, too. */
-CPOOL_API void *cpool_alloc_abi3(cpool_t *pool, cpool_cache_t *cache) CPOOL_NO_PLT_;
-CPOOL_API void cpool_free_abi3(cpool_t *pool, void *slot, uintptr_t index,
+CPOOL_API void *cpool_alloc_abi1(cpool_t *pool, cpool_cache_t *cache) CPOOL_NO_PLT_;
+CPOOL_API void cpool_free_abi1(cpool_t *pool, void *slot, uintptr_t index,
                                cpool_cache_t *cache) CPOOL_NO_PLT_;
 
 #if defined(__GNUC__)
@@ -91,10 +96,10 @@ CPOOL_API void cpool_free_abi3(cpool_t *pool, void *slot, uintptr_t index,
  * C99 knows no other name for it.
  */
 #if defined(_WIN32) && !defined(__clang__) /* in a slot of the system's */
-#define cpool_thread_word_abi3 (*cpool_thread_word_())
+#define cpool_thread_word_abi1 (*cpool_thread_word_())
 uintptr_t *cpool_thread_word_(void);
 #else
-extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
+extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
 #if defined(__ELF__) && !defined(CPOOL_PLAIN_POSIX)
     __attribute__((tls_model("initial-exec")))
 #endif
@@ -120,7 +125,7 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
 #define CPOOL_OWN_ENTRY_(cache, pool)                                                   \
     do {                                                                               \
         (cache) = CPOOL_CAST_(cpool_cache_t *,                                         \
-                              CPOOL_CAST_(uintptr_t, pool) + cpool_thread_word_abi3);  \
+                              CPOOL_CAST_(uintptr_t, pool) + cpool_thread_word_abi1);  \
         CPOOL_ADD_UP_(cache);                                                          \
     } while (0)
 
@@ -159,121 +164,61 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
 #define CPOOL_POINT_() ((void)0)
 #endif
 
-/*
- * One pop and one push of the loaded magazine, for all of the library.  A slot is taken,
- * or the statement `empty` follows.  A slot is given where the condition `valid` holds, there
- * is room, and then `ready` holds, too, or the statement `full` follows.  A slot is read
- * last, which takes one register less, as nobody else writes to the owner's rounds.
- *
- * Orders.  `count` has one writer, so its own thread needs no order at all, and a relaxed load
- * does.  The stores are releases.  A thread that acquires a count sees the round below it (the
- * child of a fork that takes over the cache of a thread that did not survive), and what the owner
- * did before: a thread that finds nothing loaded finds the spare that the magazine became.  On x86
- * a release is a plain store.
- *
- * `read` and `show` are the accesses.  The library's own files have theirs, which tests follow.
- */
-#define CPOOL_POP_BY_(read, show, entry, slot, empty)                                  \
-    do {                                                                               \
-        uintptr_t cpool_left_ = read(&(entry)->count) - 1u;                            \
-        if (CPOOL_UNLIKELY_(CPOOL_NUMBER_(intptr_t, cpool_left_) < 0))                 \
-            empty;                                                                     \
-        else                                                                           \
-            CPOOL_ROUND_BY_(show, entry, cpool_left_, slot);                           \
-    } while (0)
-
-#define CPOOL_ROUND_BY_(show, entry, left, slot)                                       \
-    do {                                                                               \
-        void **cpool_rounds_ = (entry)->rounds;                                        \
-        CPOOL_KEEP_(left);                                                             \
-        show(&(entry)->count, left);                                                   \
-        (slot) = cpool_rounds_[left];                                                  \
-    } while (0)
-
-#define CPOOL_PUSH_BY_(read, show, entry, slot, valid, ready, full)                    \
-    do {                                                                               \
-        uintptr_t cpool_count_ = read(&(entry)->count);                                \
-        if (CPOOL_LIKELY_(valid) && CPOOL_LIKELY_(cpool_count_ < (entry)->limit) &&    \
-            CPOOL_LIKELY_(ready)) {                                                    \
-            (entry)->rounds[cpool_count_] = (slot);                                    \
-            show(&(entry)->count, cpool_count_ + 1u);                                  \
-        } else {                                                                       \
-            full;                                                                      \
-        }                                                                              \
-    } while (0)
-
-#define CPOOL_COUNT_(word) (CPOOL_POINT_(), __atomic_load_n((word), __ATOMIC_RELAXED))
-#define CPOOL_SHOW_(word, count)                                                       \
-    (CPOOL_POINT_(), __atomic_store_n((word), (count), __ATOMIC_RELEASE))
-#define CPOOL_POP_(entry, slot, empty)                                                 \
-    CPOOL_POP_BY_(CPOOL_COUNT_, CPOOL_SHOW_, entry, slot, empty)
-#define CPOOL_PUSH_(entry, slot, valid, full)                                          \
-    CPOOL_PUSH_BY_(CPOOL_COUNT_, CPOOL_SHOW_, entry, slot, valid, 1, full)
-
 /* Keeps the compiler's order of what stands before and after.  Models have their own. */
 #if !defined(CPOOL_FENCE_)
 #define CPOOL_FENCE_() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #endif
 
-/*
- * The same in a bounded pool, between the marks of the owner (lib/cache/mark.h has their orders).
- * A thread that finds the pool dry locks the entry, makes every processor pass a barrier, and
- * takes the loaded magazine unless it sees a mark.  So the owner's mark and its look at the lock
- * need an order of the compiler's alone.  The look is an acquire, because a magazine may have been
- * taken.  A mark is a release, so that a thread that sees it knows its owner.  So is its end: a
- * thread that finds no mark sees all that was done.
- *
- * The lock is 0, or an address, which is above any count, so that a pop finds the magazine empty or
- * locked by one comparison.  A push asks for the lock first, because the limit that it compares
- * with may be written while there is a lock.
- *
- * `empty` and `full` leave the function.  They stand where no mark is left.  A push asks for the
- * bound and thus for an entry in use before it writes.
- */
+#define CPOOL_COUNT_(word) (CPOOL_POINT_(), __atomic_load_n((word), __ATOMIC_RELAXED))
 #define CPOOL_MARK_(word, value)                                                       \
-    (CPOOL_POINT_(), __atomic_store_n((word), (value), __ATOMIC_RELEASE))
-#define CPOOL_LOCK_(entry)                                                             \
-    (CPOOL_POINT_(), __atomic_load_n(&(entry)->locked_by, __ATOMIC_ACQUIRE))
+    (CPOOL_POINT_(), __atomic_store_n((word), (value), __ATOMIC_RELAXED))
+#define CPOOL_SHOW_(word, count)                                                       \
+    (CPOOL_POINT_(), __atomic_store_n((word), (count), __ATOMIC_RELEASE))
 
-#define CPOOL_POP_BESIDE_BY_(read, show, entry, lock, slot, empty)                     \
+/* The owner, which counts so many rounds, is inside from now on. */
+#define CPOOL_ENTER_(entry, rounds)                                                    \
+    ((rounds) = CPOOL_COUNT_(&(entry)->count),                                         \
+     CPOOL_MARK_(&(entry)->count, (rounds) | CPOOL_BUSY_), CPOOL_FENCE_())
+
+/*
+ * One pop and one push of the loaded magazine.  A slot is taken, or the statement `empty` follows.
+ * A slot is given where the condition `valid` holds and there is room, or the statement `full`
+ * follows.  The mark stays then, for the call that the statement is.  A count that has it already
+ * is above any limit, so a handler of a signal on top of the owner is called, too.
+ *
+ * Orders.  The mark and the look at the limit need an order of the compiler's alone, because a
+ * thread that closes the entry has every processor pass a barrier before it looks for the mark.
+ * Both are relaxed: an owner that reads a limit has stored it, or learnt of it from the owner
+ * before.  The last store is a release, also of a pop: a thread that acquires a count takes the
+ * magazine, and writes where the owner has read.  On x86 a release is a plain store.
+ */
+#define CPOOL_POP_(entry, slot, empty)                                                 \
     do {                                                                               \
-        uintptr_t cpool_count_ = read(&(entry)->count);                                \
-        if (CPOOL_UNLIKELY_(cpool_count_ <= (lock))) {                                 \
+        uintptr_t cpool_left_;                                                         \
+                                                                                       \
+        CPOOL_ENTER_(entry, cpool_left_);                                              \
+        cpool_left_--;                                                                 \
+        CPOOL_KEEP_(cpool_left_);                                                      \
+        if (CPOOL_UNLIKELY_(cpool_left_ >= CPOOL_COUNT_(&(entry)->limit))) {           \
             empty;                                                                     \
         } else {                                                                       \
-            cpool_count_--;                                                            \
-            CPOOL_ROUND_BY_(show, entry, cpool_count_, slot);                          \
+            (slot) = (entry)->rounds[cpool_left_];                                     \
+            CPOOL_SHOW_(&(entry)->count, cpool_left_);                                 \
         }                                                                              \
     } while (0)
 
-#define CPOOL_POP_MARKED_(entry, slot, empty)                                          \
+#define CPOOL_PUSH_(entry, slot, valid, full)                                          \
     do {                                                                               \
-        uintptr_t cpool_lock_;                                                         \
+        uintptr_t cpool_count_;                                                        \
                                                                                        \
-        CPOOL_MARK_(&(entry)->home, CPOOL_CAST_(void *, entry));                       \
-        CPOOL_FENCE_();                                                                \
-        cpool_lock_ = CPOOL_LOCK_(entry);                                              \
-        CPOOL_POP_BESIDE_BY_(CPOOL_COUNT_, CPOOL_SHOW_, entry, cpool_lock_, slot,      \
-                             CPOOL_MARK_(&(entry)->home, NULL); empty);                \
-        CPOOL_MARK_(&(entry)->home, NULL);                                             \
-    } while (0)
-
-#define CPOOL_PUSH_MARKED_(entry, slot, valid, full)                                   \
-    do {                                                                               \
-        uintptr_t cpool_frees_;                                                        \
-                                                                                       \
-        if (CPOOL_UNLIKELY_(!(valid)))                                                 \
-            full;                                                                      \
-        cpool_frees_ = CPOOL_COUNT_(&(entry)->frees);                                  \
-        CPOOL_MARK_(&(entry)->frees, cpool_frees_ + 1u);                               \
-        CPOOL_FENCE_();                                                                \
-        if (CPOOL_UNLIKELY_(CPOOL_LOCK_(entry) != 0)) {                                \
-            CPOOL_MARK_(&(entry)->frees, cpool_frees_ + 2u);                           \
+        if (CPOOL_LIKELY_(valid) &&                                                    \
+            CPOOL_LIKELY_((CPOOL_ENTER_(entry, cpool_count_),                          \
+                           cpool_count_ < CPOOL_COUNT_(&(entry)->limit)))) {           \
+            (entry)->rounds[cpool_count_] = (slot);                                    \
+            CPOOL_SHOW_(&(entry)->count, cpool_count_ + 1u);                           \
+        } else {                                                                       \
             full;                                                                      \
         }                                                                              \
-        CPOOL_PUSH_(entry, slot, 1, CPOOL_MARK_(&(entry)->frees, cpool_frees_ + 2u);   \
-                    full);                                                             \
-        CPOOL_MARK_(&(entry)->frees, cpool_frees_ + 2u);                               \
     } while (0)
 
 #endif /* __GNUC__ */
@@ -285,7 +230,7 @@ CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
 {
     void *slot;
 
-    CPOOL_POP_(cache, slot, return cpool_alloc_abi3(CPOOL_CAST_(cpool_t *, cache), cache));
+    CPOOL_POP_(cache, slot, return cpool_alloc_abi1(CPOOL_CAST_(cpool_t *, cache), cache));
     return slot;
 }
 
@@ -295,7 +240,7 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
     void *slot;
 
     CPOOL_OWN_ENTRY_(cache, pool);
-    CPOOL_POP_(cache, slot, return cpool_alloc_abi3(pool, cache));
+    CPOOL_POP_(cache, slot, return cpool_alloc_abi1(pool, cache));
     return slot;
 }
 
@@ -305,7 +250,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
 
     CPOOL_INDEX_(cache->pool, slot, index);
     CPOOL_PUSH_(cache, slot, index < cache->bound,
-                cpool_free_abi3(CPOOL_CAST_(cpool_t *, cache), slot, index, cache));
+                cpool_free_abi1(CPOOL_CAST_(cpool_t *, cache), slot, index, cache));
 }
 
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
@@ -315,7 +260,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
 
     CPOOL_INDEX_(pool, slot, index); /* first, which takes GCC an instruction less */
     CPOOL_OWN_ENTRY_(cache, pool);
-    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_free_abi3(pool, slot, index, cache));
+    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_free_abi1(pool, slot, index, cache));
 }
 
 /* The answers of the calls, which are made for all but a slot of a living pool. */

@@ -139,7 +139,7 @@ CPOOL_API void cpool_frame_reset(cpool_frame_t *frame);
 
 /* The out-of-line half, entered when the record is full, the thread's cache is empty, or the pool
  * has no inline path.  Refuses a frame of another pool than this one, or than any for NULL. */
-CPOOL_API void *cpool_frame_alloc_abi3(cpool_frame_t *frame, const struct cpool_typed *typed);
+CPOOL_API void *cpool_frame_alloc_abi1(cpool_frame_t *frame, const struct cpool_typed *typed);
 
 /* Frozen, as what <cpool/fast.h> describes.  Its owner's alone. */
 struct cpool_frame {
@@ -169,9 +169,9 @@ CPOOL_LOCAL_ void *cpool_frame_alloc(cpool_frame_t *frame)
     void *slot;
 
     if (CPOOL_UNLIKELY_(next >= frame->end))
-        return cpool_frame_alloc_abi3(frame, NULL);
+        return cpool_frame_alloc_abi1(frame, NULL);
     CPOOL_OWN_ENTRY_(cache, frame->pool);
-    CPOOL_POP_(cache, slot, return cpool_frame_alloc_abi3(frame, NULL));
+    CPOOL_POP_(cache, slot, return cpool_frame_alloc_abi1(frame, NULL));
     if (slot == NULL) /* which saves the caller of an inlined call its own test */
         __builtin_unreachable();
     CPOOL_FRAME_NOTE_(frame, next, slot);
@@ -185,7 +185,7 @@ CPOOL_LOCAL_ void *cpool_frame_alloc(cpool_frame_t *frame)
 #else
 CPOOL_LOCAL_ void *cpool_frame_alloc(cpool_frame_t *frame)
 {
-    return cpool_frame_alloc_abi3(frame, NULL);
+    return cpool_frame_alloc_abi1(frame, NULL);
 }
 
 #define CPOOL_FRAME_HAS_ROOM_(frame, of) 0
@@ -212,7 +212,7 @@ CPOOL_LOCAL_ void *cpool_frame_alloc(cpool_frame_t *frame)
      * int <name>_frame_adopt(cpool_frame_t *frame, type *slot)   moves one: 0 or a code */    \
     CPOOL_TYPED_INLINE_ int name##_frame_begin(cpool_frame_t **cpool_frame_)           \
     {                                                                                  \
-        int cpool_code_ = cpool_typed_open_abi3(&name##_typed_, NULL);                 \
+        int cpool_code_ = cpool_typed_open_abi1(&name##_typed_, NULL);                 \
                                                                                        \
         if (cpool_code_ == 0)                                                          \
             return cpool_frame_begin(cpool_frame_, name##_pool());                     \
@@ -225,7 +225,7 @@ CPOOL_LOCAL_ void *cpool_frame_alloc(cpool_frame_t *frame)
         type *cpool_slot_;                                                             \
                                                                                        \
         if (!CPOOL_FRAME_HAS_ROOM_(cpool_frame_, name##_typed_.pool))                  \
-            return CPOOL_CAST_(type *, cpool_frame_alloc_abi3(cpool_frame_,            \
+            return CPOOL_CAST_(type *, cpool_frame_alloc_abi1(cpool_frame_,            \
                                                               &name##_typed_));        \
         cpool_slot_ = name##_alloc();                                                  \
         if (cpool_slot_ != NULL)                                                       \

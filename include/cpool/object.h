@@ -121,6 +121,13 @@ typedef struct cpool_objects cpool_objects_t;
 #define CPOOL_OBJECT_NO_DEACTIVATE 0x100000u
 
 /*
+ * CPOOL_OBJECT_WAITABLE  Threads may wait for an object: cpool_object_wait.  Room for another
+ *                       object is then offered to them one by one, which takes more time
+ *                       than room that nobody waits for.
+ */
+#define CPOOL_OBJECT_WAITABLE 0x400000u
+
+/*
  * The type of a pool's objects.  Start from CPOOL_OBJECT_TYPE_INIT.  Several pools may
  * have the same type.  Any hook may be NULL.  `arg` is passed to all of them.
  */

@@ -69,17 +69,17 @@
                                                                                        \
         if (CPOOL_OBJECTS_FOUND_(name##_objects_, cpool_pool_))                        \
             return cpool_pool_;                                                        \
-        return cpool_typed_objects_pool_abi3(&name##_objects_);                             \
+        return cpool_typed_objects_pool_abi1(&name##_objects_);                             \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_open(const cpool_object_config_t *cpool_config_)    \
     {                                                                                  \
-        return cpool_typed_objects_open_abi3(&name##_objects_, cpool_config_);              \
+        return cpool_typed_objects_open_abi1(&name##_objects_, cpool_config_);              \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_close(void)                                         \
     {                                                                                  \
-        return cpool_typed_objects_close_abi3(&name##_objects_, false);                     \
+        return cpool_typed_objects_close_abi1(&name##_objects_, false);                     \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ type *name##_get(void)                                         \
@@ -181,7 +181,7 @@
                                                                                        \
     CPOOL_TYPED_LAST_(name##_objects_unload_,                                          \
                       name##_objects_.settings == &name##_object_config_,              \
-                      cpool_typed_objects_close_abi3(&name##_objects_, true), (void)0) \
+                      cpool_typed_objects_close_abi1(&name##_objects_, true), (void)0) \
                                                                                        \
     CPOOL_TYPED_END_
 
@@ -204,13 +204,13 @@ struct cpool_objects_typed {
     CPOOL_LIKELY_(((found) = __atomic_load_n(&(typed).pool, __ATOMIC_ACQUIRE)) != NULL)
 #else
 #define CPOOL_OBJECTS_FOUND_(typed, found)                                             \
-    (((found) = cpool_typed_objects_pool_abi3(&(typed))) != NULL)
+    (((found) = cpool_typed_objects_pool_abi1(&(typed))) != NULL)
 #endif
 
 /* The out-of-line parts of the functions that the macros define. */
-CPOOL_API cpool_objects_t *cpool_typed_objects_pool_abi3(struct cpool_objects_typed *typed);
-CPOOL_API int cpool_typed_objects_open_abi3(struct cpool_objects_typed *typed,
+CPOOL_API cpool_objects_t *cpool_typed_objects_pool_abi1(struct cpool_objects_typed *typed);
+CPOOL_API int cpool_typed_objects_open_abi1(struct cpool_objects_typed *typed,
                                        const cpool_object_config_t *config);
-CPOOL_API int cpool_typed_objects_close_abi3(struct cpool_objects_typed *typed, bool unloading);
+CPOOL_API int cpool_typed_objects_close_abi1(struct cpool_objects_typed *typed, bool unloading);
 
 #endif /* CPOOL_OBJECT_TYPED_H */

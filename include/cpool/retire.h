@@ -244,7 +244,7 @@ CPOOL_API size_t cpool_retire_flush(cpool_reader_t *reader) CPOOL_NONNULL_(1);
 CPOOL_API int cpool_retire_barrier(cpool_reader_t *reader) CPOOL_NONNULL_(1);
 
 /* The out-of-line half of a beginning, and of a quiescent state. */
-CPOOL_API void cpool_read_begin_abi3(cpool_reader_t *reader);
+CPOOL_API void cpool_read_begin_abi1(cpool_reader_t *reader);
 
 #if CPOOL_IS_INLINE_
 
@@ -263,7 +263,7 @@ CPOOL_API void cpool_read_begin_abi3(cpool_reader_t *reader);
             if (CPOOL_LIKELY_(__atomic_load_n(&(reader)->epoch, __ATOMIC_RELAXED) == cpool_at_)) \
                 break;                                                                           \
         }                                                                                        \
-        cpool_read_begin_abi3(reader);                                                           \
+        cpool_read_begin_abi1(reader);                                                           \
     } while (0)
 
 CPOOL_API CPOOL_INLINE_ void cpool_read_begin(cpool_reader_t *reader)
@@ -285,7 +285,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_read_end(cpool_reader_t *reader)
 }
 
 #else
-#define CPOOL_READ_ENTER_(reader) cpool_read_begin_abi3(reader)
+#define CPOOL_READ_ENTER_(reader) cpool_read_begin_abi1(reader)
 #endif /* CPOOL_IS_INLINE_ */
 
 CPOOL_LOCAL_ void cpool_read_quiescent(cpool_reader_t *reader)

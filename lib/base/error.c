@@ -41,7 +41,7 @@ static const struct {
     {CPOOL_EDOUBLEFREE, "the slot is free already"},
     {CPOOL_EGUARD, "bytes around the slot were overwritten"},
     {CPOOL_EOWNER, "the cache belongs to another thread"},
-    {CPOOL_EWAITABLE, "the pool was not created with CPOOL_WAITABLE"},
+    {CPOOL_EWAITABLE, "the object pool was not created with CPOOL_OBJECT_WAITABLE"},
     {CPOOL_EFREED, "the slot was written while it was free"},
     {CPOOL_EOPEN, "it is open already"},
     {CPOOL_EINACTIVE, "the object is not active"},

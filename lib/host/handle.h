@@ -34,7 +34,6 @@
  *   at    | cpi_handles_at load | relaxed | - | -
  *   face  | word of a face, load and store | relaxed | - | -
  *   ended | ended load | relaxed | - | -
- *   asked | asked load | relaxed | - | - (lib/wait/queue.h's glance)
  *
  * A thread that follows a handle has learnt of it after the array's address was stored.  Any other
  * thread compares addresses alone.  Whoever uses a structure after its end has learnt of the end,
@@ -63,10 +62,17 @@
 #define CPI_HANDLES_KEPT ((sizeof(void *) >= 8) ? 1023u : 255u)
 #endif
 
+/* Of a descriptor, to the library alone. */
+struct cpi_handle_part {
+    uintptr_t turn;   /* advanced when a pool is destroyed */
+    uintptr_t behind; /* atomic: of a face, its pool.  0: it is none */
+};
+
 /* The array of descriptors, and beside it the entries of threads without a table. */
 struct cpi_handles {
     _Alignas(CPI_LINE) cpool_t handles[CPI_HANDLES];
-    cpool_cache_t zeroes[CPI_HANDLES + 1]; /* never written */
+    cpool_cache_t zeroes[CPI_HANDLES + 1]; /* closed.  Only the owners' marks are written there */
+    struct cpi_handle_part parts[CPI_HANDLES];
 };
 
 /* The address before the first pool: no descriptor's address is at a multiple of a
@@ -95,26 +101,21 @@ static inline bool cpi_handle_is_one(const cpool_t *handle)
     return (offset >> shift | offset << (word - shift)) < CPI_HANDLES;
 }
 
-/* Whether somebody waits for a slot of the pool.  Any thread, also while it is destroyed. */
-static inline bool cpi_handle_is_asked(const cpool_t *handle)
+/* Of a descriptor, which it is. */
+static inline struct cpi_handle_part *cpi_handle_part(const cpool_t *handle)
 {
-    return cpi_word_load(&handle->asked, relaxed) != 0; /* [asked] */
+    return &cpi_handles()->parts[handle - cpi_handles()->handles];
 }
 
-/* The largest number that `asked` has in a pool's descriptor. */
-#define CPI_HANDLE_ASKED 3u
-
-/* In a face the same word leads to its pool, as nobody waits by a face.  0: it is none. */
+/* A face leads to its pool.  0: it is none. */
 static inline uintptr_t cpi_handle_behind(const cpool_t *handle)
 {
-    uintptr_t word = cpi_word_load(&handle->asked, relaxed); /* [face] */
-
-    return word > CPI_HANDLE_ASKED ? word : 0;
+    return cpi_word_load(&cpi_handle_part(handle)->behind, relaxed); /* [face] */
 }
 
-static inline void cpi_handle_set_behind(cpool_t *handle, uintptr_t pool)
+static inline void cpi_handle_set_behind(const cpool_t *handle, uintptr_t pool)
 {
-    cpi_word_store(&handle->asked, pool, relaxed); /* [face] */
+    cpi_word_store(&cpi_handle_part(handle)->behind, pool, relaxed); /* [face] */
 }
 
 /* Whether it is the handle of a pool.  Wait-free. */

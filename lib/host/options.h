@@ -17,6 +17,7 @@ struct cpi_options {
     unsigned flags;        /* that every pool gets beside its own */
     unsigned memory_flags; /* likewise */
     unsigned leaks;        /* 1: the live slots of all pools are listed at the end */
+    unsigned no_barrier;   /* 1: caches do without the kernel's barrier */
     unsigned goes_on;      /* 1: the default error handler returns */
 };
 

@@ -217,22 +217,11 @@ bool cpi_os_barrier_ready(void)
     return membarrier(CPI_MEMBARRIER_REGISTER) && membarrier(CPI_MEMBARRIER_EXPEDITED);
 }
 
-/* The threads that rely on the barrier have left out theirs, so nothing can go on. */
-CPI_COLD static void refuse_to_go_on(void)
-{
-    static const char text[] = "cpool: the system refuses membarrier, which it granted when the "
-                               "first pool was made\n";
-
-    cpi_write_error(text, sizeof text - 1);
-    abort();
-}
-
-void cpi_os_barrier(void)
+bool cpi_os_barrier(void)
 {
     /* The child of a fork may have to register anew. */
-    if (!membarrier(CPI_MEMBARRIER_EXPEDITED) &&
-        !(membarrier(CPI_MEMBARRIER_REGISTER) && membarrier(CPI_MEMBARRIER_EXPEDITED)))
-        refuse_to_go_on();
+    return membarrier(CPI_MEMBARRIER_EXPEDITED) ||
+           (membarrier(CPI_MEMBARRIER_REGISTER) && membarrier(CPI_MEMBARRIER_EXPEDITED));
 }
 
 #else
@@ -242,8 +231,9 @@ bool cpi_os_barrier_ready(void)
     return false;
 }
 
-void cpi_os_barrier(void)
+bool cpi_os_barrier(void)
 {
+    return false;
 }
 
 #endif

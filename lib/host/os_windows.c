@@ -10,7 +10,7 @@
  * Fiber-local storage, the other way, ends with a fiber, which any thread may delete.
  *
  * Wine has FlushProcessWriteBuffers as a stub without effect, so that pools take the protocol
- * without a barrier there (mark.h).
+ * without a barrier there (cache.h).
  *
  * ORDERING TABLE
  *   slot | slot_index load, CAS, exchange | relaxed | - | -
@@ -199,9 +199,10 @@ void cpi_os_back_off(unsigned times)
         Sleep(1);
 }
 
-void cpi_os_barrier(void)
+bool cpi_os_barrier(void)
 {
     FlushProcessWriteBuffers();
+    return true;
 }
 
 /* Windows ends the other threads before it unloads libraries, wherever they are. */

@@ -49,7 +49,7 @@
 #define CPI_ENDED offsetof(struct cpi_handles, zeroes[1])    /* and none any more */
 
 #if !defined(_WIN32) || defined(__clang__) /* or else os_windows.c has these two */
-CPI_INITIAL_EXEC _Thread_local uintptr_t cpool_thread_word_abi3 = CPI_NO_TABLE;
+CPI_INITIAL_EXEC _Thread_local uintptr_t cpool_thread_word_abi1 = CPI_NO_TABLE;
 /* Operations until the thread asks for a cache again. */
 static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
 #endif
@@ -60,11 +60,11 @@ static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
 #define CPI_TEXT_OF(name) #name
 #define CPI_NAME_OF(name) CPI_TEXT_OF(name)
 extern CPI_INITIAL_EXEC _Thread_local uintptr_t cpi_own_word
-    __attribute__((__alias__(CPI_NAME_OF(cpool_thread_word_abi3)), __visibility__("hidden")));
+    __attribute__((__alias__(CPI_NAME_OF(cpool_thread_word_abi1)), __visibility__("hidden")));
 
 bool cpi_thread_word_is_own(void)
 {
-    return &cpi_own_word == &cpool_thread_word_abi3;
+    return &cpi_own_word == &cpool_thread_word_abi1;
 }
 #else
 bool cpi_thread_word_is_own(void)
@@ -156,7 +156,7 @@ bool cpi_lock_at_end(void)
 
 struct cpi_thread *cpi_thread_known(void)
 {
-    uintptr_t word = cpool_thread_word_abi3;
+    uintptr_t word = cpool_thread_word_abi1;
 
     if (word == CPI_NO_TABLE || word == CPI_ENDED || cpi_load(&tables_gone, relaxed)) /* [gone] */
         return NULL;
@@ -256,7 +256,7 @@ static void give_up(struct cpi_thread *thread, uintptr_t word)
         return;
     cpi_registry_thread_ended(thread);
     cpi_lock();
-    cpool_thread_word_abi3 = word;
+    cpool_thread_word_abi1 = word;
     retire(thread);
     cpi_unlock();
 }
@@ -335,7 +335,7 @@ bool cpi_thread_startup(void)
     lost = cpi_load(&startup_done, acquire); /* [startup] */
     if (!lost) {
         thread_key = candidate;
-        cpi_mark_startup();
+        cpi_barrier_startup();
         cpi_store(&startup_done, true, release); /* [started] */
     }
     cpi_unlock();
@@ -375,7 +375,7 @@ CPI_COLD static struct cpi_thread *make_self(void)
         thread = take_structure();
     /* Before the unlock: a fork finds either both or none. */
     if (thread != NULL)
-        cpool_thread_word_abi3 = (uintptr_t)thread->table - (uintptr_t)cpi_handles();
+        cpool_thread_word_abi1 = (uintptr_t)thread->table - (uintptr_t)cpi_handles();
     cpi_unlock();
     /* Without the lock, because this may allocate, possibly with an allocator made of a pool. */
     if (thread != NULL && cpi_key_set(thread_key, thread) != 0) {
@@ -388,7 +388,7 @@ CPI_COLD static struct cpi_thread *make_self(void)
 bool cpi_thread_may_ask(void)
 {
     if (CPI_LIKELY(pause_left == 0))
-        return cpool_thread_word_abi3 != CPI_ENDED;
+        return cpool_thread_word_abi1 != CPI_ENDED;
     pause_left--;
     return false;
 }
@@ -402,7 +402,7 @@ struct cpi_thread *cpi_thread_self(void)
 {
     struct cpi_thread *thread = cpi_thread_known();
 
-    if (thread != NULL || cpool_thread_word_abi3 == CPI_ENDED)
+    if (thread != NULL || cpool_thread_word_abi1 == CPI_ENDED)
         return thread;
     return make_self();
 }
@@ -437,7 +437,7 @@ static void release_tables(void)
     struct cpi_thread *self = cpi_thread_known();
 
     if (self != NULL) {
-        cpool_thread_word_abi3 = CPI_ENDED;
+        cpool_thread_word_abi1 = CPI_ENDED;
         retire(self);
     }
     release_list(&spare_threads);

@@ -49,7 +49,7 @@ struct cpi_thread {
 /* Of cache/: called once before the first pool, when a thread ends, which gives all its caches
  * back, and in the child of a fork, for each thread that did not survive, and after all those.  All
  * but thread_ended with the lock held. */
-void cpi_mark_startup(void);
+void cpi_barrier_startup(void);
 void cpi_registry_thread_ended(struct cpi_thread *thread);
 void cpi_registry_thread_vanished(struct cpi_thread *thread);
 void cpi_registry_fork_done(void);
@@ -99,7 +99,7 @@ void cpi_thread_disown(struct cpi_owned *owned);
 bool cpi_thread_word_is_own(void);
 
 #ifndef CPI_THREAD_TOKEN /* the threads of an explorer share one address */
-#define CPI_THREAD_TOKEN() ((uintptr_t)&cpool_thread_word_abi3)
+#define CPI_THREAD_TOKEN() ((uintptr_t)&cpool_thread_word_abi1)
 #endif
 
 /* A number that no other living thread has, never 0.  The forking thread keeps its own
@@ -120,7 +120,7 @@ unsigned cpi_thread_forks(void);
 /* The calling thread's entry of a pool, one of zeroes if it has none.  Wait-free. */
 static inline cpool_cache_t *cpi_thread_entry(const cpool_t *handle)
 {
-    return (cpool_cache_t *)((uintptr_t)handle + cpool_thread_word_abi3);
+    return (cpool_cache_t *)((uintptr_t)handle + cpool_thread_word_abi1);
 }
 
 /* Any thread's.  With the lock held. */

@@ -86,7 +86,7 @@ static size_t words_of_bits(size_t capacity)
 
 static int check(const cpool_config_t *config, size_t n)
 {
-    const unsigned refused = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPOOL_WAITABLE;
+    const unsigned refused = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL;
 
     if ((config->flags & refused) != 0)
         return CPOOL_EFLAGS;
@@ -221,7 +221,6 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_config_t *given, size
     lanes = allocate(config.capacity, n);
     if (lanes == NULL)
         return CPOOL_ENOMEM;
-    config.flags |= CPOOL_EXACT;
     config.memory_flags |= CPOOL_MEMORY_KEEP_PAGES; /* each lane's slots are kept */
     code = cpi_layer_create(&lanes->pool, &config, CPOOL_VIEW_LANES);
     if (code == 0) {

@@ -194,7 +194,7 @@ static bool create_another(cpool_objects_t *pool, struct found *found, bool grow
 {
     if (!cpi_object_count_in(pool, grows, &found->more))
         return false;
-    if ((pool->pool_flags & CPOOL_WAITABLE) != 0)
+    if ((pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
         cpi_object_offer_rest(pool);
     found->index = cpi_object_find_slot(pool);
     *code = 0;
@@ -457,7 +457,7 @@ int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
     *object = NULL;
     if (CPI_HAS_ENDED(pool))
         return CPOOL_EPOOL;
-    if (!cpi_object_is_fake(pool) && (pool->pool_flags & CPOOL_WAITABLE) == 0) {
+    if (!cpi_object_is_fake(pool) && (pool->flags & CPOOL_OBJECT_WAITABLE) == 0) {
         cpi_object_report(CPOOL_EWAITABLE, "cpool_object_wait", pool, NULL);
         return CPOOL_EWAITABLE;
     }

@@ -137,7 +137,7 @@ struct cpool_objects {
     uintptr_t short_put, brief_put; /* the same of puts: `max`, or 0 */
     enum cpi_object_resets resets;
     unsigned flags;                /* CPOOL_OBJECT_COUNTED ..., that always in priority pools */
-    unsigned pool_flags;           /* of the slots: CPOOL_WAITABLE, CPOOL_CHECKED ... */
+    unsigned pool_flags;           /* of the slots: CPOOL_CHECKED ... */
     uintptr_t max;                 /* objects */
     size_t growth;                 /* objects, or 0 */
     size_t percent;

@@ -24,7 +24,7 @@
 
 #define CPI_OBJECT_FLAGS \
     (CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED | CPOOL_OBJECT_FAKE | \
-     CPOOL_OBJECT_NO_DEACTIVATE)
+     CPOOL_OBJECT_NO_DEACTIVATE | CPOOL_OBJECT_WAITABLE)
 
 /* The most objects of a pool that grows by itself without a limit, and bytes of them. */
 #define CPI_OBJECTS_MOST ((size_t)1 << (sizeof(size_t) > 4 ? 24 : 18))
@@ -189,7 +189,7 @@ static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config
     slots.slot_align = pool->type.object_align;
     slots.capacity = pool->max;
     slots.thread_caches = config->thread_caches;
-    slots.flags = config->pool_flags | CPOOL_EXACT;
+    slots.flags = config->pool_flags;
     slots.memory_flags = config->memory_flags | CPOOL_MEMORY_NO_POISON;
     if (cpi_object_is_fake(pool))
         return make_no_slots(&slots);
@@ -411,7 +411,7 @@ static int settle(const struct cpool_objects_typed *typed, const cpool_object_co
     return 0;
 }
 
-int cpool_typed_objects_open_abi3(struct cpool_objects_typed *typed,
+int cpool_typed_objects_open_abi1(struct cpool_objects_typed *typed,
                                   const cpool_object_config_t *given)
 {
     cpool_objects_t *pool, *none = NULL;
@@ -436,14 +436,14 @@ int cpool_typed_objects_open_abi3(struct cpool_objects_typed *typed,
     return 0;
 }
 
-cpool_objects_t *cpool_typed_objects_pool_abi3(struct cpool_objects_typed *typed)
+cpool_objects_t *cpool_typed_objects_pool_abi1(struct cpool_objects_typed *typed)
 {
     cpool_objects_t *pool = cpi_word_load(&typed->pool, acquire); /* [find] */
     int code;
 
     if (CPI_LIKELY(pool != NULL))
         return pool;
-    code = cpool_typed_objects_open_abi3(typed, NULL);
+    code = cpool_typed_objects_open_abi1(typed, NULL);
     if (code == 0)
         return cpi_word_load(&typed->pool, acquire); /* [find] */
     if (cpi_word_exchange(&typed->told, 1, relaxed) == 0) /* [told] */
@@ -451,7 +451,7 @@ cpool_objects_t *cpool_typed_objects_pool_abi3(struct cpool_objects_typed *typed
     return NULL;
 }
 
-int cpool_typed_objects_close_abi3(struct cpool_objects_typed *typed, bool unloading)
+int cpool_typed_objects_close_abi1(struct cpool_objects_typed *typed, bool unloading)
 {
     cpool_objects_t *pool = cpi_word_load(&typed->pool, acquire); /* [find] */
 

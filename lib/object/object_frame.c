@@ -24,7 +24,7 @@
 static bool ends_as_slots(const cpool_objects_t *pool)
 {
     return (pool->flags & (CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_FAKE)) == 0 &&
-           pool->max_inactive == 0 && (pool->pool_flags & CPOOL_WAITABLE) == 0 &&
+           pool->max_inactive == 0 && (pool->flags & CPOOL_OBJECT_WAITABLE) == 0 &&
            pool->policy == NULL && pool->type.deactivate == NULL &&
            pool->resets != CPI_RESET_ON_PUT;
 }

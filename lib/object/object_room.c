@@ -250,7 +250,7 @@ size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
 
     if (CPI_HAS_ENDED(pool))
         return 0;
-    if ((pool->pool_flags & CPOOL_WAITABLE) != 0)
+    if ((pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
         withdraw_offers(pool);
     for (made = 0; made < n && !cpi_object_is_fake(pool); made++) {
         if (!cpi_object_take_place(pool)) {

@@ -233,7 +233,7 @@ static size_t run_length(const cpool_objects_t *pool)
     size_t lines = capacity / (CPI_STRETCH_PART * CPI_STRETCH);
     size_t most = CPI_STRETCH_LINES;
 
-    if (pool->type.object_size > CPI_STRETCH_OBJECT || (pool->pool_flags & CPOOL_WAITABLE) != 0)
+    if (pool->type.object_size > CPI_STRETCH_OBJECT || (pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
         return 1;
     if (most > CPI_STRETCH_OBJECT / CPI_STRETCH / pool->type.object_size)
         most = CPI_STRETCH_OBJECT / CPI_STRETCH / pool->type.object_size;
@@ -407,7 +407,7 @@ uintptr_t cpi_object_find_slot(cpool_objects_t *pool)
  * and destroy the pool, so the offer comes last. */
 void cpi_object_give_up(cpool_objects_t *pool, uintptr_t index)
 {
-    if ((pool->pool_flags & CPOOL_WAITABLE) != 0 && !cpi_object_is_fake(pool)) {
+    if ((pool->flags & CPOOL_OBJECT_WAITABLE) != 0 && !cpi_object_is_fake(pool)) {
         cpi_object_count_out(pool, 0);
         (void)offer(pool, index);
     } else {
@@ -418,7 +418,7 @@ void cpi_object_give_up(cpool_objects_t *pool, uintptr_t index)
 
 void cpi_object_offer_some(cpool_objects_t *pool, size_t n)
 {
-    for (; (pool->pool_flags & CPOOL_WAITABLE) != 0 && !cpi_object_is_fake(pool) && n > 0; n--) {
+    for (; (pool->flags & CPOOL_OBJECT_WAITABLE) != 0 && !cpi_object_is_fake(pool) && n > 0; n--) {
         uintptr_t index = take_unused(pool);
 
         if (index == CPI_OBJECT_NONE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * feature.h - what the folders above do in the life of a pool, beside its way and its gate.
+ * feature.h - what the folders above do in the life of a pool, beside its gate.
  *
  * Includes pool_impl.h, pool_config.h.
  *
@@ -18,8 +18,7 @@ void cpi_track_plan(struct cpi_layout *layout);
 void cpi_check_plan(struct cpi_layout *layout);
 void cpi_wait_plan(struct cpi_layout *layout);
 
-/* The pool is built but for this, and its parts are zero.  In this order: gates before the ways
- * that depend on them. */
+/* The pool is built but for this, and its parts are zero.  In this order: the last gate counts. */
 void cpi_watch_begin(struct cpi_pool *pool);
 void cpi_track_begin(struct cpi_pool *pool);
 void cpi_check_begin(struct cpi_pool *pool);
@@ -32,6 +31,16 @@ void cpi_wait_end(struct cpi_pool *pool);
 /* At a reset, before all slots are fresh again.  With the lock held. */
 void cpi_watch_reset(struct cpi_pool *pool);
 void cpi_track_reset(struct cpi_pool *pool);
+
+/* pool_slow.c's, for tracked pools that are nothing else: NULL, and false, if it is not that
+ * simple. */
+void *cpi_track_near_alloc(const cpool_t *handle, struct cpi_cache *cache);
+bool cpi_track_near_free(const cpool_t *handle, struct cpi_cache *cache, void *slot,
+                         uintptr_t index);
+
+/* From now on slots may also come to a look that no operation calls for: retired ones, when
+ * sections have ended (cpool/retire.h).  May block. */
+void cpi_wait_delayed(struct cpi_pool *pool);
 
 /* An alloc has found nothing.  Has slots come back that were retired, and returns whether there
  * were any.  Takes the lock. */
@@ -46,7 +55,6 @@ void cpi_wait_forked(struct cpi_pool *pool);
 /* As the process ends: the variables of the typed pool's program may be unmapped from now on,
  * and the pool be used by its handle.  With the lock held. */
 void cpi_watch_parted(struct cpi_pool *pool);
-void cpi_wait_parted(struct cpi_pool *pool);
 
 /* At the end, if so many slots are live. */
 void cpi_watch_leaked(struct cpi_pool *pool);

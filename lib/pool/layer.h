@@ -90,31 +90,32 @@ void *cpi_layer_owner(const cpool_t *face, unsigned kind);
 /* The word for a pool of this kind. */
 const char *cpi_layer_title(unsigned kind);
 
-/* Whether a pool has a short way: it is bounded, the kernel has a barrier, and nothing else has to
- * be done. */
+/* Whether a pool has a short way: nothing is to be done for a slot but to pop or to push it. */
 static inline bool cpi_layer_is_short(const cpool_t *pool)
 {
-    return ((const struct cpi_pool *)pool->state)->registry.bounded && cpi_mark_has_barrier;
+    return ((const struct cpi_pool *)pool->state)->registry.inline_path;
 }
 
-/* pool_slow.c.  As cpool_free, out of line. */
+/* pool_slow.c.  As cpool_free, out of line, and a pop where the entry is hidden from the inline
+ * path. */
 void cpi_layer_free(cpool_t *pool, void *slot);
+bool cpi_layer_pop_hidden(cpool_cache_t *entry, void **slot);
 
 /* The short way, to the loaded magazine of the calling thread's cache.  pop returns false if that
  * has no slot, or for CPI_HANDLE_NONE.  push takes a slot that is live, and returns 0. */
 CPI_WITHIN static inline bool cpi_layer_pop(const cpool_t *pool, void **slot)
 {
-    struct cpi_cache *cache = cpi_thread_entry(pool)->home;
+    cpool_cache_t *entry = cpi_thread_entry(pool);
 
-    return CPI_LIKELY(cache != NULL) && cpi_pool_pop(cache, slot);
+    CPOOL_POP_(entry, *slot, return cpi_layer_pop_hidden(entry, slot));
+    return true;
 }
 
 CPI_WITHIN static inline int cpi_layer_push(cpool_t *pool, void *slot)
 {
-    struct cpi_cache *cache = cpi_thread_entry(pool)->home;
+    cpool_cache_t *entry = cpi_thread_entry(pool);
 
-    if (CPI_UNLIKELY(cache == NULL || !cpi_pool_push(cache, slot)))
-        cpi_layer_free(pool, slot);
+    CPOOL_PUSH_(entry, slot, true, cpi_layer_free(pool, slot));
     return 0;
 }
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_alloc.c - allocating and freeing, when the fast path cannot: the plain way.
+ * pool_alloc.c - allocating and freeing out of line, and what happens when a pool is dry.
  *
  * ORDERING TABLE
  *   count | stalls fetch-and-add | relaxed | - | -
+ *   mark  | calls store 1        | relaxed | - | -
+ *   rest  | calls store 0        | release | reclaim.c's inside, registry.c's calls | the owner's
+ *                                                      last access
+ *
+ * [mark] needs no order of its own: the slot that is given afterwards publishes it.
  */
 #include "pool/feature.h"
 #include "pool/pool_drain.h"
@@ -13,194 +18,144 @@
 
 #include "base/atomic.h"
 #include "base/tools.h"
-#include "cache/steal.h"
 #include "host/os.h"
 
-/* --- Without a cache --- */
+/* --- Taking and giving --- */
 
-static void *alloc_uncached(struct cpi_pool *pool)
+static void *take_uncached(struct cpi_pool *pool)
 {
-    uint32_t seen = cpi_depot_drains(&pool->depot);
     struct cpi_uncached uncached;
-    uintptr_t index;
     void *slot;
 
     cpi_depot_enter(&pool->depot, &uncached);
-    slot = cpi_depot_alloc_slot(&pool->depot, &uncached.counters);
-    if (slot == NULL && !cpi_depot_was_drained(&pool->depot, seen) &&
-        cpi_cache_bump(&pool->slab, &pool->depot, 1, 0, &index) == 1)
-        slot = cpi_slab_slot(&pool->slab, index);
+    slot = cpi_depot_take_slot(&pool->slab, &pool->depot, &uncached.counters);
     cpi_depot_leave(&pool->depot, &uncached);
     return slot;
 }
 
-static bool free_uncached(struct cpi_pool *pool, void *slot)
+void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    return cache != NULL ? cpi_cache_take(cache) : take_uncached(pool);
+}
+
+/* A thread is not done when another one can have the slot: it looks whether to call somebody who
+ * waits.  Until then an operation in flight, or the owner's word, keeps cpool_destroy waiting,
+ * because the other thread may have all slots and destroy the pool. */
+static bool give_uncached(struct cpi_pool *pool, void *slot)
 {
     struct cpi_uncached uncached;
     bool done;
 
     cpi_depot_enter(&pool->depot, &uncached);
-    done = cpi_depot_free_slot(&pool->depot, &uncached.counters, slot);
+    done = cpi_pool_hand_over_free(pool, slot) ||
+           cpi_depot_free_slot(&pool->depot, &uncached.counters, slot);
+    cpi_pool_came(pool);
     cpi_depot_leave(&pool->depot, &uncached);
     return done;
-}
-
-/* --- With a cache --- */
-
-void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)
-{
-    void *slot;
-
-    if (cache == NULL || !cpi_mark_try_enter(cache))
-        return alloc_uncached(pool);
-    slot = cpi_cache_alloc(cache);
-    cpi_mark_leave(cache);
-    return slot;
 }
 
 bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 {
     bool done;
 
-    if (cache == NULL || !cpi_mark_try_enter(cache))
-        return free_uncached(pool, slot);
-    done = cpi_cache_free(cache, slot);
-    cpi_mark_leave(cache);
+    if (cache == NULL)
+        return give_uncached(pool, slot);
+    cpi_store(&cache->calls, 1u, relaxed); /* [mark] */
+    done = cpi_pool_hand_over_free(pool, slot) || cpi_cache_give(cache, slot);
+    cpi_pool_came(pool);
+    cpi_store(&cache->calls, 0u, release); /* [rest] */
     return done;
 }
 
 /* --- When the pool is dry --- */
 
-#define CPI_UNSETTLED CPI_GIVE_WAY /* looks at what others never show twice the same */
-
-/*
- * A slot beyond the capacity, in place of one that another thread has loaded and may not be
- * revoked of.  There are no more of them than seem to be out of reach, which is rather too many
- * than too few.  Several at a time, as to count those means to look at all caches.
- */
-static void *take_slack(struct cpi_pool *pool, struct cpi_cache *cache)
-{
-    uintptr_t beyond = pool->slab.slots - pool->slab.most;
-    uintptr_t missed;
-    uintptr_t index;
-    void *slot = NULL;
-
-    if (beyond == 0)
-        return NULL;
-    missed = cpi_await_out_of_reach(&pool->registry);
-    if (missed < beyond)
-        beyond = missed;
-    if (cache == NULL) {
-        if (cpi_cache_bump(&pool->slab, &pool->depot, 1, beyond, &index) == 1)
-            slot = cpi_slab_slot(&pool->slab, index);
-    } else if (cpi_mark_try_enter(cache)) {
-        if (cpi_cache_refill_fresh(cache, beyond))
-            slot = cpi_cache_pop(cache);
-        cpi_mark_leave(cache);
-    }
-    return slot;
-}
-
-static bool recall(struct cpi_pool *pool)
-{
-    struct cpi_uncached uncached;
-    bool recalled;
-
-    cpi_depot_enter(&pool->depot, &uncached);
-    cpi_depot_set_dry(&pool->depot, true);
-    recalled = cpi_steal_spare(&pool->registry, &uncached.counters) ||
-               (pool->registry.exact && cpi_steal_loaded(&pool->registry, &uncached.counters));
-    CPI_PROBE2(recall, pool->handle, recalled);
-    cpi_depot_leave(&pool->depot, &uncached);
-    return recalled;
-}
-
+/* Something was made or found, so that it is worth looking again, and nobody was disturbed. */
 static bool replenish(struct cpi_pool *pool)
 {
-    return cpi_pool_grow_by_itself(pool) || recall(pool) || cpi_retire_dry(pool);
+    return cpi_pool_grow_by_itself(pool) || cpi_reclaim_spare(&pool->registry) ||
+           cpi_retire_dry(pool);
 }
 
-/* Whether it is worth looking again, having found nothing: something was made or found
- * now.  A thread that drains the depot is awaited, or calls waiters when it is done. */
-static bool is_more(struct cpi_pool *pool, uint32_t seen, bool awaits)
-{
-    if (!awaits && cpi_depot_was_drained(&pool->depot, seen))
-        return cpi_depot_drains(&pool->depot) % 2 == 0;
-    return cpi_pool_await_drain(pool, seen) || replenish(pool);
-}
-
-void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits)
+void *cpi_pool_look(struct cpi_pool *pool)
 {
     uint32_t seen;
     void *slot;
 
     do {
         seen = cpi_depot_drains(&pool->depot);
-        slot = cpi_pool_take(pool, cache);
-    } while (slot == NULL && is_more(pool, seen, awaits));
+        slot = take_uncached(pool);
+    } while (slot == NULL &&
+             (cpi_depot_was_drained(&pool->depot, seen) ? cpi_depot_drains(&pool->depot) % 2 == 0
+                                                        : replenish(pool)));
     return slot;
 }
 
 /*
  * Between looking into one place and looking into the next a slot may have moved from the second
- * to the first.  So nothing was to be had only if nothing moved from before the look until every
+ * to the first.  While entries are closed, the places are the depot, the fresh slots and the hands
+ * of operations.  So nothing was to be had only if nothing moved from before the look until every
  * operation that was inside after it has left.  At the end of the look each slot was live, or in
  * the hands of one of those, and their exchanges are counted.
  *
- * The caller has passed through its cache, the depot and the fresh slots in vain.  A slot may
- * have come there after that and before the first activity, so each look begins there again.
- *
- * In an exact pool a look does not reach what an owner had loaded that was inside then, or the
- * caller itself while a stealing thread had its cache: if that is still so, the alloc looks again.
- *
- * A thread that was stopped inside is waited for, but not for ever.  Threads that go on using
- * their loaded magazines are not waited for, as slack makes up for all that any look saw.
+ * A thread that was stopped inside is waited for, but not for ever: what it has loaded or in its
+ * hands is out of reach then.  Returns whether there is reason to look again.
  */
-CPI_COLD void *cpi_pool_look_again(struct cpi_pool *pool, struct cpi_cache *cache)
+static bool is_unsettled(struct cpi_pool *pool, bool all, uint64_t before,
+                         struct cpi_backoff *backoff)
 {
-    struct cpi_backoff backoff = {pool->stall_limit, 0, 0};
-    unsigned unsettled = 0;
-
-    for (;;) {
-        struct cpi_activity before;
-        struct cpi_activity after;
-        void *slot;
-
-        cpi_await_activity(&pool->registry, &before);
-        slot = cpi_pool_look(pool, cache, true);
-        if (slot == NULL)
-            slot = take_slack(pool, cache);
-        if (slot != NULL)
-            return slot;
-        if (!cpi_await_inside(&pool->registry, &backoff))
-            break;
-        cpi_await_activity(&pool->registry, &after);
-        if (after.moves == before.moves && (!pool->registry.exact || after.left == 0) &&
-            (after.loaded == before.loaded || ++unsettled == CPI_UNSETTLED))
-            return NULL;
-        if (!cpi_await_pause(&backoff))
-            break;
+    if (all && cpi_await_inside(&pool->registry, backoff)) {
+        if (cpi_reclaim_activity(&pool->registry) == before)
+            return false;
+        if (cpi_await_pause(backoff))
+            return true;
     }
     cpi_fetch_add(&pool->stalls, 1u, relaxed); /* [count] */
-    return NULL;
+    return false;
 }
 
-static void *take_any(struct cpi_pool *pool, struct cpi_cache *cache)
+/* With all entries closed. */
+static void *look_again(struct cpi_pool *pool)
 {
-    void *slot = cpi_pool_take(pool, cache);
+    struct cpi_backoff backoff = {pool->stall_limit, 0, 0};
+    uint64_t before;
+    uint32_t seen;
+    void *slot;
+    bool all;
 
-    return CPI_LIKELY(slot != NULL) ? slot : cpi_pool_look_again(pool, cache);
+    do {
+        before = cpi_reclaim_activity(&pool->registry);
+        seen = cpi_depot_drains(&pool->depot);
+        all = cpi_reclaim_all(&pool->registry, &backoff, false);
+        slot = take_uncached(pool);
+    } while (slot == NULL && (cpi_pool_await_drain(pool, seen) || cpi_pool_grow_by_itself(pool) ||
+                              is_unsettled(pool, all, before, &backoff)));
+    return slot;
+}
+
+/* The caller has passed through its cache, the depot and the fresh slots in vain. */
+CPI_COLD static void *search(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    void *slot;
+
+    while (replenish(pool)) {
+        slot = cpi_pool_take(pool, cache);
+        if (slot != NULL)
+            return slot;
+    }
+    cpi_reclaim_begin(&pool->registry);
+    slot = look_again(pool);
+    cpi_reclaim_end(&pool->registry);
+    return slot;
 }
 
 /* --- What is left --- */
 
-unsigned cpi_pool_left(const struct cpi_pool *pool, const struct cpi_cache *cache)
+unsigned cpi_pool_left(const struct cpi_pool *pool)
 {
     uint64_t bounds = cpi_slab_bounds(&pool->slab);
     bool more = CPI_BOUNDS_FRESH(bounds) < CPI_BOUNDS_CAPACITY(bounds) ||
-                (pool->grows && CPI_BOUNDS_CAPACITY(bounds) < pool->slab.most);
-    bool slots = (cache != NULL && cpi_cache_rounds(cache) > 0) ||
-                 cpi_depot_has_stocked(&pool->depot) || cpi_depot_partial_rounds(&pool->depot) > 0;
+                (pool->grows && CPI_BOUNDS_CAPACITY(bounds) < pool->slab.slots);
+    bool slots = cpi_depot_has_stocked(&pool->depot) || cpi_depot_partial_rounds(&pool->depot) > 0;
 
     return (slots ? CPI_LEFT_SLOTS : 0) | (more ? CPI_LEFT_MORE : 0);
 }
@@ -210,23 +165,39 @@ bool cpi_pool_has_any(const struct cpi_pool *pool)
     size_t i;
 
     for (i = 0; i < cpi_registry_made(&pool->registry); i++)
-        if (cpi_cache_estimate(cpi_registry_cache(&pool->registry, i)) > 0)
+        if (cpi_cache_rounds(cpi_registry_cache(&pool->registry, i)) > 0)
             return true;
-    return cpi_pool_left(pool, NULL) != 0;
+    return cpi_pool_left(pool) != 0;
 }
 
-/* --- The plain way, in every mode --- */
+/* --- Alloc and free --- */
 
-void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
+/* In any state. */
+CPI_APART static void *obtain(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     void *slot;
 
     if (CPI_LIKELY(cache != NULL))
         cpi_pool_note_exchange(pool, cache);
-    do {
-        slot = take_any(pool, cache);
-        cpi_pool_moved(pool, cache, slot);
-    } while (slot != NULL && !cpi_pool_passes(pool, slot, call));
+    slot = cpi_pool_take(pool, cache);
+    if (CPI_UNLIKELY(slot == NULL))
+        slot = search(pool, cache);
+    /* Others may have missed what this one has put back.  But room for which the system refuses
+     * memory is no reason to call. */
+    if (slot != NULL || (cpi_pool_left(pool) & CPI_LEFT_SLOTS) != 0)
+        cpi_pool_came(pool);
+    return slot;
+}
+
+void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
+{
+    void *slot;
+
+    do
+        if (CPI_UNLIKELY(cache == NULL) ||
+            CPI_UNLIKELY(!cpi_cache_pop(cache, cpi_cache_active(cache), &slot)))
+            slot = obtain(pool, cache);
+    while (slot != NULL && CPI_UNLIKELY(!cpi_pool_passes(pool, slot, call)));
     return slot;
 }
 
@@ -246,10 +217,23 @@ int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *fu
     return code;
 }
 
-static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,
-                      struct cpi_call call)
+void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                   struct cpi_call call)
 {
-    cpi_pool_free_by(cpi_pool_give, pool, cache, slot, call);
-}
+    uintptr_t index;
 
-const struct cpi_way cpi_plain_way = {.alloc = cpi_pool_alloc_slot, .free = free_slot};
+    if (CPI_UNLIKELY(cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT)) {
+        if (slot != NULL)
+            (void)cpi_pool_judge(pool, slot, call.function, &index);
+        return;
+    }
+    if (CPI_UNLIKELY(pool->gate != NULL) && !pool->gate->given(pool, slot, call))
+        return;
+    /* From here on another thread may have destroyed the pool, unless there was no place
+     * for the slot: plain pools learn of double frees only in this way. */
+    if (CPI_LIKELY(cache != NULL) &&
+        CPI_LIKELY(cpi_cache_push(cache, cpi_cache_active(cache), slot)))
+        return;
+    if (CPI_UNLIKELY(!cpi_pool_give(pool, cache, slot)))
+        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, call.function, pool, index);
+}

@@ -53,7 +53,7 @@ static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
 static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
 {
     const struct cpi_slab_shape shape = {.slot_size = layout->slot_size, .stride = layout->stride,
-                                         .capacity = layout->capacity, .most = layout->most,
+                                         .capacity = layout->capacity,
                                          .slots = layout->slots};
     struct cpi_extent extent;
     size_t lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
@@ -84,24 +84,13 @@ static void *part_at(const struct cpi_layout *layout, char *region, enum cpi_par
     return layout->parts[which] != 0 ? region + layout->parts_at[which] : NULL;
 }
 
-static void returned(struct cpi_pool *pool)
-{
-    cpi_pool_came(pool, NULL);
-}
-
-/* What folders above add, and what follows from it. */
+/* What folders above add. */
 static void complete(struct cpi_pool *pool)
 {
     cpi_watch_begin(pool);
     cpi_track_begin(pool);
     cpi_check_begin(pool);
     cpi_wait_begin(pool);
-    pool->registry.bounded =
-        pool->registry.exact && pool->way == &cpi_plain_way && pool->gate == NULL;
-    if (pool->registry.bounded && cpi_mark_has_barrier)
-        pool->way = &cpi_exact_way;
-    pool->registry.tells = pool->way->tells;
-    pool->registry.brief = cpi_pool_brief(pool);
 }
 
 /* Builds the pool in a region with its first fixed_bytes usable. */
@@ -117,7 +106,7 @@ CPI_COLD static struct cpi_pool *build(char *region, const struct cpi_layout *la
         memset(region + sizeof *pool, 0, layout->fixed - sizeof *pool);
     cpi_text_copy(pool->name, sizeof pool->name, config->name);
     pool->flags = config->flags | config->memory_flags;
-    pool->grows = layout->most > layout->capacity;
+    pool->grows = layout->slots > layout->capacity;
     pool->region = region;
     pool->stall_limit = (uint64_t)layout->stall_ms * 1000000u;
     pool->region_size = layout->total;
@@ -134,12 +123,10 @@ CPI_COLD static struct cpi_pool *build(char *region, const struct cpi_layout *la
     registry->max = layout->caches;
     registry->quota_max = (uint32_t)layout->quota;
     registry->spares = (uint32_t)layout->spares;
-    registry->exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
     registry->forked = cpi_wait_forked;
-    registry->returned = returned;
+    registry->returned = cpi_pool_came;
     registry->checked = false;
-    registry->inline_path = !registry->exact;
-    pool->way = &cpi_plain_way;
+    registry->inline_path = true;
     complete(pool);
     return pool;
 }

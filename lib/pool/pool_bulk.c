@@ -3,19 +3,12 @@
  * pool_bulk.c - many slots at once.
  *
  * Whole runs are copied between the caller's array and the loaded magazine.  A
- * pool without the inline path handles slots one by one.
- *
- * ORDERING TABLE
- *   own  | entry count load  | relaxed | - | -
- *   show | entry count store | release | registry.c's forked, steal.c's shown | the rounds
- *                               below, and the spare that a loaded magazine became (cache.h)
+ * pool with a gate handles slots one by one.
  */
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"
 #include "pool/pool_report.h"
 
-#include "base/atomic.h"
-#include "cache/mark.h"
 #include "base/tools.h"
 
 /* 0 and the pool, or the code that was reported. */
@@ -32,28 +25,20 @@ static int check_arguments(struct cpi_pool **pool, cpool_t *handle, const void *
 }
 
 /* Up to n slots from the loaded magazine, the next one first. */
-static size_t take_run(cpool_cache_t *entry, void **slots, size_t n)
+static size_t take_run(const struct cpi_cache *cache, void **slots, size_t n)
 {
-    uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
+    cpool_cache_t *active = cpi_cache_active(cache);
+    uintptr_t count = cpi_entry_count(active);
     size_t i;
 
+    if (cpi_cache_mark(cache, active, count) == 0)
+        n = 0;
     if (n > count)
         n = count;
     for (i = 0; i < n; i++)
-        slots[i] = entry->rounds[count - 1 - i];
-    cpi_word_store(&entry->count, count - n, release); /* [show] */
+        slots[i] = active->rounds[count - 1 - i];
+    cpi_cache_unmark(active, count - n);
     return n;
-}
-
-/* No stealing thread locks a cache of a pool that has the inline path. */
-static bool refill_inside(struct cpi_cache *cache)
-{
-    bool refilled;
-
-    cpi_mark_enter(cache);
-    refilled = cpi_cache_refill(cache);
-    cpi_mark_leave(cache);
-    return refilled;
 }
 
 static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, struct cpi_call call)
@@ -61,12 +46,12 @@ static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, struct c
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
     size_t got = 0;
 
-    while (cache != NULL && pool->registry.inline_path && got < n) {
-        got += take_run(cpi_cache_active(cache), slots + got, n - got);
+    while (cache != NULL && pool->gate == NULL && got < n) {
+        got += take_run(cache, slots + got, n - got);
         if (got == n)
             break;
         cpi_pool_note_exchange(pool, cache);
-        if (!refill_inside(cache))
+        if (!cpi_cache_refill(cache))
             break;
     }
     /* Dry, or done: one by one, which does all there is to do about it. */
@@ -78,17 +63,20 @@ static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, struct c
 
 /* Gives slots to the loaded magazine until it is full, one is wrong, or none is
  * left.  Returns how many. */
-static size_t give_run(struct cpi_pool *pool, cpool_cache_t *entry, void *const *slots, size_t n)
+static size_t give_run(const struct cpi_pool *pool, const struct cpi_cache *cache,
+                       void *const *slots, size_t n)
 {
-    uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
-    size_t room = entry->limit - count;
+    cpool_cache_t *active = cpi_cache_active(cache);
+    uintptr_t count = cpi_entry_count(active);
+    uintptr_t limit = cpi_cache_mark(cache, active, count);
+    size_t room = limit > count ? limit - count : 0;
     size_t i;
 
     if (n > room)
         n = room;
-    for (i = 0; i < n && cpi_slab_index(&pool->slab, slots[i]) < entry->bound; i++)
-        entry->rounds[count + i] = slots[i];
-    cpi_word_store(&entry->count, count + i, release); /* [show] */
+    for (i = 0; i < n && cpi_slab_index(&pool->slab, slots[i]) < active->bound; i++)
+        active->rounds[count + i] = slots[i];
+    cpi_cache_unmark(active, count + i);
     return i;
 }
 
@@ -103,8 +91,8 @@ void cpool_free_bulk(cpool_t *handle, void *const *slots, size_t n)
         return;
     cache = cpi_registry_own_cache(&pool->registry);
     while (given < n) {
-        if (cache != NULL && pool->registry.inline_path)
-            given += give_run(pool, cpi_cache_active(cache), slots + given, n - given);
+        if (cache != NULL && pool->gate == NULL)
+            given += give_run(pool, cache, slots + given, n - given);
         /* The end of the run: no room, NULL, a wrong address, or none of it. */
         if (given < n)
             cpi_pool_free(pool, cache, slots[given++], call);

@@ -5,7 +5,6 @@
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
 
-#include "cache/mark.h"
 #include "base/tools.h"
 
 cpool_cache_t *cpool_cache(cpool_t *handle)
@@ -59,7 +58,7 @@ void cpool_cache_destroy(cpool_cache_t *entry)
         return;
     }
     cpi_registry_remove_cache(&pool->registry, cache);
-    cpi_pool_came(pool, NULL);
+    cpi_pool_came(pool);
 }
 
 void cpool_flush(cpool_t *handle)
@@ -71,8 +70,8 @@ void cpool_flush(cpool_t *handle)
         return;
     cache = cpi_registry_known_cache(&pool->registry);
     if (cache != NULL)
-        cpi_mark_flush(cache);
-    cpi_pool_came(pool, NULL);
+        cpi_cache_flush(cache);
+    cpi_pool_came(pool);
 }
 
 /* --- Where their inline path ends --- */
@@ -92,27 +91,17 @@ void *cpi_pool_cache_alloc(cpool_cache_t *entry, struct cpi_call call)
 {
     struct cpi_pool *pool = cpi_pool_of(entry->pool, call.function);
     struct cpi_cache *cache = entry->home;
-    void *slot;
 
-    if (pool == NULL)
-        return NULL;
-    if (!owner_is_right(pool, cache, call.function))
-        return NULL;
-    if (CPI_LIKELY(cache->bounded) && CPI_LIKELY(cpi_pool_pop(cache, &slot)))
-        return slot;
-    return cpi_pool_alloc(pool, cache, call);
+    return pool != NULL && owner_is_right(pool, cache, call.function)
+               ? cpi_pool_alloc(pool, cache, call)
+               : NULL;
 }
 
-void cpi_pool_cache_free(cpool_cache_t *entry, void *slot, uintptr_t index, struct cpi_call call)
+void cpi_pool_cache_free(cpool_cache_t *entry, void *slot, struct cpi_call call)
 {
     struct cpi_pool *pool = cpi_pool_of(entry->pool, call.function);
     struct cpi_cache *cache = entry->home;
 
-    if (pool == NULL)
-        return;
-    if (!owner_is_right(pool, cache, call.function))
-        return;
-    if (CPI_UNLIKELY(!cache->bounded || index >= cache->hidden.bound ||
-                     !cpi_pool_push(cache, slot)))
+    if (pool != NULL && owner_is_right(pool, cache, call.function))
         cpi_pool_free(pool, cache, slot, call);
 }

@@ -21,10 +21,9 @@
      CPOOL_MEMORY_NO_POISON)
 
 /*
- * Caches of one pool, unless configured.  In our memory they cost address space only, most of
- * it for slack.  A small pool has fewer, as those with less than sixteen slots each serve
- * nobody.  Where there is slack, no more slots may be loaded than the pool has, so that indices
- * stay below twice the capacity.  A few hundred threads always have a cache.
+ * Caches of one pool, unless configured.  In our memory they cost address space only.  A small
+ * pool has fewer, as those with less than sixteen slots each serve nobody.  A few hundred threads
+ * always have a cache.
  */
 #define CPI_CACHES_OWN ((sizeof(void *) >= 8) ? (size_t)4096 : (size_t)64)
 #define CPI_CACHES_OWN_SMALL ((sizeof(void *) >= 8) ? (size_t)256 : (size_t)64)
@@ -39,8 +38,8 @@
  * smaller magazines, so that one thread's loaded and spare ones hold no more than an eighth of
  * it.  So does a pool of large slots, so that they do not hold too many bytes.
  *
- * A large pool gets larger ones, up to thirty-four lines, but not in the caller's memory, where
- * nobody else gets at what a thread has loaded.  Exchanges are rarer, and a thread takes fresh
+ * A large pool gets larger ones, up to thirty-four lines, but not in the caller's memory, which is
+ * short.  Exchanges are rarer, and a thread takes fresh
  * memory in longer stretches (doc/performance/trials.md).  Somewhat more rounds than a power of
  * two, because bursts are often as long as one, and then never meet the end of a magazine.
  */
@@ -70,7 +69,7 @@
 #define CPI_STALL_MS ((size_t)1000)
 
 #define CPI_POOL_FLAGS                                                                 \
-    (CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPI_LAYER_RESERVED)
+    (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPI_LAYER_RESERVED)
 
 static int check_scalars(const cpool_config_t *config)
 {
@@ -105,20 +104,10 @@ size_t cpi_layout_align(const cpool_config_t *config)
     return power < _Alignof(max_align_t) ? power : _Alignof(max_align_t);
 }
 
-/* Slots that can ever be in circulation, at most as many as 32 bits can count. */
-static size_t most_slots(const struct cpi_layout *layout)
-{
-    uint64_t slack = layout->slack ? (uint64_t)layout->caches * layout->rounds : 0;
-
-    if (slack > UINT32_MAX - (uint64_t)layout->most)
-        slack = UINT32_MAX - (uint64_t)layout->most;
-    return layout->most + (size_t)slack;
-}
-
 /* How many magazines a pool could have.  Nothing overflows, because all factors are below 2^32. */
 static uint64_t all_magazines(const struct cpi_layout *layout)
 {
-    return (uint64_t)cpi_depot_magazines(most_slots(layout), layout->rounds, layout->uncached) +
+    return (uint64_t)cpi_depot_magazines(layout->slots, layout->rounds, layout->uncached) +
            (uint64_t)cpi_registry_magazines(layout->caches, layout->spares);
 }
 
@@ -146,7 +135,7 @@ static size_t configured_quota(const struct cpi_layout *layout)
 {
     size_t quota = layout->cache_slots / layout->rounds;
 
-    return lowest_of(quota > 0 ? quota - 1 : 0, layout->most / layout->rounds,
+    return lowest_of(quota > 0 ? quota - 1 : 0, layout->slots / layout->rounds,
                      CPI_QUOTA_CONFIGURED_MAX);
 }
 
@@ -154,7 +143,7 @@ static size_t default_quota(const struct cpi_layout *layout)
 {
     size_t quota = lowest_of(CPI_QUOTA_MAX, CPI_QUOTA_ROUNDS / layout->rounds,
                              CPI_QUOTA_BYTES / layout->rounds / layout->stride);
-    size_t part = layout->most / layout->rounds / CPI_QUOTA_PART;
+    size_t part = layout->slots / layout->rounds / CPI_QUOTA_PART;
 
     return part < quota ? part : quota;
 }
@@ -168,7 +157,7 @@ static void choose_quota(struct cpi_layout *layout, bool rounds_chosen)
     if (quota < CPI_QUOTA_MIN)
         quota = CPI_QUOTA_MIN;
     layout->quota = quota;
-    layout->spares = layout->most / layout->rounds / 2;
+    layout->spares = layout->slots / layout->rounds / 2;
     if (!layout->callers && layout->spares < CPI_WHOLE_QUOTAS * (quota - CPI_QUOTA_MIN))
         layout->spares = CPI_WHOLE_QUOTAS * (quota - CPI_QUOTA_MIN);
     if (layout->spares > layout->caches * (quota - CPI_QUOTA_MIN))
@@ -188,9 +177,7 @@ static uint64_t magazines_max(const struct cpi_layout *layout)
 
 static size_t default_caches(const struct cpi_layout *layout)
 {
-    size_t share = layout->slack && layout->rounds > CPI_CACHES_SHARE ? layout->rounds
-                                                                      : CPI_CACHES_SHARE;
-    size_t caches = layout->most / share;
+    size_t caches = layout->slots / CPI_CACHES_SHARE;
 
     if (layout->callers)
         return CPI_CACHES_CALLER;
@@ -202,7 +189,7 @@ static size_t default_caches(const struct cpi_layout *layout)
 static size_t default_uncached(const struct cpi_layout *layout, size_t caches)
 {
     if (!layout->callers)
-        return layout->most < CPI_SMALL ? CPI_UNCACHED_SMALL : CPI_UNCACHED_OWN;
+        return layout->slots < CPI_SMALL ? CPI_UNCACHED_SMALL : CPI_UNCACHED_OWN;
     if (caches == 0 || caches > CPI_UNCACHED_CALLER)
         return CPI_UNCACHED_CALLER;
     return caches < CPI_UNCACHED_MIN ? CPI_UNCACHED_MIN : caches;
@@ -330,8 +317,7 @@ static void plan_features(struct cpi_layout *layout, const cpool_config_t *confi
         cpi_track_plan(layout);
     if ((config->flags & CPOOL_CHECKED) != 0)
         cpi_check_plan(layout);
-    if ((config->flags & CPOOL_WAITABLE) != 0)
-        cpi_wait_plan(layout);
+    cpi_wait_plan(layout);
 }
 
 CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config,
@@ -349,16 +335,14 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
     layout->offset = config->slot_offset;
     layout->capacity = config->capacity;
     layout->cache_slots = config->cache_slots;
-    layout->most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
+    layout->slots = config->max_capacity != 0 ? config->max_capacity : config->capacity;
     plan_features(layout, config);
-    layout->slack = page != 0 && (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) == 0;
     layout->uncached = default_uncached(layout, config->thread_caches);
     if (!compute_stride(layout, (config->memory_flags & CPOOL_MEMORY_COLOUR) != 0))
         return CPOOL_EOVERFLOW;
     code = choose_magazines(layout, config->magazine_rounds, config->thread_caches);
     if (code != 0)
         return code;
-    layout->slots = most_slots(layout);
     layout->stall_ms = config->stall_limit != 0 ? config->stall_limit : CPI_STALL_MS;
     place_fixed(layout);
     layout->caches_at = layout->fixed;

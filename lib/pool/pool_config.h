@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <cpool.h>
 
-#include "pool/way.h"
+#include "pool/gate.h"
 #include "store/slab.h"
 
 /* What some pools have beside the others. */
@@ -27,9 +27,7 @@ struct cpi_layout {
     size_t parts[CPI_PARTS];    /* bytes of each part, or 0 for none */
     size_t stride;
     size_t capacity;
-    size_t most;  /* slots that capacity may grow to */
-    bool slack;   /* there may be more in circulation */
-    size_t slots; /* most, and slack */
+    size_t slots; /* that capacity may grow to */
     size_t rounds;
     size_t cache_slots; /* as configured */
     size_t uncached; /* threads that may work without a cache at once */

@@ -7,7 +7,7 @@
 #include "pool/pool_info.h"
 #include "pool/pool_report.h"
 
-#include "cache/steal.h"
+#include "cache/reclaim.h"
 
 CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size_t *damages)
 {

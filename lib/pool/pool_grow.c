@@ -30,14 +30,14 @@ bool cpi_pool_grow_by_itself(struct cpi_pool *pool)
     uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
     uintptr_t more = capacity / 2;
 
-    if (!pool->grows || capacity == pool->slab.most || CPI_BOUNDS_FRESH(bounds) < capacity)
+    if (!pool->grows || capacity == pool->slab.slots || CPI_BOUNDS_FRESH(bounds) < capacity)
         return false;
     if (more < pool->depot.limit)
         more = pool->depot.limit;
     if (more > CPI_GROWTH_MAX)
         more = CPI_GROWTH_MAX;
-    if (more > pool->slab.most - capacity)
-        more = pool->slab.most - capacity;
+    if (more > pool->slab.slots - capacity)
+        more = pool->slab.slots - capacity;
     CPI_ASSERT(more > 0);
     /* If another thread was faster there is more now all the same. */
     cpi_pool_raise(pool, bounds, more);

@@ -26,8 +26,9 @@ void cpi_layer_give_handles(const struct cpi_pool *pool)
 
 void cpi_layer_open_handles(struct cpi_pool *pool)
 {
-    cpool_t shape = {pool->slab.base, pool->slab.inverse, pool->slab.shift, pool,
-                     pool->slab.slots, 0, 0, pool->slab.stride};
+    cpool_t shape = {.base = pool->slab.base, .inverse = pool->slab.inverse,
+                     .shift = pool->slab.shift, .state = pool, .slots = pool->slab.slots,
+                     .stride = pool->slab.stride};
 
     if (pool->face == pool->handle) {
         cpi_handle_open(pool->handle, &shape);

@@ -38,7 +38,7 @@
 #include "cache/registry.h"
 #include "store/slab.h"
 #include "base/error.h"
-#include "pool/way.h"
+#include "pool/gate.h"
 
 /* The counts of growing, trimming and shrinking. */
 struct cpi_maintenance {
@@ -68,7 +68,6 @@ struct cpi_pool {
     cpool_t *handle; /* constant: the way to slots */
     cpool_t *face;   /* constant: the one that is shown, `handle` without a layer */
     struct cpool_typed *typed; /* NULL unless the pool is typed, and its program there */
-    const struct cpi_way *way;   /* constant */
     const struct cpi_gate *gate; /* constant, NULL in plain pools */
 
     /* Growing and giving back: see pool_grow.c and pool_memory.c. */
@@ -80,10 +79,9 @@ struct cpi_pool {
     /* Constant. */
     bool checked;
     unsigned tools; /* that it is announced to: see pool_tools.c */
-    bool shows_typed; /* in the threads' entries of `typed` */
     bool grows; /* by itself */
     struct cpi_slotmap *map;     /* a word for each slot, or NULL: see track.h */
-    struct cpi_waiters *waiters; /* NULL in pools without: see pool_wait.h */
+    struct cpi_waiters *waiters; /* see pool_wait.h */
 
     /* See frame.c, which a program without frames does not carry.  NULL while there are none, and
      * set with the lock held. */
@@ -121,12 +119,6 @@ void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
  * there.  For an assertion, at the end of a pool.  Nobody may be using the pool, and
  * nobody may after. */
 bool cpi_pool_audit(const struct cpi_pool *pool);
-
-/* Whether the pool's gate, if there is one, lets a slot pass that was obtained. */
-static inline bool cpi_pool_passes(struct cpi_pool *pool, void *slot, struct cpi_call call)
-{
-    return CPI_LIKELY(pool->gate == NULL) || pool->gate->taken(pool, slot, call);
-}
 
 /* pool_grow.c.  Raises the capacity if every slot has been handed out and it
  * may grow.  Returns true if there is more now.  Lock-free. */

@@ -102,12 +102,11 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->live = cpi_none_at_least(cpi_pool_live(pool, &figures));
     stats->in_depot = cpi_pool_in_depot(pool, &figures);
     stats->capacity = cpi_slab_capacity(&pool->slab);
-    if (pool->registry.exact && stats->capacity < stats->circulating)
+    if (pool->layer.kind != 0 && stats->capacity < stats->circulating)
         stats->capacity = stats->circulating; /* see cpi_layer_fresh */
-    stats->max_capacity = pool->slab.most;
+    stats->max_capacity = pool->slab.slots;
     stats->in_caches = figures.rounds;
     stats->fresh = stats->capacity > stats->circulating ? stats->capacity - stats->circulating : 0;
-    stats->slack = stats->capacity < stats->circulating ? stats->circulating - stats->capacity : 0;
     stats->slot_size = pool->slab.slot_size;
     stats->slot_stride = pool->slab.stride;
     stats->magazine_rounds = pool->depot.limit;

@@ -29,7 +29,7 @@ void *cpi_layer_near(cpool_t *handle)
         cpi_pool_note_exchange(pool, cache);
     do {
         slot = cpi_pool_take(pool, cache);
-        cpi_pool_moved(pool, cache, slot);
+        cpi_pool_came(pool);
     } while (slot != NULL && !cpi_pool_passes(pool, slot, call));
     return slot;
 }
@@ -38,7 +38,7 @@ void *cpi_layer_fresh(cpool_t *handle, size_t *n)
 {
     const struct cpi_call call = CPI_CALL("cpi_layer_fresh");
     struct cpi_pool *pool = handle->state;
-    uintptr_t beyond = pool->slab.most - cpi_slab_capacity(&pool->slab);
+    uintptr_t beyond = pool->slab.slots - cpi_slab_capacity(&pool->slab);
     void *slot;
 
     if (pool->gate != NULL)

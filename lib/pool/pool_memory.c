@@ -14,8 +14,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "host/os.h"
-#include "cache/mark.h"
-#include "cache/steal.h"
+#include "cache/reclaim.h"
 
 /* --- Giving back --- */
 
@@ -77,7 +76,7 @@ static void flush_own_cache(struct cpi_pool *pool)
     struct cpi_cache *cache = cpi_registry_known_cache(&pool->registry);
 
     if (cache != NULL)
-        cpi_mark_flush(cache);
+        cpi_cache_flush(cache);
 }
 
 size_t cpool_trim(cpool_t *handle)
@@ -91,14 +90,16 @@ size_t cpool_trim(cpool_t *handle)
         return 0;
     flush_own_cache(pool);
     if (cpi_drain_begin(&drain, pool)) {
-        cpi_steal_all(&pool->registry, &drain.uncached.counters);
+        cpi_reclaim_begin(&pool->registry);
+        (void)cpi_reclaim_all(&pool->registry, NULL, false);
         cpi_drain_go_on(&drain);
         cpi_drain_end(&drain, may_purge(pool) ? purge_portion : NULL, &purge);
+        cpi_reclaim_end(&pool->registry);
         cpi_fetch_add(&pool->maintenance.trims, 1u, relaxed); /* [count] */
         cpi_pool_note_calls(pool, purge.calls);
         cpi_drain_close(&drain, function);
     }
-    cpi_pool_came(pool, NULL);
+    cpi_pool_came(pool);
     return purge.bytes;
 }
 
@@ -204,7 +205,7 @@ size_t cpool_shrink(cpool_t *handle, size_t n)
             cpi_drain_close(&drain, function);
         }
     }
-    cpi_pool_came(pool, NULL);
+    cpi_pool_came(pool);
     return removed;
 }
 
@@ -220,13 +221,13 @@ static size_t grow(struct cpi_pool *pool, size_t n)
     do {
         bounds = cpi_slab_bounds(&pool->slab);
         capacity = CPI_BOUNDS_CAPACITY(bounds);
-        more = pool->slab.most - capacity;
+        more = pool->slab.slots - capacity;
         if (more > n)
             more = n;
         if (more == 0 || !cpi_depot_provide(&pool->depot, capacity + more) ||
             !cpi_slab_provide(&pool->slab, capacity + more))
             return 0;
-        CPI_ASSERT(capacity + more <= pool->slab.most);
+        CPI_ASSERT(capacity + more <= pool->slab.slots);
     } while (!cpi_pool_raise(pool, bounds, more));
     return more;
 }
@@ -240,6 +241,6 @@ size_t cpool_grow(cpool_t *handle, size_t n)
         return 0;
     more = grow(pool, n);
     if (more > 0)
-        cpi_pool_came(pool, NULL);
+        cpi_pool_came(pool);
     return more;
 }

@@ -24,8 +24,6 @@ static const struct {
 } kinds[] = {
     {CPOOL_CHECKED, "checked", "checked"},
     {CPOOL_FILL, "filled", "filled"},
-    {CPOOL_EXACT, "exact", "exact"},
-    {CPOOL_WAITABLE, "waitable", "waitable"},
     {CPOOL_MEMORY_HUGE_PAGES, "huge pages", "huge_pages"},
     {CPOOL_MEMORY_COLOUR, "coloured", "coloured"},
     {CPOOL_TRACKED, "tracked", "tracked"},

@@ -64,7 +64,7 @@ void cpi_pool_note_end(const struct cpi_pool *pool)
     struct ended *ended = &ended_pools[noted++ % (sizeof ended_pools / sizeof ended_pools[0])];
 
     ended->handle = pool->face;
-    ended->turn = pool->face->turn;
+    ended->turn = cpi_handle_part(pool->face)->turn;
     memcpy(ended->name, pool->name, sizeof ended->name);
 }
 
@@ -79,7 +79,7 @@ static const char *find_ended(const cpool_t *handle, char name[CPI_NAME_SIZE])
     if (!held)
         cpi_lock();
     for (i = 0; i < sizeof ended_pools / sizeof ended_pools[0]; i++)
-        if (ended_pools[i].handle == handle && ended_pools[i].turn == handle->turn)
+        if (ended_pools[i].handle == handle && ended_pools[i].turn == cpi_handle_part(handle)->turn)
             memcpy(name, ended_pools[i].name, CPI_NAME_SIZE);
     if (!held)
         cpi_unlock();

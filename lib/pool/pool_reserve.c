@@ -99,7 +99,7 @@ static int make_room(struct cpi_pool *pool, size_t n)
     cpi_lock();
     live = cpi_pool_count_live(pool);
     cpi_unlock();
-    if (live > pool->slab.most || n > pool->slab.most - live)
+    if (live > pool->slab.slots || n > pool->slab.slots - live)
         return CPOOL_EDRY;
     capacity = cpi_slab_capacity(&pool->slab);
     if (live + n > capacity && cpool_grow(pool->handle, live + n - capacity) == 0 &&
@@ -112,7 +112,7 @@ static int make_room(struct cpi_pool *pool, size_t n)
 static void warm(struct cpi_pool *pool, struct cpi_call call)
 {
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
-    void *slot = cpi_pool_alloc_slot(pool, cache, call);
+    void *slot = cpi_pool_alloc(pool, cache, call);
 
     if (slot != NULL)
         cpi_pool_free(pool, cache, slot, call);

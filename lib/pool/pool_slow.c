@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_slow.c - where the inline path ends: the loaded magazine is empty or full, or the
- * pool has no inline path.
+ * pool_slow.c - where the inline path ends: the loaded magazine is empty or full, or the entry is
+ * closed.
  *
- * A cache that is shown swaps its loaded magazine.  Everything else takes the pool's way.
- *
- * ORDERING TABLE
- *   own  | entry count load | relaxed | - | -
- *   mark | calls store 1 | relaxed | - | -
- *   rest | calls store 0 | release | steal.c's inside, registry.c's calls | the owner's last access
- *
- * [mark] The library's lock orders it before the look of a thread that destroys the pool.
+ * A cache with an open entry swaps its loaded magazine here.  Everything else is in pool_alloc.c.
  */
+#include "pool/feature.h"
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"
 #include "pool/pool_report.h"
 #include "pool/layer.h"
 
-#include "base/atomic.h"
-#include "cache/cache_edge.h"
-#include "cache/mark.h"
+static const char alloc_name[] = "cpool_alloc";
+static const char free_name[] = "cpool_free";
 
 /*
  * The long ways: where the calling thread may have no cache yet, or the handle is none, or the
@@ -45,299 +38,109 @@ CPI_COLD static void free_at_length(cpool_t *handle, void *slot, struct cpi_call
         cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
 }
 
-/* --- Where the inline path shows the loaded magazine --- */
+/* --- Where the entry is open: a swap with a spare, or an exchange with the depot --- */
 
-/* The pass through the cache, the depot and the fresh slots is done. */
-CPI_COLD static void *search(struct cpi_cache *cache)
-{
-    return cpi_pool_look_again(cache->registry->pool, cache);
-}
-
-/* In any state of the cache. */
-CPI_APART static void *take_shown(struct cpi_cache *cache)
-{
-    void *slot;
-
-    cpi_pool_note_exchange(cache->registry->pool, cache);
-    cpi_mark_enter(cache);
-    slot = cpi_cache_alloc(cache);
-    cpi_mark_leave(cache);
-    return CPI_LIKELY(slot != NULL) ? slot : search(cache);
-}
-
-/* Without a full spare. */
-CPI_APART static void *take_exchanged(struct cpi_cache *cache)
+/* Without a full spare.  *slot is left as it is where there is nothing. */
+CPI_APART static void exchange_empty(struct cpi_cache *cache, cpool_cache_t *entry, void **slot)
 {
     void **round;
 
-    if (CPI_UNLIKELY(cpi_cache_stocked(cache) != 0 || cpi_cache_count(cache) != 0))
-        return take_shown(cache);
     cpi_pool_note_exchange(cache->registry->pool, cache);
-    cpi_mark_enter(cache);
-    round = cpi_cache_refill_from_depot(cache, 1);
-    cpi_mark_leave(cache);
-    return CPI_LIKELY(round != NULL) ? *round : search(cache);
+    round = cpi_cache_refill_from_depot(cache, entry, 1);
+    if (CPI_LIKELY(round != NULL))
+        *slot = *round;
 }
 
-CPI_APART static void give_shown(struct cpi_cache *cache, void *slot, struct cpi_call call)
+CPI_APART static void *swap_empty(struct cpi_cache *cache)
 {
-    bool given;
-
-    if (CPI_UNLIKELY(cpi_slab_index(cache->slab, slot) >= cpi_cache_active(cache)->bound)) {
-        free_at_length(cache->registry->handle, slot, call);
-        return;
-    }
-    cpi_mark_enter(cache);
-    given = cpi_cache_free(cache, slot);
-    cpi_mark_leave(cache);
-    if (CPI_UNLIKELY(!given))
-        free_at_length(cache->registry->handle, slot, call); /* which reports it */
-}
-
-/* The same with this magazine of the depot, or 0, after the mark. */
-CPI_APART static void give_at_length(struct cpi_cache *cache, void *slot, struct cpi_call call,
-                                     uint32_t node)
-{
-    bool given = cpi_cache_spill_at_length(cache, node, slot);
-
-    cpi_mark_leave(cache);
-    if (CPI_UNLIKELY(!given))
-        free_at_length(cache->registry->handle, slot, call);
-}
-
-/* The loaded magazine is full, and there is no empty spare.  The rarer case is a call at the end,
- * for which no register is saved. */
-CPI_APART static void give_exchanged(struct cpi_cache *cache, void *slot, struct cpi_call call)
-{
-    uint32_t mark = cpi_mark_enter(cache);
-    uint32_t node;
-
-    if (CPI_LIKELY(cpi_cache_spill_to_depot(cache, slot, &node)))
-        cpi_mark_end(cache, mark);
-    else
-        give_at_length(cache, slot, call, node);
-}
-
-/* --- The calling thread's own cache --- */
-
-/* Of caches that are shown in this entry. */
-CPI_APART static void *near_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
-                                  const void *site)
-{
-    uint32_t left;
-    uint32_t mark;
-    void **round;
-
-    (void)handle;
-    (void)site;
-    if (CPI_LIKELY(!__builtin_sub_overflow(cpi_cache_stocked(cache), 1u, &left) &&
-                   cpi_word_load(&entry->count, relaxed) == 0)) { /* [own] */
-        mark = cpi_mark_enter(cache);
-        round = cpi_cache_refill_from_spare(cache, left, 1);
-        cpi_mark_end(cache, mark);
-        if (CPI_LIKELY(round != NULL))
-            return *round;
-    }
-    return take_exchanged(cache);
-}
-
-CPI_WITHIN static inline void free_shown(const char *function, void *slot, uintptr_t index,
-                                         struct cpi_cache *cache, const void *site)
-{
-    uint32_t stocked = cpi_cache_stocked(cache);
     cpool_cache_t *active = cpi_cache_active(cache);
-    bool given = false;
-    uint32_t mark;
+    uint32_t left;
+    void **round;
+    void *slot = NULL;
 
-    if (CPI_UNLIKELY(!cpi_cache_is_just_full(cache, active, index))) {
-        give_shown(cache, slot, (struct cpi_call){function, site});
-        return;
+    if (CPI_LIKELY(cpi_cache_enter(cache, active)) && CPI_LIKELY(cpi_entry_count(active) == 0)) {
+        if (CPI_LIKELY(!__builtin_sub_overflow(cpi_cache_stocked(cache), 1u, &left))) {
+            round = cpi_cache_refill_from_spare(cache, active, left, 1);
+            if (CPI_LIKELY(round != NULL))
+                slot = *round;
+        } else {
+            exchange_empty(cache, active, &slot);
+        }
     }
-    if (CPI_LIKELY(stocked < cache->quota)) {
-        mark = cpi_mark_enter(cache);
-        given = cpi_cache_spill_to_spare(cache, active, stocked, slot);
-        cpi_mark_end(cache, mark);
-    }
-    if (CPI_UNLIKELY(!given))
-        give_exchanged(cache, slot, (struct cpi_call){function, site});
-}
-
-static const char alloc_name[] = "cpool_alloc";
-static const char free_name[] = "cpool_free";
-
-static void near_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_cache *cache,
-                      const void *site)
-{
-    (void)handle;
-    free_shown(free_name, slot, index, cache, site);
-}
-
-/* Of any caches: the pool's way.  The others go on here with all that they were told, which takes
- * them no moves of registers. */
-CPI_APART void *cpi_pool_general_alloc(cpool_t *handle, cpool_cache_t *entry,
-                                       struct cpi_cache *cache, const void *site)
-{
-    (void)entry;
-    return cpi_pool_alloc(handle->state, cache, (struct cpi_call){alloc_name, site});
-}
-
-CPI_APART void cpi_pool_general_free(cpool_t *handle, void *slot, uintptr_t index,
-                                     struct cpi_cache *cache, const void *site)
-{
-    (void)index;
-    cpi_pool_free(handle->state, cache, slot, (struct cpi_call){free_name, site});
-}
-
-/* Of exact pools: a pop or a push of the loaded magazine, in most cases. */
-static void *exact_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
-                         const void *site)
-{
-    void *slot;
-
-    if (CPI_LIKELY(cpi_pool_pop(cache, &slot)))
-        return slot;
-    return cpi_pool_general_alloc(handle, entry, cache, site);
-}
-
-static void exact_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_cache *cache,
-                       const void *site)
-{
-    if (CPI_LIKELY(index < cache->hidden.bound) && CPI_LIKELY(cpi_pool_push(cache, slot)))
-        return;
-    cpi_pool_general_free(handle, slot, 0, cache, site);
-}
-
-/* The same for callers with names of their own. */
-static void *exact_way_alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
-{
-    void *slot;
-
-    if (CPI_LIKELY(cache != NULL) && CPI_LIKELY(cpi_pool_pop(cache, &slot)))
-        return slot;
-    return cpi_pool_alloc_slot(pool, cache, call);
-}
-
-static void exact_way_free(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,
-                           struct cpi_call call)
-{
-    if (CPI_UNLIKELY(cache == NULL ||
-                     cpi_slab_index(&pool->slab, slot) >= cache->hidden.bound ||
-                     !cpi_pool_push(cache, slot)))
-        cpi_plain_way.free(pool, slot, cache, call);
-}
-
-/* While a cache says that its owner calls, and the pool was there when it began to say so, the
- * pool is not destroyed. */
-static struct cpi_cache *begin_call(cpool_t *handle)
-{
-    struct cpi_cache *cache = NULL;
-    struct cpi_pool *pool;
-
-    cpi_lock();
-    pool = handle->state;
-    if (pool != NULL && pool->way->came != NULL)
-        cache = cpi_registry_known_cache(&pool->registry);
-    if (cache != NULL && !cache->registry->tells)
-        cache = NULL;
-    if (cache != NULL)
-        cpi_store(&cache->calls, 1u, relaxed); /* [mark] */
-    cpi_unlock();
-    return cache;
-}
-
-/* The slot goes back by the pool's way, which leaves it where those that wait look, and ends the
- * call.  Another slot does for it.  Without any, the thread that has taken them is told. */
-void cpi_pool_tell(cpool_t *handle, struct cpi_call call)
-{
-    struct cpi_cache *cache = begin_call(handle);
-    struct cpi_pool *pool;
-    void *slot;
-
-    if (cache == NULL)
-        return;
-    pool = cache->registry->pool;
-    if (cpi_pool_pop(cache, &slot)) {
-        cpi_pool_free(pool, cache, slot, call);
-        return;
-    }
-    pool->way->came(pool, cache);
-    cpi_store(&cache->calls, 0u, release); /* [rest] */
-}
-
-/* Of waitable ones: the same, and a look at the descriptor afterwards.  After a push the pool may
- * be gone, and after a pop it is there as long as the slot is live. */
-CPI_COLD static void *tell_and_return(struct cpi_cache *cache, void *slot)
-{
-    struct cpi_pool *pool = cache->registry->pool;
-
-    pool->way->came(pool, cache);
-    CPOOL_KEEP_(slot); /* otherwise clang saves a register around the call, in the way of all */
+    cpi_cache_leave(cache, active);
     return slot;
 }
 
-static void *told_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
-                        const void *site)
+/* Without an empty spare.  Returns false if there is no place. */
+CPI_APART static bool exchange_full(struct cpi_cache *cache, void *slot)
 {
-    void *slot;
+    uint32_t node;
 
-    if (CPI_UNLIKELY(!cpi_pool_pop(cache, &slot)))
-        return cpi_pool_general_alloc(handle, entry, cache, site);
-    atomic_signal_fence(memory_order_seq_cst); /* the mark's end, then the look */
-    return CPI_UNLIKELY(cpi_handle_is_asked(handle)) ? tell_and_return(cache, slot) : slot;
+    return CPI_LIKELY(cpi_cache_spill_to_depot(cache, slot, &node)) ||
+           cpi_cache_spill_at_length(cache, node, slot);
 }
 
-static void told_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_cache *cache,
-                      const void *site)
+CPI_APART static bool swap_full(struct cpi_cache *cache, void *slot, uintptr_t index)
 {
-    /* First, so that a slot for a waiter that starves is nowhere else. */
-    if (CPI_UNLIKELY(cpi_handle_is_asked(handle)) || CPI_UNLIKELY(index >= cache->hidden.bound) ||
-        CPI_UNLIKELY(!cpi_pool_push(cache, slot))) {
-        cpi_pool_general_free(handle, slot, 0, cache, site);
-        return;
+    cpool_cache_t *active = cpi_cache_active(cache);
+    bool given = false;
+
+    if (CPI_LIKELY(cpi_cache_enter(cache, active)) &&
+        CPI_LIKELY(cpi_cache_is_just_full(cache, active, index))) {
+        uint32_t stocked = cpi_cache_stocked(cache);
+
+        given = (CPI_LIKELY(stocked < cache->quota) &&
+                 CPI_LIKELY(cpi_cache_spill_to_spare(cache, active, stocked, slot))) ||
+                exchange_full(cache, slot);
     }
-    atomic_signal_fence(memory_order_seq_cst); /* the mark's end, then the look */
-    if (CPI_UNLIKELY(cpi_handle_is_asked(handle)))
-        cpi_pool_tell(handle, (struct cpi_call){free_name, site});
+    cpi_cache_leave(cache, active);
+    return given;
 }
 
-const struct cpi_brief cpi_general_brief = {cpi_pool_general_alloc, cpi_pool_general_free};
-static const struct cpi_brief near_brief = {near_alloc, near_free};
-static const struct cpi_brief exact_brief = {exact_alloc, exact_free};
-const struct cpi_way cpi_exact_way = {.brief = &exact_brief, .alloc = exact_way_alloc,
-                                      .free = exact_way_free};
-static const struct cpi_brief told_brief = {told_alloc, told_free};
+/* --- What serves most operations.  NULL, and false, if it is not that simple. --- */
 
-const struct cpi_brief *cpi_pool_brief(const struct cpi_pool *pool)
+static inline void *near_alloc(const cpool_t *handle, struct cpi_cache *cache)
 {
-    if (pool->registry.inline_path)
-        return &near_brief;
-    if (pool->registry.tells)
-        return &told_brief;
-    return pool->way->brief != NULL ? pool->way->brief : &cpi_general_brief;
+    if (CPI_LIKELY(cache->near == CPI_NEAR_SWAPS))
+        return swap_empty(cache);
+    return cache->near == CPI_NEAR_TRACKED ? cpi_track_near_alloc(handle, cache) : NULL;
+}
+
+static inline bool near_free(const cpool_t *handle, struct cpi_cache *cache, void *slot,
+                             uintptr_t index)
+{
+    if (CPI_LIKELY(cache->near == CPI_NEAR_SWAPS))
+        return swap_full(cache, slot, index);
+    return cache->near == CPI_NEAR_TRACKED && cpi_track_near_free(handle, cache, slot, index);
 }
 
 /* An entry that is the pool's has a cache.  That of a thread without a cache or of a destroyed
  * pool is no pool's.  The inline path has read the entry already, so a wrong handle
  * traps there or is noticed here. */
-void *cpool_alloc_abi3(cpool_t *handle, cpool_cache_t *entry)
+void *cpool_alloc_abi1(cpool_t *handle, cpool_cache_t *entry)
 {
     struct cpi_cache *cache = entry->home;
+    void *slot;
 
     if (CPI_UNLIKELY(entry->pool != handle))
         return alloc_at_length(handle, entry, CPI_CALL(alloc_name));
-    return cache->brief.alloc(handle, entry, cache, CPI_CALLER());
+    slot = near_alloc(handle, cache);
+    return CPI_LIKELY(slot != NULL) ? slot
+                                    : cpi_pool_alloc(handle->state, cache, CPI_CALL(alloc_name));
 }
 
-void cpool_free_abi3(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *entry)
+void cpool_free_abi1(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *entry)
 {
     struct cpi_cache *cache = entry->home;
 
-    if (CPI_LIKELY(entry->pool == handle))
-        cache->brief.free(handle, slot, index, cache, CPI_CALLER());
-    else if ((void *)handle != entry)
+    if (CPI_LIKELY(entry->pool == handle)) {
+        if (CPI_UNLIKELY(!near_free(handle, cache, slot, index)))
+            cpi_pool_free(handle->state, cache, slot, CPI_CALL(free_name));
+    } else if ((void *)handle != entry) {
         free_at_length(handle, slot, CPI_CALL(free_name));
-    else
-        cpi_pool_cache_free(entry, slot, index, CPI_CALL("cpool_cache_free"));
+    } else {
+        cpi_pool_cache_free(entry, slot, CPI_CALL("cpool_cache_free"));
+    }
 }
 
 void cpi_layer_free(cpool_t *handle, void *slot)
@@ -345,18 +148,89 @@ void cpi_layer_free(cpool_t *handle, void *slot)
     uintptr_t index;
 
     CPOOL_INDEX_(handle, slot, index);
-    cpool_free_abi3(handle, slot, index, cpi_thread_entry(handle));
+    cpool_free_abi1(handle, slot, index, cpi_thread_entry(handle));
+}
+
+/* The inline path has left its mark. */
+CPI_APART bool cpi_layer_pop_hidden(cpool_cache_t *entry, void **slot)
+{
+    const struct cpi_cache *cache = entry->home;
+
+    if (cache != NULL && cpi_cache_active(cache) != entry)
+        return cpi_cache_pop(cache, cpi_cache_active(cache), slot);
+    if (cache != NULL)
+        cpi_cache_unmark(entry, cpi_entry_count(entry));
+    return false;
 }
 
 /* --- For typed pools --- */
 
-void *cpi_pool_alloc_shown(struct cpi_cache *cache, cpool_cache_t *entry)
+/*
+ * The thread's variable points to the entry of its cache from now on, if the numbers of the inline
+ * path are the pool's and the entry may be open.  The cache's end puts it back (registry.c).
+ */
+CPI_COLD static struct cpi_cache *adopt(const struct cpool_typed *typed, struct cpi_pool *pool,
+                                        cpool_cache_t **entry)
 {
-    return near_alloc(NULL, entry, cache, NULL);
+    struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
+
+    if (cache != NULL && typed->none != NULL && cache->pointer == NULL &&
+        cpi_cache_active(cache) == cache->entry && pool->slab.stride == typed->slot_size) {
+        cache->pointer = entry;
+        cache->none = typed->none;
+        *entry = cache->entry;
+    }
+    return cache;
 }
 
-void cpi_pool_free_shown(struct cpi_cache *cache, void *slot, uintptr_t index,
-                         struct cpi_call call)
+/* The thread's entry, if its variable points to it, or NULL. */
+static inline cpool_cache_t *pointed(const cpool_t *handle, cpool_cache_t *const *entry)
 {
-    free_shown(call.function, slot, index, cache, call.site);
+    cpool_cache_t *own = CPI_LIKELY(handle != NULL) ? cpi_thread_entry(handle) : NULL;
+
+    return CPI_LIKELY(*entry == own) ? own : NULL;
+}
+
+void *cpool_typed_alloc_abi1(struct cpool_typed *typed, cpool_cache_t **entry)
+{
+    cpool_t *handle = cpi_typed_opened(typed);
+    const cpool_cache_t *own = pointed(handle, entry);
+    struct cpi_cache *cache;
+    void *slot;
+
+    if (CPI_LIKELY(own != NULL)) {
+        cache = own->home;
+        slot = near_alloc(handle, cache);
+        if (CPI_LIKELY(slot != NULL))
+            return slot;
+    } else {
+        handle = cpool_typed_pool_abi1(typed);
+        if (handle == NULL)
+            return NULL;
+        cache = adopt(typed, handle->state, entry);
+    }
+    return cpi_pool_alloc(handle->state, cache, CPI_CALL(typed->functions->alloc));
+}
+
+void cpool_typed_free_abi1(void *slot, struct cpool_typed *typed, cpool_cache_t **entry)
+{
+    cpool_t *handle = cpi_typed_opened(typed);
+    const cpool_cache_t *own = pointed(handle, entry);
+    struct cpi_cache *cache;
+    uintptr_t index;
+
+    if (CPI_UNLIKELY(slot == NULL))
+        return;
+    if (CPI_LIKELY(own != NULL)) {
+        CPOOL_INDEX_(handle, slot, index);
+        cache = own->home;
+        if (CPI_LIKELY(near_free(handle, cache, slot, index)))
+            return;
+    } else {
+        handle = cpool_typed_pool_abi1(typed);
+        if (handle == NULL)
+            return;
+        cache = adopt(typed, handle->state, entry);
+    }
+    cpi_pool_free(handle->state, cache, slot, CPI_CALL(typed->functions->free));
 }

@@ -4,7 +4,7 @@
  *
  * ORDERING TABLE
  *   open   | pool pointer store | release | pool_impl.h's opened | origin, and all of the pool
- *   asked  | asked load, store  | relaxed | - | -
+ *   refused | refused load, store | relaxed | - | -
  *
  * A typed pool is created with the lock held, which a fork waits for: its child finds
  * a pool or none.
@@ -33,15 +33,12 @@ void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool)
     cpool_t *handle = pool != NULL ? pool->handle : NULL;
 
     typed->origin = pool != NULL ? pool->slab.base * pool->slab.inverse : 0;
-    cpi_word_store(&typed->asked, 0, relaxed); /* [asked] */
+    cpi_word_store(&typed->refused, 0, relaxed); /* [refused] */
     cpi_word_store((uintptr_t *)(void *)&typed->pool, (uintptr_t)handle, release); /* [open] */
 }
 
-/*
- * As the process ends a pool stays, because threads may use it.  The variables of its program may
- * go, if that is a plug-in, so nothing of the pool writes them any more.  As `asked` says, frees of
- * the type look for waiters by the pool's descriptor.
- */
+/* As the process ends a pool stays, because threads may use it.  The variables of its program may
+ * go, if that is a plug-in, so nothing of the pool writes them any more. */
 static void part(struct cpool_typed *typed)
 {
     cpool_t *handle;
@@ -53,10 +50,7 @@ static void part(struct cpool_typed *typed)
         struct cpi_pool *pool = handle->state;
 
         cpi_watch_parted(pool);
-        cpi_wait_parted(pool);
-        if (pool->typed != NULL)
-            pool->typed = NULL;
-        cpi_word_store(&typed->asked, 1, relaxed); /* [asked] */
+        pool->typed = NULL;
     }
     cpi_unlock();
 }
@@ -70,7 +64,6 @@ static int complete(cpool_config_t *config, const struct cpool_typed *typed)
         config->slot_size = typed->slot_size;
     if (config->slot_align == 0)
         config->slot_align = typed->slot_align;
-    config->flags |= (unsigned)typed->functions->flags;
     if (config->slot_size != typed->slot_size)
         return CPOOL_ESLOTSIZE;
     return config->slot_align < typed->slot_align ? CPOOL_EALIGN : 0;
@@ -90,7 +83,6 @@ static int create(struct cpool_typed *typed, const cpool_config_t *config)
         return code;
     }
     pool->typed = typed;
-    pool->shows_typed = pool->registry.inline_path && pool->slab.stride == typed->slot_size;
     cpi_typed_set(typed, pool);
     return 0;
 }
@@ -115,22 +107,21 @@ static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
     return code;
 }
 
-int cpool_typed_open_abi3(struct cpool_typed *typed, const cpool_config_t *config)
+int cpool_typed_open_abi1(struct cpool_typed *typed, const cpool_config_t *config)
 {
     return open_pool(typed, config);
 }
 
-/* Whether it is the first failure since there was a pool.  While there is none, nobody else uses
- * `asked`. */
+/* Whether it is the first failure since there was a pool. */
 static bool is_first_failure(struct cpool_typed *typed)
 {
     bool first;
 
     cpi_lock();
     first = cpi_typed_opened(typed) == NULL &&
-            cpi_word_load(&typed->asked, relaxed) == 0; /* [asked] */
+            cpi_word_load(&typed->refused, relaxed) == 0; /* [refused] */
     if (first)
-        cpi_word_store(&typed->asked, 1, relaxed); /* [asked] */
+        cpi_word_store(&typed->refused, 1, relaxed); /* [refused] */
     cpi_unlock();
     return first;
 }
@@ -146,14 +137,14 @@ CPI_COLD static cpool_t *open_on_first_use(struct cpool_typed *typed)
     return NULL;
 }
 
-cpool_t *cpool_typed_pool_abi3(struct cpool_typed *typed)
+cpool_t *cpool_typed_pool_abi1(struct cpool_typed *typed)
 {
     cpool_t *handle = opened(typed);
 
     return CPI_LIKELY(handle != NULL) ? handle : open_on_first_use(typed);
 }
 
-int cpool_typed_close_abi3(struct cpool_typed *typed, bool unloading)
+int cpool_typed_close_abi1(struct cpool_typed *typed, bool unloading)
 {
     if (!unloading || !cpi_thread_process_ends())
         return cpool_destroy(opened(typed));

@@ -11,7 +11,6 @@
 #include "pool/pool_info.h"
 
 #include "base/atomic.h"
-#include "cache/mark.h"
 
 size_t cpi_pool_in_depot(const struct cpi_pool *pool, const struct cpi_registry_figures *figures)
 {
@@ -37,7 +36,7 @@ size_t cpi_pool_count_live(const struct cpi_pool *pool)
 }
 
 /*
- * A thread looks at all caches, with a mark.  The more caches there are, the more exchanges
+ * A thread looks at all caches.  The more caches there are, the more exchanges
  * are between two counts, so that a count costs an exchange the same in any pool.
  */
 CPI_COLD void cpi_pool_count_at_exchange(struct cpi_pool *pool, struct cpi_cache *cache)
@@ -46,11 +45,8 @@ CPI_COLD void cpi_pool_count_at_exchange(struct cpi_pool *pool, struct cpi_cache
     uint64_t live;
 
     cache->countdown = CPI_COUNT_EVERY * (1 + (uint32_t)cpi_registry_made(&pool->registry) / 8);
-    if (!cpi_mark_try_enter(cache))
-        return;
-    cpi_registry_add_up(&pool->registry, &figures, cpi_cache_estimate);
+    cpi_registry_add_up(&pool->registry, &figures);
     live = cpi_none_at_least(cpi_pool_live(pool, &figures));
-    cpi_mark_leave(cache);
     cpi_raise(&pool->usage.peak, live, relaxed); /* [usage] */
     cpi_fetch_add(&pool->usage.sum, live, relaxed);        /* [usage] */
     cpi_fetch_add(&pool->usage.counts, (uint64_t)1, relaxed); /* [usage] */

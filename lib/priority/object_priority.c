@@ -267,7 +267,7 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
         return CPOOL_ENULL;
     if (CPI_HAS_ENDED(pool))
         return CPOOL_EPOOL;
-    if ((flags & ~CPOOL_PRIORITY_KEEP_LARGER) != 0 || (pool->pool_flags & CPOOL_WAITABLE) != 0)
+    if ((flags & ~CPOOL_PRIORITY_KEEP_LARGER) != 0 || (pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
         return CPOOL_EFLAGS;
     if (pool->policy != NULL)
         return CPOOL_EOPEN;

@@ -309,8 +309,7 @@ int cpi_retire_note(struct cpi_reader *reader, const cpool_t *handle, bool *gate
     if (pool == NULL)
         return CPOOL_EPOOL;
     set_bit(reader->domain, cpi_retire_bit(handle));
-    if (pool->way->delayed != NULL)
-        pool->way->delayed(pool);
+    cpi_wait_delayed(pool);
     *gated = gate_of(pool) != NULL;
     cpi_store(&reader->noted, *gated ? CPI_NOTED_NONE : handle, relaxed); /* [noted] */
     return 0;

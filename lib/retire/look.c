@@ -46,7 +46,7 @@
  */
 #include "retire/retire_impl.h"
 
-#include "cache/mark.h"
+#include "cache/reclaim.h"
 #include "host/os.h"
 
 /* Sections hold bags back, and so do readers outside that have not seen their stamps. */
@@ -136,8 +136,8 @@ static void park(struct cpi_reader *reader, const uintptr_t *mark)
                            release, relaxed);                       /* [first] */
 }
 
-/* After the barrier no reader outside is in the way. */
-static void look_again(struct cpool_domain *domain, struct cpi_reader *self, struct view *view)
+/* After the barrier no reader outside is in the way.  False if the system refuses it. */
+static bool look_again(struct cpool_domain *domain, struct cpi_reader *self, struct view *view)
 {
     const uintptr_t *mark = (const uintptr_t *)((uintptr_t)view | 1);
     uintptr_t now = cpi_word_load(&domain->epoch, acquire); /* [now] */
@@ -147,7 +147,8 @@ static void look_again(struct cpool_domain *domain, struct cpi_reader *self, str
     for (size_t i = 0; i < domain->readers; i++)
         if (&domain->reader[i] != self)
             ask(&domain->reader[i], now, mark);
-    cpi_os_barrier(); /* [barrier] */
+    if (!cpi_barrier_passed()) /* [barrier] */
+        return false;
     for (size_t i = 0; i < domain->readers; i++) {
         struct cpi_reader *reader = &domain->reader[i];
         uintptr_t word = cpi_word_load(&reader->face.inside, acquire); /* [look] */
@@ -156,6 +157,7 @@ static void look_again(struct cpool_domain *domain, struct cpi_reader *self, str
             see_section(view, reader, word);
         park(reader, mark);
     }
+    return true;
 }
 
 uintptr_t cpi_retire_look(struct cpool_domain *domain, struct cpi_reader *self,
@@ -163,8 +165,10 @@ uintptr_t cpi_retire_look(struct cpool_domain *domain, struct cpi_reader *self,
 {
     struct view view = glance(domain, self);
 
-    if (cpi_epoch_is_before(view.outside, view.oldest.inside))
-        look_again(domain, self, &view);
+    if (cpi_epoch_is_before(view.outside, view.oldest.inside) &&
+        !look_again(domain, self, &view)) {
+        view.oldest.inside = view.outside;
+    }
     *blocker = view.oldest;
     return view.oldest.inside;
 }
@@ -178,14 +182,14 @@ static void show(cpool_reader_t *face, const uintptr_t *epoch)
 
 /* Shows the section, and then meets the looks.  Epochs may have wrapped before it was shown.  One
  * of a reader that has ended is shown, too, because its end comes, and the reader stays parked. */
-void cpool_read_begin_abi3(cpool_reader_t *face)
+void cpool_read_begin_abi1(cpool_reader_t *face)
 {
     const uintptr_t *epoch = &cpi_reader_of(face)->domain->epoch;
 
     show(face, epoch);
     if (cpi_reader_has_ended(cpi_reader_of(face), "cpool_read_begin"))
         return;
-    (void)cpi_word_exchange(&face->epoch, cpi_mark_has_barrier ? epoch : CPI_PARKED, /* [meet] */
+    (void)cpi_word_exchange(&face->epoch, cpi_has_barrier() ? epoch : CPI_PARKED, /* [meet] */
                             acq_rel);
     show(face, epoch);
 }

@@ -26,7 +26,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "host/thread.h"
-#include "pool/way.h"
+#include "pool/gate.h"
 
 #define CPI_BAGS 4u
 

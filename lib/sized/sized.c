@@ -234,7 +234,7 @@ static inline void *take_slowly(struct cpool_sized *blocks, size_t number)
     if (pool == NULL)
         return NULL;
     CPOOL_OWN_ENTRY_(cache, pool);
-    return cpool_alloc_abi3(pool, cache);
+    return cpool_alloc_abi1(pool, cache);
 }
 
 /* Of a larger class, or of the fallback, where the class `number` is dry. */
@@ -305,7 +305,7 @@ CPI_APART static void give_slowly(cpool_t *pool, void *block)
     }
     CPOOL_INDEX_(pool, block, index);
     CPOOL_OWN_ENTRY_(cache, pool);
-    cpool_free_abi3(pool, block, index, cache);
+    cpool_free_abi1(pool, block, index, cache);
 }
 
 void cpool_sized_free(cpool_sized_t *blocks, void *block)

@@ -33,14 +33,13 @@ void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_
     size_t power = cpi_lowest_bit(shape->stride);
     unsigned i;
 
-    CPI_ASSERT(shape->capacity <= shape->most && shape->most <= shape->slots);
+    CPI_ASSERT(shape->capacity <= shape->slots);
     CPI_ASSERT(shape->slot_size <= shape->stride);
     slab->base = (uintptr_t)extent->base + lead;
     slab->inverse = cpi_inverse(shape->stride / power);
     slab->shift = cpi_log2(power);
     slab->slot_size = shape->slot_size;
     slab->stride = shape->stride;
-    slab->most = shape->most;
     slab->slots = shape->slots;
     cpi_extent_copy(&slab->extent, extent);
     slab->lead = lead;
@@ -77,7 +76,7 @@ bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n)
 
 bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to)
 {
-    CPI_ASSERT(CPI_BOUNDS_CAPACITY(to) <= slab->most && CPI_BOUNDS_FRESH(to) <= slab->slots);
+    CPI_ASSERT(CPI_BOUNDS_CAPACITY(to) <= slab->slots && CPI_BOUNDS_FRESH(to) <= slab->slots);
     return cpi_cas_strong(&slab->bounds, &from, to, release, relaxed); /* [lower] [bounds] */
 }
 

@@ -2,16 +2,12 @@
 /*
  * slab.h - where the slots lie, and which of them have ever been handed out.
  *
- *   base        fresh                capacity          most         slots
- *   | used before | never touched ... | may be grown to | slack       |
+ *   base        fresh                capacity          slots
+ *   | used before | never touched ... | may be grown to |
  *
  * Invariants: slot i lies at base + i * stride.  fresh <= slots, and beyond capacity
- * only as far as slack was needed.  The memory below fresh is usable.  No byte of a
- * slot is ever read or written here.
- *
- * The purpose of slack.  A thread's loaded magazine cannot be taken from while the
- * thread allocates from it with plain instructions.  Its rounds are free and yet out of
- * reach for other threads, which get as many slots from the slack instead.
+ * only where the pool was shrunk, or a layer takes more (cpi_layer_fresh).  The memory below fresh
+ * is usable.  No byte of a slot is ever read or written here.
  *
  * ORDERING TABLE
  *   see    | bounds load          | acquire | slab.c's bump | the mark of the party that bumped
@@ -47,8 +43,8 @@ struct cpi_slab {
     uintptr_t shift;            /* likewise */
     size_t slot_size;           /* constant: bytes the caller asked for */
     size_t stride;              /* constant: bytes from slot to slot */
-    uintptr_t most;             /* constant: slots that capacity may grow to */
-    uintptr_t slots;            /* constant: slots that have an address, most + slack */
+    uintptr_t slots;            /* constant: slots that have an address, and that capacity may
+                                   grow to */
     struct cpi_side sides[CPI_SIDES];
 
     /* Constant: called by a thread that has handed out slots for the first time, before it shows
@@ -68,7 +64,6 @@ struct cpi_slab_shape {
     size_t slot_size;
     size_t stride;
     size_t capacity;
-    size_t most;
     size_t slots;
 };
 

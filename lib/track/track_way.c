@@ -3,7 +3,7 @@
  * track_way.c - the life of tracked pools, where their slots change hands, and alloc and free in
  * those that are nothing else.
  *
- * The loaded magazine is used as on the inline path, without a mark, and the slot's word
+ * The loaded magazine is used as on the inline path, and the slot's word
  * changes with it.  A thread that vanishes in a fork between the two stores of an alloc leaves
  * a slot that is neither live nor free, and never one that is both.
  */
@@ -74,76 +74,39 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
 
 static const struct cpi_gate track_gate = {taken, given, cpi_track_retired};
 
-/* --- The way, of pools that are nothing else --- */
+/* --- Alloc and free in pools that are nothing else --- */
 
-/* A slot of the loaded magazine.  Its word says that it is live from now on.  Returns false, and
- * changes nothing, if it is not that simple. */
-CPI_WITHIN static inline bool take(const cpool_t *handle, struct cpi_cache *cache, void **taken)
+/* A slot of the loaded magazine.  Its word says that it is live from now on.  One that is live
+ * already was freed twice, which is reported, and is in the magazine no more. */
+void *cpi_track_near_alloc(const cpool_t *handle, struct cpi_cache *cache)
 {
     const struct cpi_slotmap map = {.words = cpi_slotmap_words(cache->slab)}; /* at a load less */
-    cpool_cache_t *entry = &cache->hidden;
     uintptr_t index;
     void *slot;
 
-    CPI_POP(entry, slot, return false);
+    if (CPI_UNLIKELY(!cpi_cache_pop(cache, &cache->hidden, &slot)))
+        return NULL;
     CPOOL_INDEX_(handle, slot, index);
-    *taken = slot;
     if (CPI_LIKELY(cpi_slotmap_take(&map, index)))
-        return true;
-    CPI_PUSH(entry, slot, true, true, (void)0); /* for the long way, which reports it */
-    return false;
-}
-
-/* The reverse. */
-CPI_WITHIN static inline bool give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
-                                   uintptr_t index)
-{
-    cpool_cache_t *entry = &cache->hidden;
-
-    CPI_PUSH(entry, slot, index < entry->bound,
-             pool->gate == &track_gate &&
-                 cpi_slotmap_give_live(cpi_track_map(pool), index),
-             return false);
-    return true;
-}
-
-static void *brief_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
-                         const void *site)
-{
-    void *slot;
-
-    if (CPI_LIKELY(take(handle, cache, &slot)))
         return slot;
-    return cpi_pool_general_alloc(handle, entry, cache, site);
+    return taken(handle->state, slot, CPI_CALL("cpool_alloc")) ? slot : NULL;
 }
 
-static void brief_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_cache *cache,
-                       const void *site)
+/* The reverse.  The word is changed while there is room for the slot for sure. */
+bool cpi_track_near_free(const cpool_t *handle, struct cpi_cache *cache, void *slot,
+                         uintptr_t index)
 {
-    if (CPI_UNLIKELY(!give(handle->state, cache, slot, index)))
-        cpi_pool_general_free(handle, slot, 0, cache, site);
+    struct cpi_pool *pool = handle->state;
+    cpool_cache_t *active = &cache->hidden;
+    uintptr_t count = cpi_entry_count(active);
+    bool given = count < cpi_cache_mark(cache, active, count) && index < active->bound &&
+                 cpi_slotmap_give_live(cpi_track_map(pool), index);
+
+    if (CPI_LIKELY(given))
+        active->rounds[count++] = slot;
+    cpi_cache_unmark(active, count);
+    return given;
 }
-
-static const struct cpi_brief brief = {brief_alloc, brief_free};
-
-static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
-{
-    void *slot;
-
-    if (CPI_LIKELY(cache != NULL) && CPI_LIKELY(take(pool->handle, cache, &slot)))
-        return slot;
-    return cpi_pool_alloc_slot(pool, cache, call);
-}
-
-static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,
-                      struct cpi_call call)
-{
-    if (CPI_UNLIKELY(cache == NULL ||
-                     !give(pool, cache, slot, cpi_slab_index(&pool->slab, slot))))
-        cpi_plain_way.free(pool, slot, cache, call);
-}
-
-static const struct cpi_way track_way = {.brief = &brief, .alloc = alloc, .free = free_slot};
 
 /* --- The life of a pool --- */
 
@@ -160,8 +123,7 @@ CPI_COLD void cpi_track_begin(struct cpi_pool *pool)
         return;
     cpi_slotmap_init(cpi_track_map(pool), &pool->slab);
     cpi_pool_set_gate(pool, &track_gate);
-    if (!pool->registry.exact && pool->tools == 0)
-        pool->way = &track_way;
+    pool->registry.tracked = pool->tools == 0;
 }
 
 CPI_COLD void cpi_track_reset(struct cpi_pool *pool)

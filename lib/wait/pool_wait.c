@@ -5,9 +5,12 @@
  * The protocol is in queue.h.  Here are a waiter's sleep and its looks, and in
  * wait_way.c the calls.
  *
- * A slot that is freed goes the ordinary way, so that running threads can use it
- * while the called waiter wakes up.  It goes past the caches if a waiter has to be
- * called, which then finds it in the depot.  No lock is held while a waiter looks.
+ * While anybody waits, all entries of the pool are closed (cache.h), so each free comes out of line,
+ * goes to the depot, and meets the queue's word.  Running threads can use the slot while the called
+ * waiter wakes up.  No lock is held while a waiter looks.
+ *
+ * A waiter does not wait for an owner that is inside.  If it has left one alone it naps, and looks
+ * again: that owner may leave a slot behind by the inline path, which calls nobody.
  *
  * Waiting is fair in the long run, as Go's mutexes are.  Once the first waiter has waited for
  * `starving_after`, slots that are freed, or found by other waiters, are handed to sleeping
@@ -27,7 +30,6 @@
 #include "host/os.h"
 #include "host/thread.h"
 #include "base/tools.h"
-#include "cache/mark.h"
 
 /* Nanoseconds that a waiter sleeps at a time where nobody tells it when to look again: it has
  * looked in vain although the pool has fresh slots, because the system has refused their memory,
@@ -71,8 +73,8 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
     epoch = cpi_queue_announce(&waiters->queue, &self->waiter);
     self->last = is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
     cpi_mutex_unlock(&waiters->lock);
-    cpi_mark_barrier(&pool->registry.barriers);
-    while ((slot = cpi_pool_look(pool, NULL, false)) != NULL)
+    self->left_alone = !cpi_reclaim_all(&pool->registry, NULL, true);
+    while ((slot = cpi_pool_look(pool)) != NULL)
         if (keep(pool, self, slot) != NULL)
             return slot;
     self->vain = epoch;
@@ -142,7 +144,9 @@ static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
     void *slot;
 
     linger(pool, self);
-    if ((cpi_pool_left(pool, NULL) & CPI_LEFT_MORE) != 0)
+    if (self->left_alone)
+        end = earlier(end, cpi_os_now() + CPI_NAP);
+    else if ((cpi_pool_left(pool) & CPI_LEFT_MORE) != 0)
         end = earlier(end, cpi_os_now() + CPI_UNTOLD_SLEEP);
     slot = rest(pool, self, end, false);
     if (slot == NULL && self->epoch != self->vain) {
@@ -170,7 +174,7 @@ static void join(struct cpi_pool *pool, struct cpi_sleeper *self)
 
     cpi_mutex_lock(&waiters->lock);
     self->dismissals = waiters->dismissals;
-    cpi_pool_join(pool, &self->waiter, cpi_os_now() + waiters->starving_after);
+    cpi_queue_join(&waiters->queue, &self->waiter, cpi_os_now() + waiters->starving_after);
     cpi_mutex_unlock(&waiters->lock);
 }
 
@@ -180,6 +184,7 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
     bool pass_on;
     void *slot;
 
+    cpi_reclaim_begin(&pool->registry);
     join(pool, self);
     do {
         slot = look(pool, self);
@@ -191,13 +196,13 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
     cpi_queue_starve(&waiters->queue, cpi_os_now());
     cpi_mutex_unlock(&waiters->lock);
     cpi_condition_destroy(&self->woken);
+    cpi_reclaim_end(&pool->registry);
     if (pass_on)
-        cpi_mark_barrier(&pool->registry.barriers);
+        cpi_barrier(&pool->registry);
     if (pass_on && cpi_pool_has_any(pool))
         cpi_pool_call(pool);
-    else if (!pass_on)
-        cpi_pool_moved(pool, NULL, slot); /* others may have missed the slots that its
-                                                        looks moved */
+    else if (!pass_on && (slot != NULL || (cpi_pool_left(pool) & CPI_LEFT_SLOTS) != 0))
+        cpi_pool_came(pool); /* others may have missed the slots that its looks moved */
     return slot;
 }
 
@@ -210,7 +215,7 @@ static bool obtain_by(struct cpi_pool *pool, struct cpi_cache *cache, uint64_t d
 
     *slot = cpi_pool_take(pool, cache);
     if (*slot != NULL) {
-        cpi_pool_came(pool, cache);
+        cpi_pool_came(pool);
         return true;
     }
     if (!make_sleeper(&self, deadline))
@@ -222,14 +227,6 @@ static bool obtain_by(struct cpi_pool *pool, struct cpi_cache *cache, uint64_t d
     return true;
 }
 
-/* Returns false after a report that it is not, or for NULL. */
-static bool is_waitable(const struct cpi_pool *pool, const char *function)
-{
-    if (pool != NULL && (pool->flags & CPOOL_WAITABLE) == 0)
-        cpi_pool_report(CPOOL_EWAITABLE, function, pool);
-    return pool != NULL && (pool->flags & CPOOL_WAITABLE) != 0;
-}
-
 void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
 {
     static const char function[] = "cpool_alloc_wait";
@@ -238,7 +235,7 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
     uint64_t deadline;
     void *slot;
 
-    if (!is_waitable(pool, function))
+    if (pool == NULL)
         return NULL;
     deadline = cpi_os_deadline(timeout);
     cache = cpi_registry_own_cache(&pool->registry);
@@ -259,8 +256,8 @@ int cpool_set_ready(cpool_t *handle, cpool_ready_t ready, void *context)
 {
     struct cpi_pool *pool = cpi_pool_of(handle, "cpool_set_ready");
 
-    if (!is_waitable(pool, "cpool_set_ready"))
-        return pool != NULL ? CPOOL_EWAITABLE : CPOOL_EPOOL;
+    if (pool == NULL)
+        return CPOOL_EPOOL;
     cpi_mutex_lock(&cpi_waiters_of(pool)->lock);
     cpi_waiters_of(pool)->ready = ready;
     cpi_waiters_of(pool)->ready_context = context;
@@ -274,47 +271,52 @@ static void announce(struct cpi_pool *pool)
     struct cpi_waiters *waiters = cpi_waiters_of(pool);
 
     cpi_mutex_lock(&waiters->lock);
-    if (!waiters->bell_waits)
-        cpi_pool_join(pool, &waiters->bell, UINT64_MAX);
+    if (!waiters->bell_waits) {
+        cpi_reclaim_begin(&pool->registry);
+        cpi_queue_join(&waiters->queue, &waiters->bell, UINT64_MAX);
+    }
     waiters->bell_waits = true;
     waiters->bell_looks++;
     cpi_queue_announce(&waiters->queue, &waiters->bell);
     cpi_mutex_unlock(&waiters->lock);
-    cpi_mark_barrier(&pool->registry.barriers);
 }
 
 /* After the look.  Where it has found a slot, and no other call needs the bell, the bell leaves
  * before anything can call it: the caller may hold a lock that `ready` takes.  In the child of a
  * fork inside the look nothing is announced any more. */
-static void conclude(struct cpi_waiters *waiters, bool found)
+static void conclude(struct cpi_pool *pool, bool found)
 {
+    struct cpi_waiters *waiters = cpi_waiters_of(pool);
+
     cpi_mutex_lock(&waiters->lock);
     if (waiters->bell_looks > 0)
         waiters->bell_looks--;
     if (!found)
         waiters->bell_owed = waiters->bell_waits;
     else if (waiters->bell_waits && !waiters->bell_owed && waiters->bell_looks == 0)
-        (void)cpi_pool_take_bell(waiters, false);
+        (void)cpi_pool_take_bell(pool, false);
     cpi_mutex_unlock(&waiters->lock);
 }
 
 /* A slot that is not marked yet. */
 static void *obtain_or_ask(struct cpi_pool *pool, struct cpi_cache *cache)
 {
+    struct cpi_backoff backoff = {pool->stall_limit, 0, 0};
     void *slot = cpi_pool_take(pool, cache);
 
     if (slot != NULL) {
-        cpi_pool_came(pool, cache);
+        cpi_pool_came(pool);
         return slot;
     }
     announce(pool);
-    do /* a slot that came beside the look is taken, rather than this thread's bell called */
-        slot = cpi_pool_look(pool, NULL, false);
-    while (slot != NULL ? cpi_pool_hand_over(pool, slot, NULL)
-                        : (cpi_pool_left(pool, NULL) & CPI_LEFT_SLOTS) != 0);
-    conclude(cpi_waiters_of(pool), slot != NULL);
+    do { /* a slot that came beside the look is taken, rather than this thread's bell called */
+        (void)cpi_reclaim_all(&pool->registry, &backoff, true);
+        slot = cpi_pool_look(pool);
+    } while (slot != NULL ? cpi_pool_hand_over(pool, slot, NULL)
+                          : (cpi_pool_left(pool) & CPI_LEFT_SLOTS) != 0);
+    conclude(pool, slot != NULL);
     if (slot != NULL)
-        cpi_pool_came(pool, NULL); /* others may have missed the slots that it moved */
+        cpi_pool_came(pool); /* others may have missed the slots that it moved */
     return slot;
 }
 
@@ -325,7 +327,7 @@ void *cpool_alloc_or_notify(cpool_t *handle)
     struct cpi_cache *cache;
     void *slot;
 
-    if (!is_waitable(pool, function))
+    if (pool == NULL)
         return NULL;
     cache = cpi_registry_own_cache(&pool->registry);
     do {
@@ -340,7 +342,7 @@ size_t cpool_wake_all(cpool_t *handle, bool closed)
     struct cpi_waiter *waiter;
     size_t woken = 0;
 
-    if (!is_waitable(pool, "cpool_wake_all"))
+    if (pool == NULL)
         return 0;
     cpi_mutex_lock(&cpi_waiters_of(pool)->lock);
     cpi_waiters_of(pool)->closed = closed;

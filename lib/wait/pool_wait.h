@@ -3,7 +3,7 @@
  * pool_wait.h - a thread that sleeps until a slot is free, and the call that wakes it.
  *
  * pool_wait.c is about the threads that wait, and programs that want neither to sleep nor to look
- * again and again, and wait_way.c about those that give.
+ * again and again, and call.c about those that give.
  */
 #ifndef CPI_POOL_WAIT_H
 #define CPI_POOL_WAIT_H
@@ -17,9 +17,9 @@
 /* How long a thread that waits may be overtaken by those that run, nanoseconds. */
 #define CPI_STARVING_AFTER 1000000u
 
-/* Threads that wait for a slot: the part of waitable pools. */
+/* Threads that wait for a slot. */
 struct cpi_waiters {
-    struct cpi_queue queue; /* its word is read before and after each free */
+    struct cpi_queue queue; /* its word is read before and after each free out of line */
     _Atomic uint64_t waits; /* that ever slept */
     _Atomic bool delayed;   /* slots are retired: sleepers look again now and then */
     cpi_mutex_t lock;       /* the queue's */
@@ -47,29 +47,19 @@ struct cpi_sleeper {
     uint64_t deadline;        /* of the monotonic clock, or UINT64_MAX for none */
     uint64_t nap;             /* length of its next nap */
     bool slept;               /* and was counted */
+    bool left_alone;          /* at the last look an owner was inside */
     uint32_t vain;            /* the epoch of its last look in vain */
     uint32_t epoch;           /* its epoch when it last woke up */
     uint32_t dismissals;      /* of the pool's waiters, when it joined them */
     bool last;                /* it does not sleep after the look under way */
 };
 
-/* With the lock held: a waiter joins the queue.  From then on the word is shown, to the program of
- * a typed pool until the two are parted, with the same lock. */
-static inline void cpi_pool_join(struct cpi_pool *pool, struct cpi_waiter *waiter, uint64_t due)
-{
-    struct cpi_queue *queue = &cpi_waiters_of(pool)->queue;
-
-    queue->shown[0] = &pool->handle->asked;
-    queue->shown[1] = pool->typed != NULL ? &pool->typed->asked : NULL;
-    cpi_queue_join(queue, waiter, due);
-}
-
 /* With the lock held: wakes a waiter, which is not the bell, or does nothing for NULL. */
 void cpi_pool_wake(struct cpi_waiter *waiter);
 
 /* With the lock held, while the bell is in the queue: it leaves.  If it has been `called` it
  * passes the call on.  Returns true if others wait then, and the word asks on their behalf. */
-bool cpi_pool_take_bell(struct cpi_waiters *waiters, bool called);
+bool cpi_pool_take_bell(struct cpi_pool *pool, bool called);
 
 /* Calls the first waiter, if a waiter asks for that.  May block, and rings the bell. */
 void cpi_pool_call(struct cpi_pool *pool);

@@ -25,15 +25,13 @@
  *   ask      | word fetch-and-add of 0 | release | announce | what this operation gave back
  *   glance   | word load              | relaxed | -        | -
  *   own      | word load, with the lock held | relaxed | - | -
- *   shown    | shown words store, with the lock held | relaxed | - | - (as glance)
  *
  * [ask] and [announce] change the same word, so one of them comes first.  If it is
  * [ask], the waiter's look comes after it and sees the slots given back.  If it is
  * [announce], the answer is ASKS, or a call is on its way to a waiter that has yet to
  * announce itself.  Where the kernel has a barrier the waiter pays it after its
- * announcement, and a [glance] is enough of an answer, as in steal.c.  A thread that gives a slot
- * by the inline path, or that keeps nothing of the pool alive afterwards, glances at a word that is
- * not in the pool's memory.  It shows the same number whenever the lock is free, and never less.
+ * announcement, and a [glance] is enough of an answer, as in reclaim.c.  The inline path need not
+ * ask: the entries are closed while anybody waits (pool_wait.c).
  */
 #ifndef CPI_QUEUE_H
 #define CPI_QUEUE_H
@@ -64,7 +62,6 @@ struct cpi_queue {
     _Atomic uint32_t word;    /* written with the lock held, read by all */
     struct cpi_waiter *first; /* guarded by the lock */
     struct cpi_waiter *last;  /* guarded by the lock */
-    uintptr_t *shown[2];      /* likewise: atomic words that show `word`, or NULL */
 };
 
 static inline void cpi_queue_init(struct cpi_queue *queue)
@@ -72,8 +69,6 @@ static inline void cpi_queue_init(struct cpi_queue *queue)
     atomic_init(&queue->word, 0);
     queue->first = NULL;
     queue->last = NULL;
-    queue->shown[0] = NULL;
-    queue->shown[1] = NULL;
 }
 
 /* --- Without the lock --- */
@@ -107,24 +102,12 @@ static inline bool cpi_queue_says(const struct cpi_queue *queue, uint32_t bit)
     return (cpi_load(&queue->word, relaxed) & bit) != 0; /* [own] */
 }
 
-static inline void cpi_queue_show(const struct cpi_queue *queue, uint32_t word)
-{
-    for (unsigned i = 0; i < 2; i++)
-        if (queue->shown[i] != NULL)
-            cpi_word_store(queue->shown[i], word, relaxed); /* [shown] */
-}
-
 static inline void cpi_queue_say(struct cpi_queue *queue, uint32_t bit, bool on)
 {
     uint32_t word = cpi_load(&queue->word, relaxed); /* [own] */
 
-    if (((word & bit) != 0) == on)
-        return;
-    if (on) /* first: a free that is shown less would pass a waiter that starves */
-        cpi_queue_show(queue, word | bit);
-    cpi_exchange(&queue->word, word ^ bit, acquire); /* [announce] */
-    if (!on)
-        cpi_queue_show(queue, word & ~bit);
+    if (((word & bit) != 0) != on)
+        cpi_exchange(&queue->word, word ^ bit, acquire); /* [announce] */
 }
 
 static inline void cpi_queue_join(struct cpi_queue *queue, struct cpi_waiter *waiter,

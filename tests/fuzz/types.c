@@ -55,15 +55,15 @@ bool type_open(struct model *model)
         return false;
     model->type = number;
     config->slot_size = type->size + 1;
-    FUZZ_EQUAL(cpool_typed_open_abi3(type->typed, config), CPOOL_ESLOTSIZE);
+    FUZZ_EQUAL(cpool_typed_open_abi1(type->typed, config), CPOOL_ESLOTSIZE);
     config->slot_size = input_below(2) == 0 ? 0 : type->size;
     config->slot_offset = 0;
     if (config->slot_align < type->align)
         config->slot_align = 0;
-    FUZZ_EQUAL(cpool_typed_open_abi3(type->typed, config), 0);
-    FUZZ_EQUAL(cpool_typed_open_abi3(type->typed, config), CPOOL_EOPEN);
-    FUZZ_EQUAL(cpool_typed_open_abi3(type->typed, NULL), 0);
-    model->pool = cpool_typed_pool_abi3(type->typed);
+    FUZZ_EQUAL(cpool_typed_open_abi1(type->typed, config), 0);
+    FUZZ_EQUAL(cpool_typed_open_abi1(type->typed, config), CPOOL_EOPEN);
+    FUZZ_EQUAL(cpool_typed_open_abi1(type->typed, NULL), 0);
+    model->pool = cpool_typed_pool_abi1(type->typed);
     config->slot_size = type->size;
     if (config->slot_align == 0)
         config->slot_align = type->align;

@@ -38,12 +38,12 @@ static cpool_cache_t *entry_of(cpool_t *pool)
 
 static bool alloc_slow(struct misuse *m)
 {
-    return cpool_alloc_abi3(m->pool, entry_of(m->pool)) == NULL;
+    return cpool_alloc_abi1(m->pool, entry_of(m->pool)) == NULL;
 }
 
 static bool free_slow(struct misuse *m)
 {
-    cpool_free_abi3(m->pool, m->slot, 0, entry_of(m->pool));
+    cpool_free_abi1(m->pool, m->slot, 0, entry_of(m->pool));
     return true;
 }
 
@@ -90,12 +90,12 @@ static bool cache_create(struct misuse *m)
 
 static bool cache_alloc_slow(struct misuse *m)
 {
-    return cpool_alloc_abi3((cpool_t *)m->cache, m->cache) == NULL;
+    return cpool_alloc_abi1((cpool_t *)m->cache, m->cache) == NULL;
 }
 
 static bool cache_free_slow(struct misuse *m)
 {
-    cpool_free_abi3((cpool_t *)m->cache, m->slot, 0, m->cache);
+    cpool_free_abi1((cpool_t *)m->cache, m->slot, 0, m->cache);
     return true;
 }
 

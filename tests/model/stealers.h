@@ -22,7 +22,7 @@
 static struct cpi_registry model_registry;
 
 /* The identity of a thread. */
-_Thread_local uintptr_t cpool_thread_word_abi3;
+_Thread_local uintptr_t cpool_thread_word_abi1;
 
 #ifdef MODEL_BARRIER
 bool cpi_os_barrier_ready(void)

@@ -76,7 +76,7 @@ struct cpool_typed model_typed_;
 cpool_cache_t model_none_;
 __thread cpool_cache_t *model_entry_ = &model_none_;
 
-void cpool_typed_exact_free_abi3(void *slot, struct cpool_typed *typed, cpool_cache_t **entry)
+void cpool_typed_exact_free_abi1(void *slot, struct cpool_typed *typed, cpool_cache_t **entry)
 {
     (void)typed;
     (void)entry;
@@ -84,7 +84,7 @@ void cpool_typed_exact_free_abi3(void *slot, struct cpool_typed *typed, cpool_ca
 }
 
 /* At the end of a free, as cpi_pool_tell. */
-void *cpool_typed_asked_abi3(void *slot, struct cpool_typed *typed)
+void *cpool_typed_asked_abi1(void *slot, struct cpool_typed *typed)
 {
     int *other = model_pop(model_own_cache());
 
@@ -97,7 +97,7 @@ void *cpool_typed_asked_abi3(void *slot, struct cpool_typed *typed)
     return slot;
 }
 
-void *cpool_typed_exact_alloc_abi3(struct cpool_typed *typed, cpool_cache_t **entry)
+void *cpool_typed_exact_alloc_abi1(struct cpool_typed *typed, cpool_cache_t **entry)
 {
     (void)typed;
     (void)entry;

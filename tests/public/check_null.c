@@ -56,7 +56,7 @@ static void *trap_in_thread(void *pool)
     void *slot = cpool_alloc(pool);
 
     if (!SUPPORT_SANITIZED) /* some keep addresses for themselves */
-        require_far_from_all_memory(cpool_thread_word_abi3);
+        require_far_from_all_memory(cpool_thread_word_abi1);
     require_trapped(alloc_from_null, NULL);
     require_trapped(free_to_null, slot);
     cpool_free(pool, slot);

@@ -182,7 +182,7 @@ two_files() {
     # shellcheck disable=SC2086 # several words
     ! $compiler $two $static "$top/tests/doors/job.c" "$out/two/two.dll.a" $link \
         -o "$out/wrong.exe" 2> "$out/two/messages" || return 1
-    grep -q 'cpool_thread_word_abi3' "$out/two/messages"
+    grep -q 'cpool_thread_word_abi1' "$out/two/messages"
 }
 
 # <cpool/cpool.hpp>, and typed pools in C++.

@@ -264,7 +264,7 @@ static void end_jobs(struct fault_scene *scene)
 }
 
 static const struct fault_case typed[] = {
-    { "cpool_typed_open_abi3", 0, NULL, open_jobs, end_jobs, 0,
+    { "cpool_typed_open_abi1", 0, NULL, open_jobs, end_jobs, 0,
       ROWS({ ATEXIT, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { MEMBARRIER, 1, 2, 0, CPOOL_ENOMEM },
@@ -273,7 +273,7 @@ static const struct fault_case typed[] = {
            { MMAP, 2, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 3, 3, 0, 0 },
            { MUNMAP, 1, 1, 0, 0 }) },
-    { "cpool_typed_pool_abi3", 0, NULL, pool_of_jobs, end_jobs, SOME,
+    { "cpool_typed_pool_abi1", 0, NULL, pool_of_jobs, end_jobs, SOME,
       ROWS({ ATEXIT, 1, 1, NONE, NONE },
            { KEY_CREATE, 1, 1, NONE, NONE },
            { MEMBARRIER, 1, 2, SOME, NONE },
@@ -282,7 +282,7 @@ static const struct fault_case typed[] = {
            { MMAP, 2, 2, NONE, NONE },
            { MMAP, 3, 3, SOME, SOME },
            { MUNMAP, 1, 1, SOME, SOME }) },
-    { "cpool_typed_alloc_abi3, first of all", 0, NULL, alloc_job, end_jobs, SOME,
+    { "cpool_typed_alloc_abi1, first of all", 0, NULL, alloc_job, end_jobs, SOME,
       ROWS({ ATEXIT, 1, 1, NONE, NONE },
            { KEY_CREATE, 1, 1, NONE, NONE },
            { MEMBARRIER, 1, 2, SOME, NONE },
@@ -295,17 +295,17 @@ static const struct fault_case typed[] = {
            { MPROTECT, 2, 2, SOME, NONE },
            { SETSPECIFIC, 1, 1, SOME, NONE },
            { MPROTECT, 3, 5, SOME, NONE }) },
-    { "cpool_typed_alloc_abi3, first use", 0, open_before, alloc_job, end_jobs, SOME,
+    { "cpool_typed_alloc_abi1, first use", 0, open_before, alloc_job, end_jobs, SOME,
       ROWS({ MMAP, 1, 1, SOME, NONE },
            { MPROTECT, 1, 1, SOME, NONE },
            { SETSPECIFIC, 1, 1, SOME, NONE },
            { MPROTECT, 2, 4, SOME, NONE }) },
-    { "cpool_typed_free_abi3, first use", 0, open_with_job, free_job, end_jobs, 0,
+    { "cpool_typed_free_abi1, first use", 0, open_with_job, free_job, end_jobs, 0,
       ROWS({ MMAP, 1, 1, 0, 0 },
            { MPROTECT, 1, 1, 0, 0 },
            { SETSPECIFIC, 1, 1, 0, 0 },
            { MPROTECT, 2, 2, 0, 0 }) },
-    { "cpool_typed_close_abi3", 0, open_and_use, close_jobs, end_jobs, 0,
+    { "cpool_typed_close_abi1", 0, open_and_use, close_jobs, end_jobs, 0,
       ROWS({ MUNMAP, 1, 1, 0, 0 }) },
 };
 

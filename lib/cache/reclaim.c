@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * reclaim.c - the other side of the owner's mark: threads that close entries, and those that wait
+ * for an owner.
+ *
+ * ORDERING TABLE
+ *   barrier | membarrier(2)       | -       | cache.h's busy, room | each side's first word
+ *   works   | has_barrier load, store | relaxed | - | -
+ *   begin   | closed fetch-and-add | acq_rel | cache.c's check | an opening that came before
+ *   end     | closed fetch-and-sub | release | cache.c's before | what was taken
+ *   scan    | active, loaded load | acquire | cache.h's show | the entry of what is loaded
+ *           | entry limit load    | seq_cst | cache.c's open, close | open or closed
+ *   close   | entry limit exchange 0 | seq_cst | cache.h's room, scan | closed; another closing
+ *                                                   thread sees by it what is loaded
+ *   seen    | entry count load    | seq_cst | cache.h's busy, left | the rounds, or that the owner
+ *                                                   is inside
+ *   take    | loaded CAS to 0     | acq_rel | cache.c's out | whose the magazine is
+ *   fold    | issued, recalls fetch-and-add | relaxed | - | -
+ *   inside  | busy, calls load    | acquire | cache.h's out, pool_alloc.c's rest | all that the
+ *                                                   operation did that has left
+ *
+ * [close] and [seen] are the closing side of Dekker's rule, [busy] and [room] the owner's.  With
+ * membarrier the compiler keeps the owner's pair in order.  Either it ran before the barrier
+ * reached the owner's processor, and [seen] sees [busy], or the load ran after it, and [room] sees
+ * the 0.  One operation of an owner at most is under way when the barrier comes.  Those that follow
+ * find the entry closed, and change what is loaded by [out] alone.  So a compare-and-swap that
+ * finds the magazine has met it with the count that was seen before.
+ */
+#include "cache/reclaim.h"
+
+#include "base/atomic.h"
+#include "base/error.h"
+#include "host/options.h"
+#include "host/os.h"
+
+/* Looks at an owner that is inside before it is left alone. */
+#ifndef CPI_LOOKS /* a model checker wants few */
+#define CPI_LOOKS 500u
+#endif
+
+/* --- The kernel's barrier --- */
+
+static _Atomic bool has_barrier;
+
+void cpi_barrier_startup(void)
+{
+    bool wanted = cpi_options()->no_barrier == 0;
+
+    cpi_store(&has_barrier, wanted && cpi_os_barrier_ready(), relaxed); /* [works] */
+}
+
+bool cpi_has_barrier(void)
+{
+    return cpi_load(&has_barrier, relaxed); /* [works] */
+}
+
+CPI_COLD static void note_refusal(void)
+{
+    if (cpi_exchange(&has_barrier, false, relaxed)) /* [works] */
+        cpi_tell("the system refuses membarrier, which it granted at the start: caches made before "
+                 "stay closed, and slots in those that were open come back by their threads alone");
+}
+
+bool cpi_barrier_passed(void)
+{
+    if (CPI_LIKELY(cpi_has_barrier() && cpi_os_barrier())) /* [barrier] */
+        return true;
+    note_refusal();
+    return false;
+}
+
+void cpi_barrier(struct cpi_registry *registry)
+{
+    if (cpi_has_barrier()) {
+        cpi_fetch_add(&registry->barriers, (uint64_t)1, relaxed); /* [fold] */
+        (void)cpi_barrier_passed();
+    }
+}
+
+/* --- Closing --- */
+
+void cpi_reclaim_begin(struct cpi_registry *registry)
+{
+    cpi_fetch_add(&registry->closed, 1u, acq_rel); /* [begin] */
+}
+
+void cpi_reclaim_end(struct cpi_registry *registry)
+{
+    cpi_fetch_add(&registry->closed, UINT32_MAX, release); /* [end] */
+}
+
+/* Returns whether the cache may hold anything. */
+static bool close_entry(const struct cpi_cache *cache)
+{
+    cpool_cache_t *active = cpi_load(&cache->active, acquire); /* [scan] */
+
+    if (cpi_word_load(&active->limit, seq_cst) != 0) { /* [scan] */
+        (void)cpi_word_exchange(&active->limit, 0, seq_cst); /* [close] */
+        return true;
+    }
+    return cpi_load(&cache->loaded, acquire) != 0 || cpi_cache_has_spare(cache); /* [scan] */
+}
+
+static bool close_all(const struct cpi_registry *registry)
+{
+    bool holds = false;
+    size_t i;
+
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        holds = close_entry(cpi_registry_cache(registry, i)) || holds;
+    return holds;
+}
+
+static void hand_back(struct cpi_registry *registry, struct cpi_uncached *uncached, uint32_t node)
+{
+    if (cpi_magazine_count(cpi_depot_magazine(registry->depot, node)) != 0)
+        cpi_fetch_add(&registry->recalls, 1u, relaxed); /* [fold] */
+    cpi_depot_give(registry->depot, &uncached->counters, node);
+}
+
+/* Takes this magazine, of which the owner was seen outside with so many rounds, if it is loaded
+ * still. */
+static void take(struct cpi_registry *registry, struct cpi_cache *cache, uint32_t node,
+                 uintptr_t count)
+{
+    struct cpi_uncached uncached;
+
+    cpi_depot_enter(registry->depot, &uncached);
+    if (cpi_cas_strong(&cache->loaded, &node, 0, acq_rel, acquire)) { /* [take] [scan] */
+        cpi_magazine_set_count(cpi_depot_magazine(registry->depot, node), (uint32_t)count);
+        hand_back(registry, &uncached, node);
+    }
+    cpi_depot_leave(registry->depot, &uncached);
+}
+
+static bool pause_or_give_up(struct cpi_backoff *backoff, unsigned *looks)
+{
+    CPI_PAUSE();
+    return ++*looks < CPI_LOOKS || (backoff != NULL && cpi_await_pause(backoff));
+}
+
+/* Returns false if the owner stays inside. */
+static bool take_loaded(struct cpi_registry *registry, struct cpi_cache *cache,
+                        struct cpi_backoff *backoff)
+{
+    unsigned looks = 0;
+    uint32_t node;
+
+    while ((node = cpi_load(&cache->loaded, acquire)) != 0) { /* [scan] */
+        const cpool_cache_t *active = cpi_cache_active(cache);
+        uintptr_t count = cpi_word_load(&active->count, seq_cst); /* [seen] */
+
+        if (CPI_UNLIKELY(cache->fenced && !cpi_has_barrier()))
+            return false;
+        if ((count & CPI_BUSY) == 0)
+            take(registry, cache, node, count);
+        else if (!pause_or_give_up(backoff, &looks))
+            return false;
+    }
+    return true;
+}
+
+static bool take_spare(struct cpi_registry *registry, struct cpi_cache *cache)
+{
+    struct cpi_uncached uncached;
+    uint32_t node;
+
+    if (!cpi_cache_has_spare(cache))
+        return false;
+    cpi_depot_enter(registry->depot, &uncached);
+    node = cpi_cache_steal(cache);
+    if (node != 0)
+        hand_back(registry, &uncached, node);
+    cpi_depot_leave(registry->depot, &uncached);
+    return node != 0;
+}
+
+CPI_COLD bool cpi_reclaim_all(struct cpi_registry *registry, struct cpi_backoff *backoff,
+                              bool barrier)
+{
+    bool holds = close_all(registry);
+    bool all = true;
+    size_t i;
+
+    if (holds || barrier)
+        cpi_barrier(registry);
+    for (i = 0; holds && i < cpi_registry_made(registry); i++) {
+        struct cpi_cache *cache = cpi_registry_cache(registry, i);
+
+        all = take_loaded(registry, cache, backoff) && all;
+        while (take_spare(registry, cache))
+            ;
+    }
+    CPI_PROBE2(recall, registry->handle, holds);
+    return all;
+}
+
+CPI_COLD bool cpi_reclaim_spare(struct cpi_registry *registry)
+{
+    size_t i;
+
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        if (take_spare(registry, cpi_registry_cache(registry, i)))
+            return true;
+    return false;
+}
+
+/* --- Waiting --- */
+
+/* Mixes a number into a sum such that it matters where it stood: one round more
+ * here and one less there must not look like no change. */
+static uint64_t mix(uint64_t sum, uint64_t number)
+{
+    return (sum + number) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+CPI_COLD uint64_t cpi_reclaim_activity(const struct cpi_registry *registry)
+{
+    uint64_t moves = cpi_slab_fresh(registry->slab);
+    size_t i;
+
+    moves = mix(moves, cpi_depot_moves(cpi_depot_flights(registry->depot)));
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        moves = mix(moves, cpi_cache_moves(cpi_registry_cache(registry, i)));
+    return moves;
+}
+
+bool cpi_await_pause(struct cpi_backoff *backoff)
+{
+    if (backoff->times >= CPI_GIVE_WAY) {
+        uint64_t now = cpi_os_now();
+
+        if (backoff->deadline == 0)
+            backoff->deadline = now + backoff->limit;
+        else if (now >= backoff->deadline)
+            return false;
+    }
+    cpi_os_back_off(backoff->times++);
+    return true;
+}
+
+/* An operation that follows the one seen needs no waiting.  It took the slots in its
+ * hands after the caller had looked, and its exchanges are counted. */
+static bool await_owner(const struct cpi_cache *cache, struct cpi_backoff *backoff)
+{
+    uint32_t busy = cpi_load(&cache->busy, acquire); /* [inside] */
+
+    while (busy % 2 != 0 && cpi_load(&cache->busy, acquire) == busy) /* [inside] */
+        if (!cpi_await_pause(backoff))
+            return false;
+    return true;
+}
+
+CPI_COLD bool cpi_await_inside(const struct cpi_registry *registry, struct cpi_backoff *backoff)
+{
+    uint64_t flights = cpi_depot_flights(registry->depot);
+    size_t i;
+
+    while (!cpi_depot_have_left(registry->depot, flights))
+        if (!cpi_await_pause(backoff))
+            return false;
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        if (!await_owner(cpi_registry_cache(registry, i), backoff))
+            return false;
+    return true;
+}
+
+CPI_COLD void cpi_await_rest(const struct cpi_registry *registry)
+{
+    unsigned times = 0;
+    size_t i;
+
+    while (cpi_depot_in_flight(cpi_depot_flights(registry->depot)) != 0)
+        cpi_os_back_off(times++);
+    for (i = 0; i < cpi_registry_made(registry); i++) {
+        const struct cpi_cache *cache = cpi_registry_cache(registry, i);
+
+        while (cpi_load(&cache->busy, acquire) % 2 != 0 || /* [inside] */
+               cpi_load(&cache->calls, acquire) != 0)      /* [inside] */
+            cpi_os_back_off(times++);
+    }
+}
