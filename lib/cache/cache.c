@@ -11,6 +11,7 @@
  *   before  | closed load             | acquire | reclaim.c's end | what a closing thread took
  *   shut    | entry limit store 0     | release | reclaim.c's scan | -
  *   out     | loaded CAS to 0         | acq_rel | reclaim.c's take, show | whose the magazine is
+ *   lost    | loaded CAS failure      | acquire | reclaim.c's take | that the magazine is another's
  *   active  | active pointer store    | relaxed | - | - (loaded publishes it)
  *   alone   | words of a cache that nobody uses, store | relaxed | - | -
  *   steal   | spare CAS to 0          | acq_rel | cache.h's offer, see | the magazine's count
@@ -225,7 +226,8 @@ static uint32_t unload(struct cpi_cache *cache)
 {
     uint32_t node = cpi_cache_loaded(cache);
 
-    if (node != 0 && !cpi_cas_strong(&cache->loaded, &node, 0, acq_rel, acquire)) /* [out] */
+    if (node != 0 && !cpi_cas_strong(&cache->loaded, &node, 0, /* [out] */
+                                     acq_rel, acquire)) /* [lost] */
         node = 0;
     if (node != 0)
         cpi_magazine_set_count(cpi_cache_magazine(cache, node), (uint32_t)cpi_cache_count(cache));

@@ -73,7 +73,7 @@ void cpi_barrier(struct cpi_registry *registry)
 {
     if (cpi_has_barrier()) {
         cpi_fetch_add(&registry->barriers, (uint64_t)1, relaxed); /* [fold] */
-        (void)cpi_barrier_passed();
+        (void)cpi_barrier_passed();                               /* [barrier] */
     }
 }
 

@@ -24,6 +24,7 @@
  *   alone  | frames load and store, open store, while nobody uses the pool | relaxed | - | -
  *   record | next and full store          | release | the child of a fork | the slots below, or
  *                                                      that they have left
+ *   room   | entry limit load            | relaxed | reclaim.c's barrier | closed, or not, as inline
  *   link   | link store of a magazine     | relaxed | - | -
  *
  * A frame has one owner at a time, so its members need no order but for the child of a fork.  A
@@ -376,7 +377,8 @@ CPI_WITHIN static inline bool give_near(cpool_frame_t *frame, bool ends)
     entry = cpi_thread_entry(frame->pool);
     CPOOL_ENTER_(entry, count);
     count &= ~CPI_BUSY;
-    return push_record(frame, entry, count, cpi_word_load(&entry->limit, relaxed), ends);
+    return push_record(frame, entry, count, cpi_word_load(&entry->limit, relaxed), /* [room] */
+                       ends);
 }
 
 /* The same in any pool without a gate.  The free of the last slot tells of it. */

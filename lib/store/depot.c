@@ -12,7 +12,6 @@
  *   make    | made CAS                | relaxed | make    | -
  *   made    | made load, CAS failure  | relaxed | make    | -
  *   ready   | committed load          | acquire | extent.c's publish | the magazine's memory
- *   hint    | dry load, store         | relaxed | - | -
  *   counted | counter load         | acquire | depot.h's account | what it counts
  *   begin   | drains fetch-and-add | acq_rel | drains | that the depot is being emptied
  *   end     | drains fetch-and-add | acq_rel | drains | that it is full again
@@ -99,7 +98,6 @@ void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
     atomic_init(&depot->partial, 0);
     atomic_init(&depot->made_for_slots, 0);
     atomic_init(&depot->made_for_caches, 0);
-    atomic_init(&depot->dry, false);
     atomic_init(&depot->drains, 0);
     atomic_init(&depot->flights, 0);
 }
@@ -378,13 +376,6 @@ void cpi_depot_reset(struct cpi_depot *depot)
     cpi_store(&depot->partial, 0, relaxed);         /* [glance] */
     cpi_store(&depot->made_for_slots, 0, relaxed);  /* [made] */
     cpi_store(&depot->made_for_caches, 0, relaxed); /* [made] */
-    cpi_depot_set_dry(depot, false);
-}
-
-void cpi_depot_set_dry(struct cpi_depot *depot, bool dry)
-{
-    if (cpi_depot_is_dry(depot) != dry)
-        cpi_store(&depot->dry, dry, relaxed); /* [hint] */
 }
 
 void cpi_depot_begin_drain(struct cpi_depot *depot)

@@ -34,7 +34,6 @@
  * ORDERING TABLE
  *   account | counter store    | release | depot.c's counted | the exchange it counts
  *   own     | own counter load | relaxed | - | -
- *   hint    | dry load         | relaxed | - | -
  *   count   | a magazine's count load, store | relaxed | - | -
  *
  * A magazine's count is atomic only because figures are taken while others work.  The depot's
@@ -118,7 +117,6 @@ struct cpi_depot {
     uint32_t uncached;           /* constant: CPI_UNCACHED_… */
 
     /* Seldom written. */
-    _Atomic bool dry; /* an alloc failed, and no magazine has been stocked since */
     _Atomic uint32_t drains; /* begun and ended by pool_drain.c, odd while a
                                      draining thread has the magazines */
 
@@ -219,13 +217,6 @@ bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_counters *counters,
 
 /* Forgets all magazines.  Nobody else may be using the depot. */
 void cpi_depot_reset(struct cpi_depot *depot);
-
-/* Whether caches should keep nothing for themselves. */
-void cpi_depot_set_dry(struct cpi_depot *depot, bool dry);
-static inline bool cpi_depot_is_dry(const struct cpi_depot *depot)
-{
-    return cpi_load(&depot->dry, relaxed); /* [hint] */
-}
 
 /*
  * A draining thread takes all magazines for a while, and gives them back.  It says so

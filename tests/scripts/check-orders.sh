@@ -29,7 +29,7 @@ status=0
 operations=$(sed -n 's/^#define \(cpi_[a-z_]*\)(.*/\1/p' "$top/lib/base/atomic.h" | sort -u |
     tr '\n' '|' | sed 's/|$//')
 [ -n "$operations" ] || { echo "no operations found in $top/lib/base/atomic.h"; exit 1; }
-operations="$operations|cpi_os_barrier"
+operations="$operations|cpi_os_barrier|cpi_barrier_passed"
 
 check_file='
 function complain(line, what) {
@@ -108,7 +108,7 @@ function read_call(n, at,    text, depth, i, lines, c) {
 # The orders that stand at the end of the argument list, in found[].
 function read_orders(    argument, count, i, word) {
     split("", found)
-    if (call ~ /^cpi_os_barrier\(/) {
+    if (call ~ /^cpi_(os_barrier|barrier_passed)\(/) {
         found["-"] = 1
         return 1
     }
@@ -171,7 +171,7 @@ function check_site(n, at,    lines, i, count, order) {
 
 # The barrier is declared and defined in host/, and used by later folders.
 /^(void|bool) / {
-    sub(/cpi_os_barrier\(void\)/, "")
+    sub(/cpi_(os_barrier|barrier_passed)\(void\)/, "")
 }
 
 {
