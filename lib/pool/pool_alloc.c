@@ -132,16 +132,19 @@ static void *look_again(struct cpi_pool *pool)
     return slot;
 }
 
-/* The caller has passed through its cache, the depot and the fresh slots in vain. */
+/* The caller has passed through its cache, the depot and the fresh slots in vain.  That pass does
+ * not tell of a drain, so there is another one. */
 CPI_COLD static void *search(struct cpi_pool *pool, struct cpi_cache *cache)
 {
+    uint32_t seen;
     void *slot;
 
-    while (replenish(pool)) {
+    do {
+        seen = cpi_depot_drains(&pool->depot);
         slot = cpi_pool_take(pool, cache);
-        if (slot != NULL)
-            return slot;
-    }
+    } while (slot == NULL && (cpi_pool_await_drain(pool, seen) || replenish(pool)));
+    if (slot != NULL)
+        return slot;
     cpi_reclaim_begin(&pool->registry);
     slot = look_again(pool);
     cpi_reclaim_end(&pool->registry);
