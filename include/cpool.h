@@ -59,8 +59,9 @@
  * that they share (MAP_SHARED).
  *
  * Inlining: cpool_alloc, cpool_free, cpool_cache_alloc, cpool_cache_free, cpool_index and
- * cpool_at are inlined where the compiler knows GNU extensions.  -DCPOOL_NO_INLINE makes them
- * calls into the library with the same effect, for breakpoints, for small code, and for programs
+ * cpool_at are inlined where the compiler knows GNU extensions, on x86-64 and aarch64 with ELF.
+ * Elsewhere they are calls into the library with the same effect.  So they are with
+ * -DCPOOL_NO_INLINE, for breakpoints, for small code, and for programs
  * that must run with a later library and its other inline path.  With GCC 12 a C++20 module
  * whose inline functions use pools needs it, too: in a program that imports them that compiler
  * takes a thread-local variable for an ordinary one, and the program does not link.

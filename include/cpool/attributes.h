@@ -60,12 +60,22 @@
 #endif
 
 /*
- * A program for Windows cannot reach a thread-local variable in a DLL, and GCC's are emulated
- * there: they are gone before the end of their thread is noticed.  So it has the inline path
- * with Clang and CPOOL_STATIC, which says that the library is part of the program.
+ * A compiler may compute the address of thread-local storage once in a function.  In a function in
+ * which a fiber or a coroutine goes on in another thread, that is then another thread's.  So the
+ * inline path reads the thread's word by instructions that no compiler can move or keep.
+ * <cpool/fast.h> has them for x86-64 and aarch64.  Elsewhere each function is a call.
+ *
+ * Not where thread-local storage is emulated: there a variable has another name.
  */
-#if defined(_WIN32) && !(defined(__clang__) && defined(CPOOL_STATIC)) && !defined(CPOOL_NO_INLINE)
+#if defined(__GNUC__) && defined(__ELF__) && defined(__LP64__) &&                      \
+    (defined(__x86_64__) || defined(__aarch64__)) && !defined(CPOOL_PLAIN_POSIX) &&    \
+    !defined(__ANDROID__) && !defined(__OpenBSD__)
+#define CPOOL_IS_READ_ 1
+#else
+#define CPOOL_IS_READ_ 0
+#if !defined(CPOOL_NO_INLINE)
 #define CPOOL_NO_INLINE 1
+#endif
 #endif
 
 /* For static analysis the functions are declared alone (<cpool/analyze.h>). */

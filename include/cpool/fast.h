@@ -110,6 +110,79 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
 #define CPOOL_UNLIKELY_(x) __builtin_expect(!!(x), 0)
 
 /*
+ * A word of thread-local storage of the calling thread, as it is at this point of the program: see
+ * CPOOL_IS_READ_ in <cpool/attributes.h>.  `name` is the variable, of a pointer's size, in static
+ * thread-local storage.  Its name in assembly is the same, also where a macro renames it.
+ *
+ *   CPOOL_READ_NEAR_   of the program itself (local-exec)
+ *   CPOOL_READ_FAR_    of another module (initial-exec).  The linker makes the first of it where
+ *                      it can.  The variable's distance from the thread pointer is the same in all
+ *                      threads, and for the whole run: compilers may keep it
+ */
+#define CPOOL_TEXT_OF_(name) #name
+#define CPOOL_TEXT_(name) CPOOL_TEXT_OF_(name)
+
+#if !CPOOL_IS_READ_
+#elif defined(__x86_64__) /* {AT&T|Intel} */
+#define CPOOL_READ_NEAR_(value, name)                                                  \
+    __asm__ volatile("mov{q\t%%fs:" CPOOL_TEXT_(name) "@tpoff, %0|"                    \
+                     "\t%0, QWORD PTR fs:" CPOOL_TEXT_(name) "@tpoff}"                 \
+                     : "=r"(value))
+#define CPOOL_READ_DISTANCE_(distance, name)                                           \
+    __asm__("mov{q\t" CPOOL_TEXT_(name) "@gottpoff(%%rip), %0|"                        \
+            "\t%0, QWORD PTR " CPOOL_TEXT_(name) "@gottpoff[rip]}"                     \
+            : "=r"(distance))
+#define CPOOL_READ_AT_(value, distance)                                                \
+    __asm__ volatile("mov{q\t%%fs:(%1), %0|\t%0, QWORD PTR fs:[%1]}"                   \
+                     : "=r"(value)                                                     \
+                     : "r"(distance))
+#elif defined(__aarch64__)
+#define CPOOL_READ_NEAR_(value, name)                                                  \
+    __asm__ volatile("mrs\t%0, tpidr_el0\n\t"                                          \
+                     "add\t%0, %0, #:tprel_hi12:" CPOOL_TEXT_(name) ", lsl #12\n\t"   \
+                     "ldr\t%0, [%0, #:tprel_lo12_nc:" CPOOL_TEXT_(name) "]"            \
+                     : "=r"(value))
+#define CPOOL_READ_DISTANCE_(distance, name)                                           \
+    __asm__("adrp\t%0, :gottprel:" CPOOL_TEXT_(name) "\n\t"                           \
+            "ldr\t%0, [%0, #:gottprel_lo12:" CPOOL_TEXT_(name) "]"                     \
+            : "=r"(distance))
+#define CPOOL_READ_AT_(value, distance)                                                \
+    __asm__ volatile("mrs\t%0, tpidr_el0\n\t"                                          \
+                     "ldr\t%0, [%0, %1]"                                               \
+                     : "=&r"(value)                                                    \
+                     : "r"(distance))
+#endif
+
+#define CPOOL_READ_FAR_(value, name)                                                   \
+    do {                                                                               \
+        uintptr_t cpool_distance_;                                                     \
+                                                                                       \
+        CPOOL_READ_DISTANCE_(cpool_distance_, name);                                   \
+        CPOOL_READ_AT_(value, cpool_distance_);                                        \
+    } while (0)
+
+/* The thread's word.  Without instructions for it only the library reads it, whose functions no
+ * fiber leaves in the middle.  Models have their own. */
+#if defined(CPOOL_THREAD_WORD_)
+#elif CPOOL_IS_READ_
+#define CPOOL_THREAD_WORD_(word) CPOOL_READ_FAR_(word, cpool_thread_word_abi1)
+#if defined(__x86_64__) /* which adds the word by the instruction that reads it */
+#define CPOOL_ADD_WORD_(address)                                                       \
+    do {                                                                               \
+        uintptr_t cpool_distance_;                                                     \
+                                                                                       \
+        CPOOL_READ_DISTANCE_(cpool_distance_, cpool_thread_word_abi1);                 \
+        __asm__ volatile("add{q\t%%fs:(%1), %0|\t%0, QWORD PTR fs:[%1]}"               \
+                         : "+r"(address)                                               \
+                         : "r"(cpool_distance_)                                        \
+                         : "cc");                                                      \
+    } while (0)
+#endif
+#else
+#define CPOOL_THREAD_WORD_(word) ((void)((word) = cpool_thread_word_abi1))
+#endif
+
+/*
  * The calling thread's entry for a pool.  The empty statement has its address
  * added up in one register, at no instruction more.  Otherwise clang addresses
  * `count` as base + index, and processors that hand a store on to a later load
@@ -122,11 +195,23 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
 #define CPOOL_ADD_UP_(cache) ((void)0)
 #endif
 
-#define CPOOL_OWN_ENTRY_(cache, pool)                                                   \
+#if !defined(CPOOL_ADD_WORD_)
+#define CPOOL_ADD_WORD_(address)                                                       \
     do {                                                                               \
-        (cache) = CPOOL_CAST_(cpool_cache_t *,                                         \
-                              CPOOL_CAST_(uintptr_t, pool) + cpool_thread_word_abi1);  \
-        CPOOL_ADD_UP_(cache);                                                          \
+        uintptr_t cpool_thread_;                                                       \
+                                                                                       \
+        CPOOL_THREAD_WORD_(cpool_thread_);                                             \
+        (address) += cpool_thread_;                                                    \
+        CPOOL_ADD_UP_(address);                                                        \
+    } while (0)
+#endif
+
+#define CPOOL_OWN_ENTRY_(cache, pool)                                                  \
+    do {                                                                               \
+        uintptr_t cpool_address_ = CPOOL_CAST_(uintptr_t, pool);                       \
+                                                                                       \
+        CPOOL_ADD_WORD_(cpool_address_);                                               \
+        (cache) = CPOOL_CAST_(cpool_cache_t *, cpool_address_);                        \
     } while (0)
 
 /*

@@ -420,25 +420,45 @@ CPOOL_TYPED_INLINE_ void cpool_typed_zero_(void *slot, size_t size)
 /*
  * The model of thread-local storage.  A program's own variables are at constant
  * distances from the thread pointer, and a shared library loads its distance.
+ *
+ * CPOOL_TYPED_ENTRY_ is the thread's pointer to its entry, read as CPOOL_READ_NEAR_ says.  A model
+ * of the user's choice may need a call, for which each pool has a function that is not inlined.
+ * The empty statement there keeps compilers from taking the function's result for a constant.
  */
-#if !defined(CPOOL_TYPED_TLS) && defined(CPOOL_TYPED_HIDDEN_) && \
-    (!defined(__PIC__) || defined(__PIE__))
+#if defined(CPOOL_TYPED_TLS)
+#define CPOOL_TYPED_ENTRY_CALL_(name)                                                  \
+    static __attribute__((__unused__, __noinline__))                                   \
+    cpool_cache_t *name##_entry_call_(void)                                            \
+    {                                                                                  \
+        __asm__ volatile("");                                                          \
+        return name##_entry_;                                                          \
+    }
+#if !defined(CPOOL_TYPED_ENTRY_)
+#define CPOOL_TYPED_ENTRY_(entry, name)                                                \
+    do {                                                                               \
+        if (sizeof(CPOOL_TYPED_TLS) > sizeof("initial-exec"))                          \
+            (entry) = name##_entry_call_();                                            \
+        else                                                                           \
+            CPOOL_READ_FAR_(entry, name##_entry_);                                     \
+    } while (0)
+#endif
+#elif defined(CPOOL_TYPED_HIDDEN_) && (!defined(__PIC__) || defined(__PIE__))
 #define CPOOL_TYPED_TLS "local-exec"
-#elif !defined(CPOOL_TYPED_TLS) && !defined(CPOOL_PLAIN_POSIX)
+#if !defined(CPOOL_TYPED_ENTRY_)
+#define CPOOL_TYPED_ENTRY_(entry, name) CPOOL_READ_NEAR_(entry, name##_entry_)
+#endif
+#else
 #define CPOOL_TYPED_TLS "initial-exec"
+#if !defined(CPOOL_TYPED_ENTRY_)
+#define CPOOL_TYPED_ENTRY_(entry, name) CPOOL_READ_FAR_(entry, name##_entry_)
+#endif
+#endif
+#if !defined(CPOOL_TYPED_ENTRY_CALL_)
+#define CPOOL_TYPED_ENTRY_CALL_(name)
 #endif
 
-#if defined(__ELF__)
 #define CPOOL_TYPED_ALIGNED_ __attribute__((__aligned__(64)))
-#if defined(CPOOL_TYPED_TLS)
 #define CPOOL_TYPED_TLS_ __attribute__((__tls_model__(CPOOL_TYPED_TLS)))
-#else
-#define CPOOL_TYPED_TLS_
-#endif
-#else
-#define CPOOL_TYPED_ALIGNED_
-#define CPOOL_TYPED_TLS_
-#endif
 
 /* The inverse of an odd number modulo 2^word, by Newton's method: five bits are right
  * at first, and each step doubles them.  A constant where the number is one. */
@@ -467,18 +487,23 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                   (cpool_scaled_ << ((cpool_word_ - cpool_shift_) & (cpool_word_ - 1u))); \
     } while (0)
 
-/* The thread's entry.  It outlives the thread, because another one may be closing it.  So the
- * thread has a pointer.  Before its first use, that points to an entry that is closed. */
-#if !defined(CPOOL_TYPED_ENTRY_)
-#define CPOOL_TYPED_ENTRY_(name) (name##_entry_)
+/* Read by its name, which C++ changes in a namespace if it may. */
+#if defined(__cplusplus)
+#define CPOOL_TYPED_EXTERN_ extern "C"
+#else
+#define CPOOL_TYPED_EXTERN_ extern
 #endif
 
-/* Out of line, the address of the thread's variable is computed anew: the thread may be another one
- * than at the last look, if a fiber goes on in it. */
+/* The thread's entry outlives the thread, because another one may be closing it.  So the thread has
+ * a pointer.  Before its first use, that points to an entry that is closed.  Out of line
+ * its address is needed, too: in functions of their own, in which no fiber goes on in another
+ * thread. */
 #define CPOOL_TYPED_PATH_(name, type)                                                  \
     extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
     extern cpool_cache_t name##_none_ CPOOL_TYPED_VISIBLE_;                            \
-    extern __thread cpool_cache_t *name##_entry_ CPOOL_TYPED_VISIBLE_ CPOOL_TYPED_TLS_;\
+    CPOOL_TYPED_EXTERN_ __thread cpool_cache_t *name##_entry_ CPOOL_TYPED_VISIBLE_     \
+        CPOOL_TYPED_TLS_;                                                              \
+    CPOOL_TYPED_ENTRY_CALL_(name)                                                      \
                                                                                        \
     CPOOL_TYPED_APART_ void *name##_alloc_slow_(void)                                  \
     {                                                                                  \
@@ -492,9 +517,10 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                                                                                        \
     CPOOL_TYPED_INLINE_ type *name##_alloc(void)                                       \
     {                                                                                  \
-        cpool_cache_t *cpool_entry_ = CPOOL_TYPED_ENTRY_(name);                        \
+        cpool_cache_t *cpool_entry_;                                                   \
         void *cpool_slot_;                                                             \
                                                                                        \
+        CPOOL_TYPED_ENTRY_(cpool_entry_, name);                                        \
         CPOOL_POP_(cpool_entry_, cpool_slot_,                                          \
                    return CPOOL_CAST_(type *, name##_alloc_slow_()));                  \
         return CPOOL_CAST_(type *, cpool_slot_);                                       \
@@ -502,9 +528,10 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                                                                                        \
     CPOOL_TYPED_INLINE_ void name##_free(type *cpool_slot_)                            \
     {                                                                                  \
-        cpool_cache_t *cpool_entry_ = CPOOL_TYPED_ENTRY_(name);                        \
+        cpool_cache_t *cpool_entry_;                                                   \
         uintptr_t cpool_index_;                                                        \
                                                                                        \
+        CPOOL_TYPED_ENTRY_(cpool_entry_, name);                                        \
         CPOOL_TYPED_INDEX_(name##_typed_.origin, sizeof(type), cpool_slot_, cpool_index_);\
         CPOOL_PUSH_(cpool_entry_, cpool_slot_, cpool_index_ < cpool_entry_->bound,     \
                     name##_free_slow_(cpool_slot_));                                   \
@@ -512,7 +539,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
 
 #define CPOOL_TYPED_STORAGE_(linkage, name)                                            \
     linkage cpool_cache_t name##_none_ CPOOL_TYPED_ALIGNED_;                           \
-    linkage __thread cpool_cache_t *name##_entry_ = &name##_none_;
+    linkage __attribute__((__used__)) __thread cpool_cache_t *name##_entry_ = &name##_none_;
 
 #define CPOOL_TYPED_NONE_(name) &name##_none_
 

@@ -49,6 +49,7 @@
 #define CPI_ENDED offsetof(struct cpi_handles, zeroes[1])    /* and none any more */
 
 #if !defined(_WIN32) || defined(__clang__) /* or else os_windows.c has these two */
+__attribute__((__used__)) /* by instructions of the inline path */
 CPI_INITIAL_EXEC _Thread_local uintptr_t cpool_thread_word_abi1 = CPI_NO_TABLE;
 /* Operations until the thread asks for a cache again. */
 static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
@@ -154,10 +155,28 @@ bool cpi_lock_at_end(void)
 
 /* --- Tables --- */
 
+/* Read by instructions of which the compiler does not know what they read: hence the fence.  Its
+ * address is not kept for a fiber that a program of which the library is a part runs in another
+ * thread then. */
+CPI_APART static void set_word(uintptr_t word)
+{
+    cpool_thread_word_abi1 = word;
+    CPOOL_FENCE_();
+}
+
+static bool has_ended(void)
+{
+    uintptr_t word;
+
+    CPOOL_THREAD_WORD_(word);
+    return word == CPI_ENDED;
+}
+
 struct cpi_thread *cpi_thread_known(void)
 {
-    uintptr_t word = cpool_thread_word_abi1;
+    uintptr_t word;
 
+    CPOOL_THREAD_WORD_(word);
     if (word == CPI_NO_TABLE || word == CPI_ENDED || cpi_load(&tables_gone, relaxed)) /* [gone] */
         return NULL;
     return (struct cpi_thread *)((uintptr_t)cpi_handles() + word -
@@ -256,7 +275,7 @@ static void give_up(struct cpi_thread *thread, uintptr_t word)
         return;
     cpi_registry_thread_ended(thread);
     cpi_lock();
-    cpool_thread_word_abi1 = word;
+    set_word(word);
     retire(thread);
     cpi_unlock();
 }
@@ -375,7 +394,7 @@ CPI_COLD static struct cpi_thread *make_self(void)
         thread = take_structure();
     /* Before the unlock: a fork finds either both or none. */
     if (thread != NULL)
-        cpool_thread_word_abi1 = (uintptr_t)thread->table - (uintptr_t)cpi_handles();
+        set_word((uintptr_t)thread->table - (uintptr_t)cpi_handles());
     cpi_unlock();
     /* Without the lock, because this may allocate, possibly with an allocator made of a pool. */
     if (thread != NULL && cpi_key_set(thread_key, thread) != 0) {
@@ -388,7 +407,7 @@ CPI_COLD static struct cpi_thread *make_self(void)
 bool cpi_thread_may_ask(void)
 {
     if (CPI_LIKELY(pause_left == 0))
-        return cpool_thread_word_abi1 != CPI_ENDED;
+        return !has_ended();
     pause_left--;
     return false;
 }
@@ -402,7 +421,7 @@ struct cpi_thread *cpi_thread_self(void)
 {
     struct cpi_thread *thread = cpi_thread_known();
 
-    if (thread != NULL || cpool_thread_word_abi1 == CPI_ENDED)
+    if (thread != NULL || has_ended())
         return thread;
     return make_self();
 }
@@ -437,7 +456,7 @@ static void release_tables(void)
     struct cpi_thread *self = cpi_thread_known();
 
     if (self != NULL) {
-        cpool_thread_word_abi1 = CPI_ENDED;
+        set_word(CPI_ENDED);
         retire(self);
     }
     release_list(&spare_threads);

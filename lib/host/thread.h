@@ -120,7 +120,10 @@ unsigned cpi_thread_forks(void);
 /* The calling thread's entry of a pool, one of zeroes if it has none.  Wait-free. */
 static inline cpool_cache_t *cpi_thread_entry(const cpool_t *handle)
 {
-    return (cpool_cache_t *)((uintptr_t)handle + cpool_thread_word_abi1);
+    uintptr_t word;
+
+    CPOOL_THREAD_WORD_(word);
+    return (cpool_cache_t *)((uintptr_t)handle + word);
 }
 
 /* Any thread's.  With the lock held. */

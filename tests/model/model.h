@@ -23,6 +23,8 @@
 #define CPI_ATOMIC_HEADER "cas.h"
 /* The checker takes the result of any assembly for 0. */
 #define CPOOL_KEEP_(number) ((void)0)
+#define CPOOL_THREAD_WORD_(word) ((void)((word) = cpool_thread_word_abi1))
+#define CPOOL_TYPED_ENTRY_(entry, name) ((void)((entry) = name##_entry_))
 #define CPOOL_POINT_() CPI_ATOMIC_POINT()
 #define CPOOL_FENCE_() atomic_signal_fence(memory_order_seq_cst)
 #include "store/tagstack.h"

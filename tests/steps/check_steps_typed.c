@@ -148,6 +148,7 @@ TEST_TIMES(waiter_that_comes_at_a_step_of_the_inline_path_gets_a_slot, WAYS * PA
     struct worker *workers[2];
     size_t nth = 1;
 
+    SKIP_IF(!CPOOL_IS_INLINE_, "there is no inline path");
     REQUIRE(cpi_thread_startup());
     if (!cpi_mark_has_barrier)
         SKIP("without the kernel's barrier the functions of the type show no magazine");

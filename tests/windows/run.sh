@@ -163,8 +163,7 @@ prints() {
     return 1
 }
 
-# A program of a user's with the library as two files: inside, as a DLL, and beside sources that
-# want the inline path of a library that is not inside.
+# A program of a user's with the library as two files: inside, and as a DLL.
 two_files() {
     two="-std=c11 -O1 $warnings -I$out/two"
     sh "$top/lib/amalgamate.sh" "$out/two" || return 1
@@ -177,12 +176,7 @@ two_files() {
         "-Wl,--out-implib,$out/two/two.dll.a" $link && names "$out/two.dll" &&
         $compiler $two "$top/tests/doors/job.c" "$out/two/two.dll.a" $link \
             -o "$out/beside.exe" &&
-        prints '1023 jobs done' ./beside.exe || return 1
-    [ -n "$static" ] || return 0
-    # shellcheck disable=SC2086 # several words
-    ! $compiler $two $static "$top/tests/doors/job.c" "$out/two/two.dll.a" $link \
-        -o "$out/wrong.exe" 2> "$out/two/messages" || return 1
-    grep -q 'cpool_thread_word_abi1' "$out/two/messages"
+        prints '1023 jobs done' ./beside.exe
 }
 
 # <cpool/cpool.hpp>, and typed pools in C++.
@@ -234,16 +228,13 @@ demo() {
     done
 }
 
-# Beside the malloc of the C runtime, with the inline path, if there is one, and by calls.
+# Beside the malloc of the C runtime.
 figures() {
-    for option in -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE; do
-        [ -n "$static" ] || [ $option = -DCPOOL_NO_INLINE ] || continue
-        # shellcheck disable=SC2086 # several words
-        $compiler -std=c11 -O2 $static $option $warnings $includes "$top/tests/windows/figures.c" \
-            "$out/lib/libcpool.a" $link -o "$out/figures.exe" || return 1
-        echo "$kind $option"
-        runs ./figures.exe || return 1
-    done
+    # shellcheck disable=SC2086 # several words
+    $compiler -std=c11 -O2 $static $warnings $includes "$top/tests/windows/figures.c" \
+        "$out/lib/libcpool.a" $link -o "$out/figures.exe" || return 1
+    echo "$kind"
+    runs ./figures.exe
 }
 
 # plugin NAME OPTION... - of check_dlopen and check_ends.
