@@ -20,6 +20,7 @@ tests_public = \
 	tests/public/check_events \
 	tests/public/check_faces \
 	tests/public/check_fibers \
+	tests/public/check_fibers_noinline \
 	tests/public/check_fork \
 	tests/public/check_frame \
 	tests/public/check_frame_mistakes \
@@ -105,6 +106,9 @@ tests_public_check_hpp_SOURCES = tests/public/check_hpp.cpp tests/public/hpp_for
 	tests/public/hpp_resources.cpp tests/public/hpp_retire.cpp
 tests_public_check_hpp_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
+# In C++20, by check-cxx.sh.
+EXTRA_DIST += tests/public/coroutines.cpp
+
 # <cpool/cpool.hpp> in every C++, with every compiler and library that is found.
 check-cxx: lib/libcpool.la
 	CXX_ALL=yes CXX='$(tests_cxx)' srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/scripts/check-cxx.sh
@@ -154,8 +158,8 @@ tests_public_check_dlopen_CPPFLAGS = $(tests_cppflags) \
 	-DLIBRARY='"$(abs_top_builddir)/lib/.libs/libcpool.so"'
 tests_public_check_dlopen_LDADD = tests/harness/libharness.a $(CHECK_LIBS) $(DL_LIBS) $(PTHREAD_LIBS)
 
-# As code is compiled that moves from thread to thread.
-tests_public_check_fibers_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_public_check_fibers_noinline_SOURCES = tests/public/check_fibers.c
+tests_public_check_fibers_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 
 tests_public_check_frame_noinline_SOURCES = tests/public/check_frame.c
 tests_public_check_frame_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE

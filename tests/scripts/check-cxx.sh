@@ -3,7 +3,8 @@
 #
 # check-cxx.sh - <cpool/cpool.hpp> in each C++, with each compiler and standard library
 # that is found, with and without exceptions and type information: tests/public/check_hpp.cpp is
-# compiled and run, two modules share blocks, and README's example compiles as C++.
+# compiled and run, two modules share blocks, coroutines go on in other threads, and README's
+# example compiles as C++.
 #
 # CXX_ALL: if it is not empty, all combinations (make check-cxx), else those that differ most, and
 # of these one with CPOOL_TEST_QUICK.
@@ -132,6 +133,40 @@ case $library in
     ;;
 *) echo 'left out, no shared library: modules that share blocks' ;;
 esac
+
+# Coroutines that go on in another thread, where a compiler may keep the first one's address.
+cat > "$work/knows.cpp" << 'END'
+#include <coroutine>
+struct none { struct promise_type { none get_return_object(); std::suspend_never initial_suspend();
+    std::suspend_never final_suspend() noexcept; void return_void(); void unhandled_exception(); }; };
+none nothing() { co_await std::suspend_never{}; }
+int main() { return 0; }
+END
+
+# coroutines COMPILER OPTION...
+coroutines() {
+    "$@" -std=c++20 -c "$work/knows.cpp" -o "$work/knows.o" > "$work/output" 2>&1 ||
+        { echo "left out, no coroutines: $*"; return; }
+    built=$((built + 1))
+    # shellcheck disable=SC2086 # several words
+    if ! "$@" -std=c++20 -O2 $warnings -I"$top/include" -Iinclude "$top/tests/public/coroutines.cpp" \
+        "$library" -pthread -Wl,-rpath,"$(pwd)/lib/.libs" -o "$work/program" > "$work/output" 2>&1; then
+        echo "coroutines do not compile: $*"
+        head -n 20 "$work/output"
+        status=1
+    elif ! "$work/program" > "$work/output" 2>&1; then
+        echo "coroutines share slots: $*"
+        cat "$work/output"
+        status=1
+    fi
+}
+
+# shellcheck disable=SC2086
+coroutines $CXX
+for other in g++ clang++ 'clang++ -stdlib=libc++'; do
+    # shellcheck disable=SC2086
+    [ "$other" = "$CXX" ] || coroutines $other
+done
 
 # README's first example.
 awk '/^```c$/ && !n { n = 1; next } n == 1 && /^```/ { exit } n == 1' "$top/README.md" > "$work/readme.cpp"
