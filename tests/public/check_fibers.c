@@ -223,6 +223,8 @@ struct parcel {
     char bytes[48];
 };
 
+CPOOL_DECLARE(parcels, struct parcel);
+CPOOL_DEFINE(parcels, struct parcel, .capacity = CAPACITY, .magazine_rounds = MAGAZINE);
 CPOOL_DECLARE_EXACT(exacts, struct parcel);
 CPOOL_DEFINE_EXACT(exacts, struct parcel, .capacity = CAPACITY, .magazine_rounds = MAGAZINE);
 CPOOL_DECLARE_WAITABLE(waitables, struct parcel);
@@ -232,6 +234,7 @@ CPOOL_DEFINE_WAITABLE(waitables, struct parcel, .capacity = CAPACITY, .magazine_
 #define FREE_BY_DESCRIPTOR(slot) cpool_free(by_descriptor, slot)
 TRAVEL(travel_by_descriptor, void, cpool_alloc(by_descriptor), FREE_BY_DESCRIPTOR,
        INDEX_BY_DESCRIPTOR)
+TRAVEL(travel_typed, struct parcel, parcels_alloc(), parcels_free, parcels_index)
 TRAVEL(travel_exact, struct parcel, exacts_alloc(), exacts_free, exacts_index)
 TRAVEL(travel_waitable, struct parcel, waitables_alloc(), waitables_free, waitables_index)
 
@@ -355,6 +358,13 @@ TEST_TIMES(fibers_by_descriptor_share_no_slot, 3)
     by_descriptor = support_create(&config);
     try_crowd(by_descriptor, travel_by_descriptor);
     support_destroy_empty(by_descriptor);
+}
+
+TEST(fibers_of_typed_pool_share_no_slot)
+{
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers do not know of switched stacks");
+    try_crowd(parcels_pool(), travel_typed);
+    REQUIRE_EQUAL(parcels_close(), 0);
 }
 
 TEST(fibers_of_typed_exact_pool_share_no_slot)

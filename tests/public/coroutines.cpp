@@ -44,6 +44,8 @@ constexpr unsigned bursts = 50;
 constexpr unsigned held_most = 4;
 constexpr std::size_t room = coroutines * held_most;
 
+CPOOL_STATIC_POOL(parcels, parcel);
+CPOOL_DEFINE(parcels, parcel, .capacity = room, .magazine_rounds = 8);
 CPOOL_DECLARE_EXACT(exacts, parcel);
 CPOOL_DEFINE_EXACT(exacts, parcel, .capacity = room, .magazine_rounds = 8);
 CPOOL_DECLARE_WAITABLE(waitables, parcel);
@@ -138,6 +140,10 @@ struct descriptor_way {
 struct class_way {
     static parcel *take() { return by_class->create(); }
     static void give(parcel *one) { by_class->destroy(one); }
+};
+struct typed_way {
+    static parcel *take() { return parcels_alloc(); }
+    static void give(parcel *one) { parcels_free(one); }
 };
 struct exact_way {
     static parcel *take() { return exacts_alloc(); }
@@ -252,5 +258,6 @@ int main()
     kept &= try_class();
     kept &= try_pool<exact_way>("typed exact", exacts_pool());
     kept &= try_pool<waitable_way>("typed waitable", waitables_pool());
+    kept &= try_pool<typed_way>("typed", parcels_pool());
     return kept ? 0 : 1;
 }
