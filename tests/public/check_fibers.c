@@ -110,9 +110,9 @@ static void try_fiber(struct fiber *fiber)
     free(stack);
 }
 
-TEST_TIMES(fiber_uses_the_cache_of_the_thread_that_runs_it, 3)
+TEST_TIMES(fiber_uses_the_cache_of_the_thread_that_runs_it, 2)
 {
-    static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_CHECKED };
+    static const unsigned flags[] = { 0, CPOOL_CHECKED };
     cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
     struct fiber fiber = { .cache = NULL };
 
@@ -225,18 +225,12 @@ struct parcel {
 
 CPOOL_DECLARE(parcels, struct parcel);
 CPOOL_DEFINE(parcels, struct parcel, .capacity = CAPACITY, .magazine_rounds = MAGAZINE);
-CPOOL_DECLARE_EXACT(exacts, struct parcel);
-CPOOL_DEFINE_EXACT(exacts, struct parcel, .capacity = CAPACITY, .magazine_rounds = MAGAZINE);
-CPOOL_DECLARE_WAITABLE(waitables, struct parcel);
-CPOOL_DEFINE_WAITABLE(waitables, struct parcel, .capacity = CAPACITY, .magazine_rounds = MAGAZINE);
 
 #define INDEX_BY_DESCRIPTOR(slot) cpool_index(by_descriptor, slot)
 #define FREE_BY_DESCRIPTOR(slot) cpool_free(by_descriptor, slot)
 TRAVEL(travel_by_descriptor, void, cpool_alloc(by_descriptor), FREE_BY_DESCRIPTOR,
        INDEX_BY_DESCRIPTOR)
 TRAVEL(travel_typed, struct parcel, parcels_alloc(), parcels_free, parcels_index)
-TRAVEL(travel_exact, struct parcel, exacts_alloc(), exacts_free, exacts_index)
-TRAVEL(travel_waitable, struct parcel, waitables_alloc(), waitables_free, waitables_index)
 
 static void start_travel(int number)
 {
@@ -347,13 +341,11 @@ static void try_crowd(cpool_t *pool, travel_fn *travel)
     free(crowd);
 }
 
-TEST_TIMES(fibers_by_descriptor_share_no_slot, 3)
+TEST(fibers_by_descriptor_share_no_slot)
 {
-    static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE };
     cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
 
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers do not know of switched stacks");
-    config.flags = flags[_i];
     config.magazine_rounds = MAGAZINE;
     by_descriptor = support_create(&config);
     try_crowd(by_descriptor, travel_by_descriptor);
@@ -365,20 +357,6 @@ TEST(fibers_of_typed_pool_share_no_slot)
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers do not know of switched stacks");
     try_crowd(parcels_pool(), travel_typed);
     REQUIRE_EQUAL(parcels_close(), 0);
-}
-
-TEST(fibers_of_typed_exact_pool_share_no_slot)
-{
-    SKIP_IF(SUPPORT_SANITIZED, "sanitizers do not know of switched stacks");
-    try_crowd(exacts_pool(), travel_exact);
-    REQUIRE_EQUAL(exacts_close(), 0);
-}
-
-TEST(fibers_of_typed_waitable_pool_share_no_slot)
-{
-    SKIP_IF(SUPPORT_SANITIZED, "sanitizers do not know of switched stacks");
-    try_crowd(waitables_pool(), travel_waitable);
-    REQUIRE_EQUAL(waitables_close(), 0);
 }
 
 #endif

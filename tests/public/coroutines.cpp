@@ -46,10 +46,6 @@ constexpr std::size_t room = coroutines * held_most;
 
 CPOOL_STATIC_POOL(parcels, parcel);
 CPOOL_DEFINE(parcels, parcel, .capacity = room, .magazine_rounds = 8);
-CPOOL_DECLARE_EXACT(exacts, parcel);
-CPOOL_DEFINE_EXACT(exacts, parcel, .capacity = room, .magazine_rounds = 8);
-CPOOL_DECLARE_WAITABLE(waitables, parcel);
-CPOOL_DEFINE_WAITABLE(waitables, parcel, .capacity = room, .magazine_rounds = 8);
 
 namespace {
 
@@ -145,14 +141,6 @@ struct typed_way {
     static parcel *take() { return parcels_alloc(); }
     static void give(parcel *one) { parcels_free(one); }
 };
-struct exact_way {
-    static parcel *take() { return exacts_alloc(); }
-    static void give(parcel *one) { exacts_free(one); }
-};
-struct waitable_way {
-    static parcel *take() { return waitables_alloc(); }
-    static void give(parcel *one) { waitables_free(one); }
-};
 
 // Takes a few slots and gives them back, again and again, and may be in another thread after each
 // of these.
@@ -218,7 +206,7 @@ template <class way> bool try_pool(const char *name, cpool_t *pool)
     return false;
 }
 
-cpool_t *create_pool(unsigned flags)
+cpool_t *create_pool()
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
     cpool_t *pool = nullptr;
@@ -226,15 +214,14 @@ cpool_t *create_pool(unsigned flags)
     config.slot_size = sizeof(parcel);
     config.capacity = room;
     config.magazine_rounds = 8;
-    config.flags = flags;
     if (cpool_create(&pool, &config) != 0)
         std::abort();
     return pool;
 }
 
-bool try_descriptor(unsigned flags)
+bool try_descriptor()
 {
-    by_descriptor = create_pool(flags);
+    by_descriptor = create_pool();
     bool kept = try_pool<descriptor_way>("by descriptor", by_descriptor);
     return cpool_destroy(by_descriptor) == 0 && kept;
 }
@@ -253,11 +240,8 @@ int main()
 {
     bool kept = true;
 
-    kept &= try_descriptor(0);
-    kept &= try_descriptor(CPOOL_EXACT);
+    kept &= try_descriptor();
     kept &= try_class();
-    kept &= try_pool<exact_way>("typed exact", exacts_pool());
-    kept &= try_pool<waitable_way>("typed waitable", waitables_pool());
     kept &= try_pool<typed_way>("typed", parcels_pool());
     return kept ? 0 : 1;
 }
