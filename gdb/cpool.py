@@ -15,8 +15,7 @@ INDEX_MASK = (1 << 24) - 1
 TAKEN = 1 | 2  # of a slot's word: live, or held back for readers, which counts as live
 HEADER = 8  # bytes of a magazine before its rounds
 LINE = 64
-FLAGS = {0x1: "checked", 0x2: "exact", 0x4: "waitable", 0x8: "tracked", 0x10: "fill",
-         0x100: "reserved", 0x1000: "huge pages", 0x2000: "coloured"}
+FLAGS = {0x1: "checked", 0x8: "tracked", 0x10: "fill", 0x100: "reserved", 0x1000: "huge pages", 0x2000: "coloured"}
 LAYERS = {0x4: "objects", 0x8: "sized", 0x10: "lanes"}
 
 
@@ -78,7 +77,6 @@ class Pool:
         self.stride = int(slab["stride"])
         self.slot_size = int(slab["slot_size"])
         self.slots = int(slab["slots"])
-        self.most = int(slab["most"])
         self.fresh = bounds & 0xFFFFFFFF
         self.capacity = bounds >> 32
         self.depot = self.state["depot"]
@@ -155,7 +153,8 @@ class Pool:
         """The free slots of a cache: those loaded, and those in its spares."""
         entry = gdb.Value(int(cache["active"])) \
             .cast(gdb.lookup_type("cpool_cache_t").pointer()).dereference()
-        count = int(entry["count"])
+        # The top bit says that the owner is inside.  What was taken is counted still.
+        count = int(entry["count"]) & 0x7FFFFFFF if int(cache["loaded"]) != 0 else 0
         loaded = read_words(int(entry["rounds"]), count) if count else ()
         spares = []
         if int(cache["quota"]) > 0:
@@ -369,8 +368,7 @@ class ShowCommand(gdb.Command):
                                      "".join(", " + name for name in pool.flags())))
         say("  slots      %d bytes each, one every %d, from 0x%x" % (pool.slot_size, pool.stride,
                                                                      pool.base))
-        say("  capacity   %d, at most %d; %d slots have an address" % (pool.capacity, pool.most,
-                                                                    pool.slots))
+        say("  capacity   %d, at most %d" % (pool.capacity, pool.slots))
         say("  now        live %d, in depot %d, in caches %d, never used %d" % (
             live, free - cached, cached, max(pool.capacity - pool.fresh, 0)))
         say("  depot      %d full and %d empty magazines of %d rounds" % (

@@ -27,13 +27,16 @@
  * When it runs empty or full it is exchanged, whole, with a global depot: one
  * compare-and-swap for dozens of slots.
  *
- * Empty means empty: an alloc fails only when `capacity` slots are live, however
- * many others are in other threads' caches, and whether those threads run, sleep or
- * are stopped.  (In caller-provided memory, which has no room for slack, this
- * requires CPOOL_EXACT.  Without it the slots in other threads' loaded magazines are
- * out of reach.)
- * Without CPOOL_EXACT a search can miss the last free slots if running threads keep
- * moving them between their magazines ahead of it.
+ * Empty means empty: never more than `capacity` slots are live, and all of them can be obtained,
+ * by whatever thread, however many are in other threads' caches, and whether those threads
+ * run, sleep or are stopped.  An alloc fails only if at one instant of the call no slot was free,
+ * but for what a thread holds that stays stopped inside the library for stall_limit: what it has
+ * loaded, and two magazines in its hands at most.
+ *
+ * Only an alloc that finds nothing pays for this.  It closes the other threads' caches, makes one
+ * system call (membarrier), takes what they hold, and meanwhile every alloc and free is a
+ * call.  A thread's cache is open again some dozens of its operations later.  In any pool a thread
+ * can also wait for a slot, or ask for a notice.  A free takes a lock only while somebody does.
  *
  * A pool has one size of slots and calls no constructors.  <cpool/sized.h> has blocks of
  * many sizes, and <cpool/object.h> has constructed objects, each over such pools.  The
@@ -114,8 +117,9 @@
  *   first use    a thread's first alloc or free on a pool: it registers a cache,
  *                under a mutex
  *
- * An alloc on a dry pool may yield the processor.  In an exact pool it may
- * sleep some milliseconds, and make the system call membarrier.
+ * An alloc on a dry pool may yield the processor and sleep some milliseconds, and makes the system
+ * call membarrier.  Where the system has no such call, or refuses it, every alloc and free is a
+ * call with a full fence.
  */
 #ifndef CPOOL_H
 #define CPOOL_H

@@ -25,15 +25,18 @@
  * cpool_alloc - takes a slot.
  *
  * Returns the slot, or NULL if there is none.  The slot's bytes are as they were last left
- * (on first use zero, or as they were in caller-provided memory).  NULL means that the
- * capacity is live, that a thread holding slots (three magazines at most) stayed stopped
- * inside the library for stall_limit (counted in stats.stalls), or that the operating
- * system refused memory.  A checked pool that finds CPOOL_EGUARD on the way reports it and
- * still returns the slot.
- * Any thread.  Wait-free from the thread's magazine, else lock-free.  It makes a system
- * call when slots are used for the first time, and first use may block.  While
- * cpool_trim or cpool_shrink holds the depot's slots, every kind of alloc that finds the
- * depot empty waits until some are back.
+ * (on first use zero, or as they were in caller-provided memory).  NULL means that at one instant
+ * of the call the whole capacity was live, that a thread holding slots (three magazines at
+ * most) stayed stopped inside the library for stall_limit (counted in stats.stalls), or that the
+ * operating system refused memory.  A checked pool that finds CPOOL_EGUARD on the way reports it
+ * and still returns the slot.
+ * Any thread.  Wait-free from the thread's magazine, else lock-free, unless the depot is empty
+ * and no cache has a spare magazine.  Then it closes the caches of all threads, makes a system
+ * call, takes what they have loaded, and waits up to stall_limit for those that are just using
+ * theirs.  It makes a system call when slots are used for the first time, too, first use may
+ * block, and so may an alloc while threads wait for slots.  While cpool_trim or cpool_shrink
+ * holds the depot's slots, every kind of alloc that finds the depot empty waits until some are
+ * back.
  * (Magazines: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.)
  */
 CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
@@ -51,7 +54,8 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_N
  * that finds no empty magazine, or in cpool_destroy and cpool_reset.  A free never fails
  * otherwise, and commits no memory.
  * Any thread.  Wait-free into the thread's magazine, else lock-free, with these exceptions.
- * First use may block.  A CPOOL_WAITABLE pool may make system calls to wake a waiter.  A
+ * First use may block.  While threads wait for slots, or have asked for a notice, it takes the
+ * waiters' lock, and may make a system call to wake one.  It takes no lock otherwise.  A
  * thread without a cache may have to wait as in cpool_depot_free.  A free that finds no
  * empty magazine yields the processor.
  */
@@ -67,8 +71,6 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL
  * slots, 4 in caller-provided memory) are inside these two at once.  Further callers wait.
  * alloc makes a system call when slots are used for the first time, and waits as
  * cpool_alloc does when it finds nothing.
- * In caller-provided memory without CPOOL_EXACT the slots in the calling thread's own
- * loaded magazine are out of reach, too.
  */
 CPOOL_API void cpool_depot_free(cpool_t *pool, void *slot);
 CPOOL_API void *cpool_depot_alloc(cpool_t *pool) CPOOL_MUST_USE_

@@ -76,9 +76,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
  * cpool_flush - gives all slots in the calling thread's cache to the depot.
  *
  * For threads about to sleep for long.  The cache stays usable.
- * Lock-free, and makes no system call.  In a CPOOL_EXACT pool it waits for a thread
- * that is just taking slots from the cache, and in a CPOOL_WAITABLE one it may block to
- * serve waiting threads.
+ * Lock-free, and makes no system call.  While threads wait for slots it may block to serve them.
  */
 CPOOL_API void cpool_flush(cpool_t *pool);
 

@@ -118,19 +118,17 @@ typedef struct cpool_config {
     unsigned memory_flags;  /* CPOOL_MEMORY_HUGE_PAGES ..., or 0 */
     size_t thread_caches;   /* threads that may hold a cache at the same time.
                                Further ones work without, at the depot.  0: one
-                               for each 16 slots, or for each magazine's rounds
-                               if there is slack and that is more, at least
-                               256 and at most 4096 (64 on 32-bit systems), or
-                               16 in caller-provided memory and where the
-                               system refuses addresses for more */
+                               for each 16 slots, at least 256 and at most 4096
+                               (64 on 32-bit systems), or 16 in caller-provided
+                               memory and where the system refuses addresses
+                               for more */
     void *memory;           /* NULL: memory of the operating system.  Else the
                                pool with all its bookkeeping is laid out here.
-                               There is then no slack, see CPOOL_EXACT.  Outside
-                               it the library has a table for each thread that
-                               serves all its pools (a MiB of addresses, two
-                               pages of memory or more).  cpool_trim
-                               and cpool_shrink use a bit for each slot while
-                               they run */
+                               Outside it the library has a table for each
+                               thread that serves all its pools (a MiB of
+                               addresses, two pages of memory or more).
+                               cpool_trim and cpool_shrink use a bit for each
+                               slot while they run */
     size_t memory_size;     /* bytes at memory */
     size_t cache_slots;     /* slots that one thread's cache keeps at most, no
                                less than two magazines.  0: two magazines if
@@ -165,9 +163,9 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  * slots    the capacity
  * caches   thread_caches, 1 or more
  *
- * At least what cpool_memory_required returns for a configuration with these three alone, or
- * with CPOOL_EXACT, in any library of this major version, and a few hundred bytes more.  Slots
- * with a slot_align above CPOOL_MEMORY_ALIGN need that many bytes beside it.
+ * At least what cpool_memory_required returns for a configuration with these three alone, in any
+ * library of this major version, and a few hundred bytes more.  Slots with a slot_align above
+ * CPOOL_MEMORY_ALIGN need that many bytes beside it.
  */
 #define CPOOL_MEMORY_BYTES(size, slots, caches)                                        \
     CPOOL_MEMORY_(size, slots, caches, CPOOL_WHOLE_ROUNDS_(CPOOL_FEW_ROUNDS_(size, slots)))

@@ -29,9 +29,9 @@
  *
  * NOTES
  *
- * The pool is created with CPOOL_WAITABLE.  One notice follows one or more calls of
- * cpool_alloc_or_notify that returned NULL, so the loop never misses a slot freed between
- * such a call and its sleep.  The notice waits its turn in the queue of the pool's
+ * One notice follows one or more calls of cpool_alloc_or_notify that returned NULL, so the loop
+ * never misses a slot freed between such a call and its sleep.  Until then every alloc and free of
+ * the pool is a call, as while threads wait.  The notice waits its turn in the queue of the pool's
  * waiters: threads that entered cpool_alloc_wait earlier are woken earlier.  After the
  * operating system has refused memory, no notice reports that it would grant some again.
  *
@@ -58,12 +58,11 @@ typedef void (*cpool_ready_t)(cpool_t *pool, void *context);
 /*
  * cpool_set_ready - sets the function that a pool calls as a notice.
  *
- * pool      created with CPOOL_WAITABLE
  * ready     called once after cpool_alloc_or_notify has returned NULL, when a slot has
  *           become free.  NULL: nobody is notified
  * context   passed to it
  *
- * Returns 0, or CPOOL_EPOOL or CPOOL_EWAITABLE, which are reported.
+ * Returns 0, or CPOOL_EPOOL, which is reported.
  * Any thread.  It may block.  A notice under way may still reach the former function.
  */
 CPOOL_API int cpool_set_ready(cpool_t *pool, cpool_ready_t ready, void *context);
@@ -73,7 +72,7 @@ CPOOL_API int cpool_set_ready(cpool_t *pool, cpool_ready_t ready, void *context)
  *
  * Returns the slot, or NULL.  After NULL the function of cpool_set_ready is called once,
  * as soon as a slot becomes free that the call itself could not have found.  After
- * a reported error, CPOOL_EPOOL or CPOOL_EWAITABLE, no notice follows.
+ * CPOOL_EPOOL, which is reported, no notice follows.
  *
  * A notice may come although nobody needs it any more, and several threads that got NULL
  * share one.  A fork drops all requests in the child: a loop that waits for a notice there
@@ -92,8 +91,7 @@ CPOOL_API void *cpool_alloc_or_notify(cpool_t *pool) CPOOL_MUST_USE_;
  * Threads in cpool_alloc_wait look for a slot once more and return, most with NULL.  Slots
  * are allocated and freed as before.
  *
- * Returns how many threads were waiting, or 0 after CPOOL_EPOOL or CPOOL_EWAITABLE was
- * reported.
+ * Returns how many threads were waiting, or 0 after CPOOL_EPOOL was reported.
  * Any thread.  It may block.
  */
 CPOOL_API size_t cpool_wake_all(cpool_t *pool, bool closed);

@@ -28,10 +28,8 @@ CPOOL_LOCAL_ bool cpool_owns(const cpool_t *pool, const void *p);
  * cpool_index, cpool_at, cpool_index_limit - from a slot to its index, and back.
  *
  * Indices are dense and start at 0.  The limit is one more than the largest index
- * that a slot can ever have: max_capacity in an exact pool or in
- * caller-provided memory, else thread_caches * magazine_rounds more.  It is the size of
- * tables beside the pool.  By default it is at most twice max_capacity from 70,000 slots
- * on.  Fewer thread_caches lower it (<cpool/track.h> has an example).
+ * that a slot can ever have: max_capacity, or capacity in a pool that does not grow.  It is the
+ * size of tables beside the pool.
  *
  * From the creation of the pool to its end the slot of index i lies at
  * (char *)cpool_at(pool, 0) + i * stride.  The stride is slot_stride in cpool_stats, and
@@ -52,7 +50,7 @@ CPOOL_LOCAL_ size_t cpool_index_limit(const cpool_t *pool);
  * estimates, and so they are while a thread that used the pool is still ending.  While all
  * of them pause the counts are exact, and then
  *
- *     live + in_depot + in_caches + fresh = capacity + slack
+ *     live + in_depot + in_caches + fresh = capacity
  *
  * peak and average are of live slots as they were counted at exchanges with the depot: by each
  * thread at one in 32 of its exchanges, or fewer in pools with many caches, and for the peak
@@ -77,8 +75,6 @@ typedef struct cpool_stats_t {
     size_t size;            /* sizeof(cpool_stats_t), set by the initialiser */
     size_t capacity;        /* slots, now */
     size_t max_capacity;    /* slots it may grow to */
-    size_t slack;           /* slots in circulation beyond the capacity, in place
-                               of some that are loaded in caches */
     size_t live;            /* slots that callers hold */
     size_t in_depot;        /* free slots that every thread can take */
     size_t in_caches;       /* free slots in the caches of threads */
@@ -116,7 +112,7 @@ typedef struct cpool_stats_t {
 #define CPOOL_STATS_INIT                                                       \
     {                                                                          \
         sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                    \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                       \
     }
 
 /*

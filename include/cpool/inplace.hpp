@@ -15,7 +15,7 @@ namespace cpool {
 
 /*
  * A pool of Capacity objects, and caches for so many threads, that asks the operating system for
- * no memory.  Empty means empty, as with CPOOL_EXACT.  It is neither copied nor moved, and the
+ * no memory.  It is neither copied nor moved, and the
  * pool must not be moved out of it.
  */
 template <class T, std::size_t Capacity, std::size_t Caches = 4> class inplace_pool {
@@ -43,7 +43,6 @@ private:
     {
         cpool_config_t config = pool<T>::configuration(Capacity);
 
-        config.flags = CPOOL_EXACT;
         config.thread_caches = Caches;
         config.memory = memory;
         config.memory_size = bytes;

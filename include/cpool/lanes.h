@@ -69,7 +69,7 @@ typedef struct cpool_lane_t cpool_lane_t;
  *
  * lanes    receives it, set to NULL on failure
  * config   as for cpool_create.  max_capacity must be 0 or the capacity.  The flags
- *          CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_FILL and CPOOL_WAITABLE are refused
+ *          CPOOL_TRACKED, CPOOL_CHECKED and CPOOL_FILL are refused
  * n        lanes, 1 to capacity.  At first all have the same number of slots, but the first
  *          ones have one more if n does not divide the capacity
  *

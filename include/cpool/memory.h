@@ -50,14 +50,12 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  * operating system, and puts the depot's free slots into order of address, so
  * that they are handed out page by page again.
  *
- * The contents of slots on such pages become zero, and slots stay readable until the pool
- * is destroyed.  On Windows a thread that reads a free slot meanwhile traps.  With
- * CPOOL_MEMORY_KEEP_PAGES no page goes back.  It flushes the calling
- * thread's cache, and takes the spare magazines of all others.  In pools with CPOOL_EXACT or
- * CPOOL_WAITABLE it takes their loaded magazines, too, unless a thread is just using its own.
- * Elsewhere a thread keeps its loaded magazine until it calls cpool_flush or ends.  So one call
- * after a peak gives its memory back, and threads that work fetch a magazine each again.
- * Checked pools, and pools in caller-provided memory, are only put in order.
+ * The contents of slots on such pages become zero, and slots stay readable until the pool is
+ * destroyed.  On Windows a thread that reads a free slot meanwhile traps.  With
+ * CPOOL_MEMORY_KEEP_PAGES no page goes back.  It flushes the calling thread's cache, and takes
+ * all magazines of all others, but the loaded one of a thread that is just using it.  So one call
+ * after a peak gives its memory back, and threads that work fetch a magazine each again.  Checked
+ * pools, and pools in caller-provided memory, are only put in order.
  *
  * It also examines the free slots.  A slot found twice was freed twice: it is reported,
  * once, as CPOOL_EDOUBLEFREE, and is one slot again.  A slot that was freed after a shrink

@@ -175,7 +175,7 @@ typedef struct cpool_object_config {
                                 object.  0: all are kept */
     unsigned flags;          /* CPOOL_OBJECT_EAGER ..., or 0 */
     unsigned pool_flags;     /* the flags of cpool_config_t for the pool of slots.
-                                CPOOL_EXACT is always set, CPOOL_FILL refused */
+                                CPOOL_FILL is refused */
     unsigned memory_flags;   /* as of cpool_config_t.  CPOOL_MEMORY_NO_POISON is always set */
     size_t thread_caches;    /* as of cpool_config_t */
 } cpool_object_config_t;
@@ -221,8 +221,8 @@ CPOOL_API int cpool_objects_destroy(cpool_objects_t *pool);
  * cpool_object_get - gets an object, recycled or new.
  *
  * Returns the object, or NULL if there is none.  cpool_object_obtain returns the reason.
- * Any thread.  Without hooks progress is that of cpool_alloc on an exact pool.  Otherwise it
- * takes as long as the hooks activate, reset, create and destroy.
+ * Any thread.  Without hooks progress is that of cpool_alloc.  Otherwise it takes as long as the
+ * hooks activate, reset, create and destroy.
  */
 CPOOL_API void *cpool_object_get(cpool_objects_t *pool) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
@@ -247,12 +247,12 @@ CPOOL_API int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is
 /*
  * cpool_object_wait - cpool_object_obtain that sleeps until there is an object.
  *
- * pool      created with CPOOL_WAITABLE in pool_flags.  A fake pool looks again every
+ * pool      created with CPOOL_OBJECT_WAITABLE.  A fake pool looks again every
  *           millisecond
  * timeout   as for cpool_alloc_wait
  *
  * Returns the codes of cpool_object_obtain.  CPOOL_EDRY: cpool_alloc_wait would return NULL, for
- * example because the time is up.  CPOOL_EWAITABLE is reported.
+ * example because the time is up.  CPOOL_EWAITABLE, for another pool, is reported.
  * Any thread.  It blocks.
  */
 CPOOL_API int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
@@ -269,8 +269,8 @@ CPOOL_API int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_n
  * an object back at once, exactly one call returns 0.  CPOOL_EGUARD, in pools with CPOOL_CHECKED
  * in pool_flags: the bytes around the object were overwritten.  They are repaired, the object
  * stays active, and the next put succeeds.
- * Any thread.  Without hooks progress is that of cpool_free on an exact pool.  Otherwise it
- * takes as long as the hooks deactivate, reset and destroy.
+ * Any thread.  Without hooks progress is that of cpool_free.  Otherwise it takes as long as the
+ * hooks deactivate, reset and destroy.
  */
 CPOOL_API int cpool_object_put(cpool_objects_t *pool, void *object) CPOOL_NONNULL_(1);
 
@@ -308,7 +308,7 @@ CPOOL_API bool cpool_object_is_active(const cpool_objects_t *pool, const void *o
  * It creates none: gets create objects when they need them, or cpool_object_populate does.
  *
  * Returns the number of objects by which the capacity was raised.
- * Any thread, lock-free.  In a pool with CPOOL_WAITABLE it may block.
+ * Any thread, lock-free.  In a pool with CPOOL_OBJECT_WAITABLE it may block.
  */
 CPOOL_API size_t cpool_object_grow(cpool_objects_t *pool, size_t n) CPOOL_NONNULL_(1);
 
@@ -337,8 +337,8 @@ CPOOL_API size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned f
  * code   receives 0, or the reason for creating fewer: CPOOL_EDRY at the capacity or at
  *        max_inactive, CPOOL_ENOMEM, or the code of the create hook.  May be NULL
  *
- * Returns the number created.  A fake pool creates none.  In a pool with CPOOL_WAITABLE it may
- * be up to eight fewer than there is room for, with CPOOL_EDRY: waiting threads get those.
+ * Returns the number created.  A fake pool creates none.  In a pool with CPOOL_OBJECT_WAITABLE it
+ * may be up to eight fewer than there is room for, with CPOOL_EDRY: waiting threads get those.
  * Any thread.  It takes as long as the hook create.
  */
 CPOOL_API size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)

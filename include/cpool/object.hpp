@@ -215,7 +215,7 @@ public:
         return code;
     }
 
-    /* As get and cpool_object_wait, in a pool with CPOOL_WAITABLE. */
+    /* As get and cpool_object_wait, in a pool with CPOOL_OBJECT_WAITABLE. */
     pointer wait(const struct timespec *timeout = nullptr)
     {
         void *found = nullptr;

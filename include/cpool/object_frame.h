@@ -22,10 +22,11 @@
  * A frame of objects is a frame of their slots (cpool/frame.h), and what is said there of owners,
  * threads, mistakes and memory holds here.
  *
- * Cost: the end costs as much as that of a frame of slots, unless something is to be done for each
- * object.  That is so with the hook deactivate, with a reset and CPOOL_OBJECT_EAGER, with
- * max_inactive, CPOOL_OBJECT_COUNTED, CPOOL_OBJECT_FAKE or CPOOL_WAITABLE, in priority pools, and
- * in pools with CPOOL_TRACKED or CPOOL_CHECKED.  The end then puts the objects back one by one.
+ * Cost: the end costs as much as that of a frame of slots, unless something is to be done for
+ * each object.  That is so with the hook deactivate, with a reset and CPOOL_OBJECT_EAGER, with
+ * max_inactive, CPOOL_OBJECT_COUNTED, CPOOL_OBJECT_FAKE or CPOOL_OBJECT_WAITABLE, in priority
+ * pools, and in pools with CPOOL_TRACKED or CPOOL_CHECKED.  The end then puts the objects back
+ * one by one.
  *
  * Objects of a frame count as active in the figures and against the capacity.  They are the
  * frame's, and no caller's: cpool_object_is_active is false for them, cpool_object_each does not

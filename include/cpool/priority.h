@@ -106,7 +106,7 @@ typedef struct cpool_grant {
  * flags   0, or CPOOL_PRIORITY_KEEP_LARGER
  *
  * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS for another flag or a pool with
- * CPOOL_WAITABLE in its pool_flags, CPOOL_EOPEN if it is a priority pool already,
+ * CPOOL_OBJECT_WAITABLE, CPOOL_EOPEN if it is a priority pool already,
  * CPOOL_ELIVE if objects are active, CPOOL_ENOMEM or CPOOL_ESYSTEM.
  * It may block.
  */

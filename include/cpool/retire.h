@@ -37,7 +37,7 @@
  * full bags take one barrier of the system (membarrier(2)).  That reader is in the way of no
  * further bag until its next section, which begins with an atomic exchange.  Where the system has
  * no such barrier, each section does.  The slot itself has no word for this.  No memory is
- * allocated, and no lock is taken but by the first retire of a pool with CPOOL_WAITABLE.
+ * allocated, and no lock is taken but by the first retire of each pool.
  *
  * Retired slots count as live in their pool's figures, and as `retired` beside.  In tracked and
  * checked pools a handle is stale from the retire on.  A second retire or a free there is
@@ -221,7 +221,7 @@ CPOOL_LOCAL_ void cpool_read_quiescent(cpool_reader_t *reader) CPOOL_NONNULL_(1)
  * CPOOL_ERETIRED, CPOOL_EDOUBLEFREE or CPOOL_EUNUSED, are reported.
  * The slot is as it was then.  A caller that is inside a section ends it before it tries
  * again, because it waits for itself otherwise.
- * The reader's thread, lock-free but for the first of a pool with CPOOL_WAITABLE, which may block.
+ * The reader's thread, lock-free but for the first of a pool, which may block.
  * Three full bags make a system call at most.
  */
 CPOOL_API int cpool_retire(cpool_reader_t *reader, cpool_t *pool, void *slot) CPOOL_NONNULL_(1);

@@ -53,19 +53,9 @@
  * that the slot had when it was taken.  It sees later writes of the owner if the two
  * synchronise.
  *
- * Tables beside a pool: cpool_index numbers the slots from 0, below cpool_index_limit.
- * The limit includes the slack of pools without CPOOL_EXACT: thread_caches *
- * magazine_rounds.  By default that is no more than the capacity, except in pools of less
- * than 70,000 slots, where it is 256 magazines.  The configuration can lower it.
- * For 100,000 slots:
- *
- *     by default                                          199,999
- *     config.thread_caches = 64;                          117,344
- *     ... and config.magazine_rounds = 63;                104,032
- *     config.flags = CPOOL_TRACKED | CPOOL_EXACT;         100,000
- *
- * Fresh slots are handed out in the order of their indices, so a growing table
- * needs no more entries than `circulating` in cpool_stats.
+ * Tables beside a pool: cpool_index numbers the slots from 0, below cpool_index_limit, which is
+ * the largest capacity that the pool may have.  Fresh slots are handed out in the order of their
+ * indices, so a growing table needs no more entries than `circulating` in cpool_stats.
  *
  * Trim: cpool_trim and cpool_shrink give no words back, so stale handles stay stale.
  * A slot can be read until the pool is destroyed, free or live, and

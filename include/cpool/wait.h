@@ -18,7 +18,6 @@
 /*
  * cpool_alloc_wait - cpool_alloc that sleeps until a slot is free.
  *
- * pool      created with CPOOL_WAITABLE
  * timeout   the longest time to wait, relative, by the monotonic clock.  NULL waits
  *           forever.  Its members are added, whatever their signs and sizes.  A sum of
  *           zero or less does not wait
@@ -27,13 +26,15 @@
  * waited for a millisecond is no longer overtaken.  Slots freed from then on are handed to
  * the waiting threads directly, in the order in which these came.
  *
+ * While threads wait, every alloc and free of the pool is a call, and a free takes the waiters'
+ * lock.
+ *
  * If the operating system refuses memory, the thread tries again a hundred times a second.  If
  * the system refuses the condition variable that a sleep needs, this is cpool_alloc, without
  * a wait.  A thread that waits for slots which it holds itself never wakes up.
  *
  * Returns the slot, or NULL if the time is up, cpool_wake_all ends the waiting
- * (<cpool/events.h>), or the thread cannot sleep, and after CPOOL_EWAITABLE was reported
- * for another kind of pool.
+ * (<cpool/events.h>), or the thread cannot sleep, and after CPOOL_EPOOL was reported.
  * Any thread.  It blocks, but beside a trim or shrink for no longer than the timeout.
  * Not a point of cancellation.
  */

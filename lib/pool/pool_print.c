@@ -66,10 +66,8 @@ static void print_view(const cpool_view_t *view, FILE *out)
     else
         fprintf(out, ": %zu slot%s of many sizes\n", stats->capacity,
                 CPI_PLURAL(stats->capacity));
-    fprintf(out, "  slots      live %zu, in depot %zu, in caches %zu, fresh %zu, circulating %zu, "
-            "slack %zu\n",
-            stats->live, stats->in_depot, stats->in_caches, stats->fresh, stats->circulating,
-            stats->slack);
+    fprintf(out, "  slots      live %zu, in depot %zu, in caches %zu, fresh %zu, circulating %zu\n",
+            stats->live, stats->in_depot, stats->in_caches, stats->fresh, stats->circulating);
     if (stats->slot_size > 0)
         fprintf(out, "  live       at most %zu, on average %zu, at exchanges\n", stats->peak,
                 stats->average);
@@ -105,7 +103,7 @@ static const struct {
     FIGURE(capacity), FIGURE(live), FIGURE(in_depot), FIGURE(in_caches), FIGURE(fresh),
     FIGURE(circulating), FIGURE(slot_size), FIGURE(slot_stride), FIGURE(magazine_rounds),
     FIGURE(magazines), FIGURE(thread_caches), FIGURE(exchanges), FIGURE(cas_retries),
-    FIGURE(recalls), FIGURE(spares), FIGURE(max_capacity), FIGURE(slack), FIGURE(growths),
+    FIGURE(recalls), FIGURE(spares), FIGURE(max_capacity), FIGURE(growths),
     FIGURE(trims), FIGURE(waits), FIGURE(peak), FIGURE(average), FIGURE(system_calls),
     FIGURE(registrations), FIGURE(reserved_bytes), FIGURE(committed_bytes), FIGURE(stalls),
 };

@@ -212,7 +212,6 @@ static void add_figures(const cpool_t *pool, cpool_stats_t *sum)
     cpi_layer_figures(pool, &stats);
     sum->capacity += stats.capacity;
     sum->max_capacity += stats.max_capacity;
-    sum->slack += stats.slack;
     sum->live += stats.live;
     sum->in_depot += stats.in_depot;
     sum->in_caches += stats.in_caches;
