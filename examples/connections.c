@@ -208,8 +208,7 @@ static cpool_objects_t *make_pool(void)
     config.type = &type;
     config.growth = 1;
     config.max_capacity = CONNECTIONS;
-    config.flags = CPOOL_OBJECT_COUNTED;
-    config.pool_flags = CPOOL_WAITABLE;
+    config.flags = CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_WAITABLE;
     code = cpool_objects_create(&pool, &config);
     if (code != 0) {
         fprintf(stderr, "no pool: %s\n", cpool_strerror(code));

@@ -55,7 +55,6 @@ int main(void)
     config.name = "contacts";
     config.slot_size = sizeof(struct contact);
     config.capacity = 250;
-    config.flags = CPOOL_EXACT;
     error = cpool_create(&contacts, &config);
     if (error == 0)
         error = cpool_frame_begin(&frame, contacts);

@@ -4,8 +4,8 @@
  *
  * A quota is one counter of the program's.  Taking a slot counts it first, so that no
  * subsystem ever has more than its limit, and gives the count back if the pool is dry.
- * Limits that add up to the capacity of a pool with CPOOL_EXACT give each subsystem a
- * share that no other can take.  Larger ones let them share what is free.
+ * Limits that add up to the capacity of the pool give each subsystem a share that
+ * no other can take.  Larger ones let them share what is free.
  *
  * A slot goes back through the quota by which it was taken.
  *
@@ -90,7 +90,6 @@ int main(void)
     config.name = "buffers";
     config.slot_size = 2048;
     config.capacity = BUFFERS;
-    config.flags = CPOOL_EXACT;
     if (cpool_create(&buffers, &config) != 0)
         return 1;
     packets = take_all(&network, buffers, received); /* the limit's */

@@ -289,7 +289,7 @@ static void misuse(void)
 
 static void choose(void)
 {
-    static const unsigned flags[] = {0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_TRACKED};
+    static const unsigned flags[] = {0, 0, CPOOL_CHECKED, CPOOL_TRACKED};
     static const cpool_sized_fallback_t fallback = {sizeof fallback, &blocks, fallback_alloc,
                                                     fallback_free, NULL};
     cpool_sized_config_t *config = &blocks.config;
@@ -311,8 +311,7 @@ static void choose(void)
     blocks.own_fallback = input_below(2) == 0 && !bounded();
     if (blocks.own_fallback)
         config->fallback = &fallback;
-    blocks.tracked = config->pool_flags > CPOOL_EXACT &&
-                     (config->pool_flags & (CPOOL_CHECKED | CPOOL_TRACKED)) != 0;
+    blocks.tracked = config->pool_flags != 0;
 }
 
 static void make(void)

@@ -15,13 +15,12 @@
 static void *alloc_by(struct model *model, size_t form)
 {
     static const struct timespec at_once = { 0, 0 };
-    bool waitable = (model->config.flags & CPOOL_WAITABLE) != 0;
     cpool_cache_t *cache;
 
     switch (form) {
     case 0: return cpool_depot_alloc(model->pool);
-    case 2: return waitable ? cpool_alloc_wait(model->pool, &at_once) : cpool_alloc(model->pool);
-    case 3: return waitable ? cpool_alloc_or_notify(model->pool) : cpool_alloc(model->pool);
+    case 2: return cpool_alloc_wait(model->pool, &at_once);
+    case 3: return cpool_alloc_or_notify(model->pool);
     case 5:
         cache = cpool_cache(model->pool);
         return cache != NULL ? cpool_cache_alloc(cache) : cpool_alloc(model->pool);
@@ -174,7 +173,7 @@ static void reserve(struct model *model)
     fuzz_trace("reserve", n);
     FUZZ_REQUIRE(code == 0 || code == CPOOL_EDRY);
     FUZZ_REQUIRE(code == 0 || n > stats.in_depot + stats.fresh);
-    FUZZ_REQUIRE(code != 0 || !model->exact || n <= model->max - stats.live);
+    FUZZ_REQUIRE(code != 0 || n <= model->max - stats.live);
 }
 
 static void reset(struct model *model)
@@ -212,8 +211,6 @@ static void wake(struct model *model)
     static const struct timespec for_ever = { 1000000, 0 };
     void *slot;
 
-    if ((model->config.flags & CPOOL_WAITABLE) == 0)
-        return;
     FUZZ_EQUAL(cpool_wake_all(model->pool, true), 0);
     slot = cpool_alloc_wait(model->pool, &for_ever);
     FUZZ_REQUIRE(slot != NULL || model_obtainable(model) == 0);

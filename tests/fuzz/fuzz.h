@@ -85,12 +85,10 @@ struct model {
     cpool_config_t config;
     size_t max;
     size_t limit; /* of indices */
-    bool exact;
     bool grows;
     bool tracked;
     bool checked;
     bool fills;
-    bool reaches_all; /* no cache can keep slots away from an alloc */
     bool zero;     /* slots that were never used are */
     bool purged;   /* pages may have been given back */
     bool shrunk;   /* slots have been removed */

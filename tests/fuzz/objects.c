@@ -169,7 +169,7 @@ static void get(void)
 
     if (objects.n_held == MOST)
         return;
-    if ((objects.config.pool_flags & CPOOL_WAITABLE) != 0 && input_below(3) == 0)
+    if ((objects.config.flags & CPOOL_OBJECT_WAITABLE) != 0 && input_below(3) == 0)
         code = cpool_object_wait(objects.pool, &object, &is_new, &at_once);
     else
         code = cpool_object_obtain(objects.pool, &object, &is_new);
@@ -269,7 +269,7 @@ static void populate(void)
     cpool_object_stats_t stats = verify();
     size_t n = input_below(20);
     bool create_fails = objects.fails_create;
-    bool waitable = (objects.config.pool_flags & CPOOL_WAITABLE) != 0;
+    bool waitable = (objects.config.flags & CPOOL_OBJECT_WAITABLE) != 0;
     size_t room = stats.capacity - stats.objects;
     int code = 1;
     size_t made = cpool_object_populate(objects.pool, n, &code);
@@ -300,13 +300,18 @@ static void populate(void)
 
 static void choose(void)
 {
-    static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED,
-                                      CPOOL_TRACKED };
+    static const struct {
+        unsigned flags;
+        unsigned pool_flags;
+    } kinds[] = {
+        {0, 0}, {0, 0}, {CPOOL_OBJECT_WAITABLE, 0}, {0, CPOOL_CHECKED}, {0, CPOOL_TRACKED},
+    };
     static const cpool_object_type_t type = {
         sizeof type, sizeof(struct body), 0, create, activate, deactivate, reset_type, destroy,
         &objects
     };
     cpool_object_config_t *config = &objects.config;
+    size_t kind;
 
     memset(&objects, 0, sizeof objects);
     objects.type = type;
@@ -323,7 +328,9 @@ static void choose(void)
     config->populate = input_below(3) == 0 ? input_below(40) : 0;
     config->max_inactive = input_below(4) == 0 ? 1 + input_below(10) : 0;
     config->flags = (unsigned)input_below(16) * CPOOL_OBJECT_EAGER;
-    config->pool_flags = flags[input_below(5)];
+    kind = input_below(5);
+    config->flags |= kinds[kind].flags;
+    config->pool_flags = kinds[kind].pool_flags;
     config->memory_flags = input_below(6) == 0 ? CPOOL_MEMORY_COLOUR : 0;
     objects.fake = (config->flags & CPOOL_OBJECT_FAKE) != 0;
     objects.fails_create = input_below(8) == 0;

@@ -123,7 +123,6 @@ static void write_freed(struct model *model)
 
 static void ask_another_kind(struct model *model)
 {
-    static const struct timespec at_once = { 0, 0 };
     cpool_iter_t iter = CPOOL_ITER_INIT(model->pool, 0, SIZE_MAX);
 
     if (!model->tracked) {
@@ -131,13 +130,6 @@ static void ask_another_kind(struct model *model)
         FUZZ_REQUIRE(cpool_resolve(model->pool, input_number(60000)) == NULL);
         FUZZ_REQUIRE(cpool_iter_next(&iter) == NULL);
         REPORTS_EQUAL(3, CPOOL_ETRACKED);
-    }
-    if ((model->config.flags & CPOOL_WAITABLE) == 0) {
-        FUZZ_REQUIRE(cpool_alloc_wait(model->pool, &at_once) == NULL);
-        FUZZ_REQUIRE(cpool_alloc_or_notify(model->pool) == NULL);
-        FUZZ_EQUAL(cpool_wake_all(model->pool, true), 0);
-        FUZZ_EQUAL(cpool_wake_all(model->pool, false), 0);
-        REPORTS_EQUAL(4, CPOOL_EWAITABLE);
     }
 }
 

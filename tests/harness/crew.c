@@ -2,22 +2,17 @@
 /*
  * crew.c - shared by the tests of recall (crew.h).
  *
- * Includes mark.h.
+ * Includes reclaim.h.
  */
 #include "crew.h"
 
 #include <errno.h>
 
-#include "cache/mark.h"
+#include "cache/reclaim.h"
 
 #if defined(__linux__)
 #include <sys/syscall.h>
 #endif
-
-bool crew_is_exact(unsigned flags)
-{
-    return (flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
-}
 
 cpool_t *crew_create(unsigned flags, size_t capacity, size_t rounds)
 {
@@ -29,22 +24,13 @@ cpool_t *crew_create(unsigned flags, size_t capacity, size_t rounds)
     return support_create(&config);
 }
 
-size_t crew_most_live(const cpool_t *pool, unsigned flags)
+void crew_require_obtainable_here(cpool_t *pool)
 {
-    cpool_stats_t stats = support_stats(pool);
-
-    return stats.capacity + (crew_is_exact(flags) ? 0 : (CREW_MAX + 1) * stats.magazine_rounds);
-}
-
-void crew_require_obtainable_here(cpool_t *pool, unsigned flags)
-{
-    size_t most = crew_most_live(pool, flags);
     struct hold hold;
 
     hold_init(&hold, pool);
     hold_take(&hold, SIZE_MAX);
-    REQUIRE(hold.count >= support_stats(pool).capacity);
-    REQUIRE(hold.count <= most);
+    REQUIRE_EQUAL(hold.count, support_stats(pool).capacity);
     hold_free_all(&hold);
     hold_fini(&hold);
 }
@@ -65,10 +51,10 @@ static void refuse_barrier(void *argument)
 #if defined(__linux__) && defined(SYS_membarrier)
     SKIP_IF(!growth_refuse_call(SYS_membarrier, ENOSYS), "no way here to refuse the barrier");
 #endif
-    cpi_mark_startup(); /* there may have been a pool before this test */
-    REQUIRE(!cpi_mark_has_barrier);
+    cpi_barrier_startup(); /* there may have been a pool before this test */
+    REQUIRE(!cpi_has_barrier());
     refused->body(refused->argument);
-    REQUIRE(!cpi_mark_has_barrier);
+    REQUIRE(!cpi_has_barrier());
 }
 
 void crew_without_barrier(void (*body)(void *argument), void *argument)

@@ -21,19 +21,12 @@ enum { CREW_MAX = 8, CREW_SLOT_SIZE = 16 };
 /* Each kind of growth.h's, with either barrier. */
 enum { CREW_VARIANTS = 2 * GROWTH_KINDS };
 
-bool crew_is_exact(unsigned flags);
-
 /* A pool in which all threads of a crew, and as many others, may have caches.
  * rounds is as in cpool_config_t. */
 cpool_t *crew_create(unsigned flags, size_t capacity, size_t rounds);
 
-/* The most slots that may be live at once: one magazine beyond the capacity for
- * each cache that there has been at the same time, unless the pool is exact. */
-size_t crew_most_live(const cpool_t *pool, unsigned flags);
-
-/* Requires that this thread, alone, can have the capacity and not more than may
- * be live.  Gives it back. */
-void crew_require_obtainable_here(cpool_t *pool, unsigned flags);
+/* Requires that this thread, alone, can have the capacity and no more.  Gives it back. */
+void crew_require_obtainable_here(cpool_t *pool);
 
 /* Runs the body in a child in which the kernel refuses its barrier.  Does not
  * run it where nothing can be refused. */

@@ -8,10 +8,23 @@
 
 #include "base/atomic.h"
 
-enum { CACHES = 3, FOR_CACHES = CACHES * (FIXTURE_PLACES + CPI_CACHE_HANDS) };
+enum { CACHES = 3, FOR_CACHES = CACHES * (FIXTURE_PLACES + CPI_CACHE_HANDS + 1) };
 
 struct cpi_slab *fixture_slab;
 struct cpi_depot *fixture_depot;
+struct cpi_registry *fixture_registry;
+
+static void init_registry(void)
+{
+    size_t bytes = cpi_registry_bytes(CACHES, FIXTURE_PLACES);
+    struct cpi_extent caches;
+
+    fixture_registry = support_lines(sizeof(*fixture_registry));
+    cpi_extent_init_committed(&caches, support_lines(bytes), bytes);
+    cpi_registry_init(fixture_registry, &caches, NULL, fixture_slab, fixture_depot);
+    fixture_registry->max = CACHES;
+    fixture_registry->quota_max = FIXTURE_PLACES;
+}
 
 void fixture_init(void)
 {
@@ -21,8 +34,7 @@ void fixture_init(void)
     struct cpi_extent first;
     struct cpi_extent second;
     struct cpi_extent extent;
-    const struct cpi_slab_shape shape = { 16, 16, FIXTURE_CAPACITY, FIXTURE_CAPACITY,
-                                          FIXTURE_CAPACITY };
+    const struct cpi_slab_shape shape = { 16, 16, FIXTURE_CAPACITY, FIXTURE_CAPACITY };
 
     fixture_slab = support_lines(sizeof(*fixture_slab));
     fixture_depot = support_lines(sizeof(*fixture_depot));
@@ -32,18 +44,34 @@ void fixture_init(void)
     cpi_extent_init_committed(&first, memory, for_slots * stride);
     cpi_extent_init_committed(&second, memory + for_slots * stride, FOR_CACHES * stride);
     cpi_depot_init(fixture_depot, &first, &second, FIXTURE_LIMIT, CACHES);
+    cpi_barrier_startup();
+    init_registry();
 }
 
 struct cpi_cache *fixture_cache(uint32_t quota, bool inline_path)
 {
-    struct cpi_cache *cache =
-        support_lines(offsetof(struct cpi_cache, spare) + FIXTURE_PLACES * sizeof(cache->spare[0]));
+    struct cpi_cache *cache;
 
-    cache->slab = fixture_slab;
-    cache->depot = fixture_depot;
-    cache->quota_max = FIXTURE_PLACES;
-    cpi_cache_open(cache, &cache->own, inline_path, quota, NULL);
+    fixture_registry->spares = fixture_registry->spares_out + quota - CPI_QUOTA_MIN;
+    fixture_registry->inline_path = inline_path;
+    cache = cpi_registry_add_cache(fixture_registry);
+    REQUIRE(cache != NULL && cache->quota == quota);
     return cache;
+}
+
+bool fixture_reclaim(void)
+{
+    bool all;
+
+    cpi_reclaim_begin(fixture_registry);
+    all = cpi_reclaim_all(fixture_registry, NULL, false);
+    cpi_reclaim_end(fixture_registry);
+    return all;
+}
+
+bool fixture_is_open(const struct cpi_cache *cache)
+{
+    return cpi_word_load(&cpi_cache_active(cache)->limit, relaxed) != 0;
 }
 
 size_t fixture_in_depot(void)
@@ -55,7 +83,7 @@ size_t fixture_in_depot(void)
 void fixture_take(struct cpi_cache *cache, void **slots, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        slots[i] = cpi_cache_alloc(cache);
+        slots[i] = cpi_cache_take(cache);
         REQUIRE(cpi_slab_index(fixture_slab, slots[i]) < FIXTURE_CAPACITY);
     }
 }
@@ -63,7 +91,7 @@ void fixture_take(struct cpi_cache *cache, void **slots, size_t n)
 void fixture_give(struct cpi_cache *cache, void **slots, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        REQUIRE(cpi_cache_free(cache, slots[i]));
+        REQUIRE(cpi_cache_give(cache, slots[i]));
 }
 
 uint64_t fixture_exchanges(const struct cpi_cache *cache)

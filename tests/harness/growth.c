@@ -21,9 +21,7 @@
  * ---- Pools ---------------------------------------------------------------
  */
 
-const unsigned growth_kinds[GROWTH_KINDS] = {
-    0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED, CPOOL_CHECKED | CPOOL_EXACT,
-};
+const unsigned growth_kinds[GROWTH_KINDS] = { 0, CPOOL_CHECKED };
 
 cpool_t *growth_pool(size_t slot_size, unsigned flags, size_t capacity, size_t max_capacity)
 {

@@ -16,7 +16,7 @@
  */
 
 /* The flags that make a difference here, of one pool each. */
-enum { GROWTH_KINDS = 5 };
+enum { GROWTH_KINDS = 2 };
 extern const unsigned growth_kinds[GROWTH_KINDS];
 
 cpool_t *growth_pool(size_t slot_size, unsigned flags, size_t capacity, size_t max_capacity);

@@ -21,7 +21,7 @@ tests_harness_libharness_a_SOURCES = tests/harness/inside.h tests/harness/inside
 	tests/harness/misuse.c tests/harness/misuse.h tests/harness/object.h \
 	tests/harness/random.h tests/harness/sized.h tests/harness/support.c \
 	tests/harness/support.h tests/harness/support_pool.c tests/harness/support_threads.c \
-	tests/harness/typed_jobs.h tests/harness/waiter.c tests/harness/waiter.h
+	tests/harness/waiter.c tests/harness/waiter.h
 tests_harness_libharness_a_CPPFLAGS = $(tests_cppflags)
 
 # The library's sources, compiled once more with a point before each atomic operation, each

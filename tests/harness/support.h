@@ -186,8 +186,7 @@ void support_require_live(const cpool_t *pool, size_t live);
 
 /* Takes every slot that can be had into slots, which has room for the capacity.
  * Requires each to be one of the pool's and none to be had twice, and that no
- * more can be had if no other cache makes up for some.  Returns how many there
- * were. */
+ * more can be had.  Returns how many there were. */
 size_t support_take_all(cpool_t *pool, void **slots);
 
 /* Requires that all but `live` slots can be taken, and gives them back. */

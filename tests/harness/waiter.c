@@ -12,7 +12,7 @@ cpool_t *waiter_pool(unsigned flags, size_t capacity)
 {
     cpool_config_t config = support_config(WAITER_SLOT_SIZE, capacity);
 
-    config.flags = CPOOL_WAITABLE | flags;
+    config.flags = flags;
     return support_create(&config);
 }
 

@@ -15,7 +15,7 @@
 
 enum { WAITER_SLOT_SIZE = 32 };
 
-/* A waitable pool, with further flags. */
+/* A pool of small slots, with these flags. */
 cpool_t *waiter_pool(unsigned flags, size_t capacity);
 
 /* Returns when so many allocs have gone to sleep since the pool's creation. */

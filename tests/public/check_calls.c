@@ -55,13 +55,11 @@ static void take_all(struct job *job)
     REQUIRE(cpool_depot_alloc(job->pool) == NULL);
 }
 
-/* In a waitable pool: sleeps. */
 static void wait_in_vain(struct job *job)
 {
     const struct timespec time = { 0, 3000000 };
 
-    if ((job->config.flags & CPOOL_WAITABLE) != 0)
-        REQUIRE(cpool_alloc_wait(job->pool, &time) == NULL);
+    REQUIRE(cpool_alloc_wait(job->pool, &time) == NULL);
 }
 
 static void free_all(struct job *job)
@@ -227,8 +225,7 @@ static bool count_in_child(unsigned flags, struct counts *counts)
     return true;
 }
 
-static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE,
-                                  CPOOL_MEMORY_HUGE_PAGES };
+static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_MEMORY_HUGE_PAGES };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

@@ -12,8 +12,7 @@
 
 enum { CAPACITY = 300, RESERVED = 50 };
 
-static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE,
-                                  CPOOL_MEMORY_HUGE_PAGES };
+static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_MEMORY_HUGE_PAGES };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -82,8 +81,7 @@ __attribute__((__noinline__)) static void use_all(unsigned flags)
     use_slots(pool);
     use_caches(pool);
     use_memory(pool);
-    if ((flags & CPOOL_WAITABLE) != 0)
-        wait_in_vain(pool);
+    wait_in_vain(pool);
     REQUIRE_EQUAL(cpool_reset(pool), 0);
     REQUIRE(cpool_alloc(pool) != NULL);
     /* That one is live: a checked pool says so, to standard error. */

@@ -122,8 +122,7 @@ TEST(create_null_pointers_refused)
     REQUIRE_EQUAL(cpool_memory_required(NULL), 0);
 }
 
-#define KNOWN_FLAGS \
-    (CPOOL_CHECKED | CPOOL_FILL | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE)
+#define KNOWN_FLAGS (CPOOL_CHECKED | CPOOL_FILL | CPOOL_TRACKED)
 #if defined(_WIN32) /* which refuses them */
 #define HUGE_PAGES 0u
 #else
@@ -135,10 +134,9 @@ TEST(create_null_pointers_refused)
 
 TEST(each_flag_has_a_bit_of_its_own)
 {
-    static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_FILL, CPOOL_TRACKED, CPOOL_EXACT,
-                                      CPOOL_WAITABLE, CPOOL_MEMORY_HUGE_PAGES,
-                                      CPOOL_MEMORY_COLOUR, CPOOL_MEMORY_KEEP_PAGES,
-                                      CPOOL_MEMORY_NO_POISON };
+    static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_FILL, CPOOL_TRACKED,
+                                      CPOOL_MEMORY_HUGE_PAGES, CPOOL_MEMORY_COLOUR,
+                                      CPOOL_MEMORY_KEEP_PAGES, CPOOL_MEMORY_NO_POISON };
     unsigned seen = 0;
 
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -388,7 +386,7 @@ static const cpool_config_t shapes[] = {
     SHAPE(.slot_size = 1, .capacity = 77, .flags = CPOOL_CHECKED, .thread_caches = 1),
     SHAPE(.slot_size = 9, .slot_align = 4096, .slot_offset = 5, .capacity = 7,
           .flags = CPOOL_CHECKED, .thread_caches = 2),
-    SHAPE(.slot_size = 24, .capacity = 200, .flags = CPOOL_EXACT),
+    SHAPE(.slot_size = 24, .capacity = 200),
     SHAPE(.slot_size = 24, .capacity = 200, .flags = KNOWN_FLAGS,
           .memory_flags = MEMORY_FLAGS),
 };

@@ -71,7 +71,7 @@ static void require_refused(const struct copy *one, const struct copy *other)
     REQUIRE(other->work(1000) == 1000);
 }
 
-static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE };
+static const unsigned kinds[] = { 0, CPOOL_CHECKED };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

@@ -192,7 +192,7 @@ TEST(free_finds_damage_beyond_its_neighbours)
 
 TEST(audit_and_destroy_look_at_every_slot)
 {
-    cpool_t *pool = make_pool(CPOOL_EXACT);
+    cpool_t *pool = make_pool(0);
     void *slots[CAPACITY];
     unsigned char *slot;
 
@@ -218,7 +218,7 @@ TEST(audit_looks_at_a_last_slot_of_its_own)
     cpool_t *pool;
     unsigned char *slot;
 
-    config.flags = CPOOL_CHECKED | CPOOL_EXACT;
+    config.flags = CPOOL_CHECKED;
     support_capture_reports();
     pool = support_create(&config);
     for (size_t i = 0; i < config.capacity; i++)

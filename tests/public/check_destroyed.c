@@ -18,7 +18,7 @@
 
 enum { SLOT_SIZE = 48, CAPACITY = 200 };
 
-static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE };
+static const unsigned kinds[] = { 0, CPOOL_CHECKED };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -356,10 +356,10 @@ static void *refuse_all_structures(void *pool)
 START_TEST(structure_refused_after_its_end_by_every_function)
 {
     enum { LATER = 40 };
-    static const unsigned flags[] = {0, CPOOL_OBJECT_COUNTED, CPOOL_OBJECT_FAKE, 0};
+    static const unsigned flags[] = {0, CPOOL_OBJECT_COUNTED, CPOOL_OBJECT_FAKE, CPOOL_OBJECT_WAITABLE};
     cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
 
-    use_and_end_structures(flags[_i], _i == 3 ? CPOOL_CHECKED | CPOOL_WAITABLE : 0);
+    use_and_end_structures(flags[_i], _i == 3 ? CPOOL_CHECKED : 0);
     cpool_set_error_handler(count_refusal, NULL);
     refuse_all_structures(pool);
     support_in_thread(refuse_all_structures, pool);

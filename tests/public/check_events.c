@@ -141,14 +141,11 @@ TEST(notice_follows_a_reset)
  * itself: the loop may hold a lock that its notice takes. */
 TEST(one_question_gets_one_notice)
 {
-    cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
+    cpool_t *pool = waiter_pool(0, CAPACITY);
     _Atomic unsigned notices = 0;
     struct hold hold;
-    cpool_t *pool;
     unsigned round;
 
-    config.flags = CPOOL_WAITABLE;
-    pool = support_create(&config);
     REQUIRE_EQUAL(cpool_set_ready(pool, count, &notices), 0);
     hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
@@ -179,23 +176,39 @@ TEST(slot_that_is_there_needs_no_notice)
     scene_fini(&scene);
 }
 
-TEST(other_pools_are_refused)
+static void free_in_child(void *argument)
 {
-    cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
-    cpool_t *pool = support_create(&config);
+    struct scene *scene = argument;
 
+    hold_free(&scene->hold, 1);
+    REQUIRE_EQUAL(scene->notices, 0);
+    REQUIRE(cpool_alloc_or_notify(scene->pool) != NULL);
+    REQUIRE(cpool_alloc_or_notify(scene->pool) == NULL);
+    hold_free(&scene->hold, 1);
+    REQUIRE_EQUAL(scene->notices, 1);
+}
+
+TEST(question_ends_in_the_child_of_a_fork)
+{
+    struct scene scene;
+
+    scene_init(&scene);
+    REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
+    support_in_child(free_in_child, &scene);
+    hold_free(&scene.hold, 1);
+    REQUIRE_EQUAL(scene.notices, 1);
+    scene_fini(&scene);
+}
+
+TEST(no_pool_is_reported)
+{
     support_capture_reports();
-    REQUIRE_EQUAL(cpool_set_ready(pool, count, NULL), CPOOL_EWAITABLE);
-    REQUIRE(REQUIRE_REPORT(CPOOL_EWAITABLE).pool == pool);
-    REQUIRE(cpool_alloc_or_notify(pool) == NULL);
-    REQUIRE_REPORT(CPOOL_EWAITABLE);
-    REQUIRE_EQUAL(cpool_wake_all(pool, true), 0);
-    REQUIRE_REPORT(CPOOL_EWAITABLE);
-    REQUIRE_EQUAL(cpool_wake_all(pool, false), 0);
-    REQUIRE_REPORT(CPOOL_EWAITABLE);
+    REQUIRE_EQUAL(cpool_set_ready(NULL, count, NULL), CPOOL_EPOOL);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    REQUIRE(cpool_alloc_or_notify(NULL) == NULL);
+    REQUIRE_REPORT(CPOOL_EPOOL);
     REQUIRE_EQUAL(cpool_wake_all(NULL, false), 0);
     REQUIRE_REPORT(CPOOL_EPOOL);
-    support_destroy_empty(pool);
 }
 
 /*

@@ -21,7 +21,7 @@ enum { CAPACITY = 4, SIZE = 64 };
 /* The ways in which a pool's slots may belong to a layer above. */
 enum { OBJECTS, OBJECTS_CHECKED, OBJECTS_WAITABLE, SIZED, SIZED_CHECKED, LANES, LAYERS };
 
-static const unsigned flags[LAYERS] = { 0, CPOOL_CHECKED, CPOOL_WAITABLE, 0, CPOOL_CHECKED, 0 };
+static const unsigned flags[LAYERS] = { 0, CPOOL_CHECKED, 0, 0, CPOOL_CHECKED, 0 };
 
 struct layer {
     cpool_objects_t *objects;
@@ -90,7 +90,7 @@ static struct layer begin(int kind)
     struct layer layer = { NULL, NULL, NULL, NULL, NULL };
 
     if (kind <= OBJECTS_WAITABLE) {
-        layer.objects = make_objects(flags[kind], 0);
+        layer.objects = make_objects(flags[kind], kind == OBJECTS_WAITABLE ? CPOOL_OBJECT_WAITABLE : 0);
         layer.slot = cpool_object_get(layer.objects);
     } else if (kind <= SIZED_CHECKED) {
         layer.sized = make_sized(flags[kind]);

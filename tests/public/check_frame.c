@@ -16,8 +16,8 @@ struct thing {
 CPOOL_DECLARE(plain, struct thing);
 CPOOL_DEFINE(plain, struct thing, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
 CPOOL_DECLARE_FRAMES(plain, struct thing);
-CPOOL_DECLARE_WAITABLE(waited, struct thing);
-CPOOL_DEFINE_WAITABLE(waited, struct thing, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
+CPOOL_DECLARE(waited, struct thing);
+CPOOL_DEFINE(waited, struct thing, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
 CPOOL_DECLARE_FRAMES(waited, struct thing);
 
 /* --- One thread --- */
@@ -90,12 +90,8 @@ START_TEST(another_thread_gets_all_but_the_live_ones)
         struct rest rest = {pool, counts[i]};
 
         take(pool, frame, slots, counts[i]);
-        if (modes[_i] == CALLERS) /* without slack for what is loaded here */
-            cpool_flush(pool);
         support_in_thread(obtain_rest, &rest);
         cpool_frame_reset(frame);
-        if (modes[_i] == CALLERS)
-            cpool_flush(pool);
         rest.live = 0;
         support_in_thread(obtain_rest, &rest);
     }
@@ -318,7 +314,7 @@ static void *wait_for_slot(void *pool)
 
 START_TEST(slots_that_go_back_wake_waiters)
 {
-    cpool_t *pool = make_pool(_i % 2 == 0 ? CPOOL_WAITABLE : CPOOL_WAITABLE | CPOOL_CHECKED);
+    cpool_t *pool = make_pool(_i % 2 == 0 ? 0 : CPOOL_CHECKED);
     cpool_frame_t *frame = begin(pool);
     pthread_t threads[3];
     void *slots[CAPACITY];

@@ -241,46 +241,6 @@ TEST_TIMES(shrink_leaves_one_slot, GROWTH_KINDS)
     support_destroy_empty(pool);
 }
 
-static void take_and_free_one(void *argument)
-{
-    struct hold *hold = argument;
-
-    REQUIRE_EQUAL(hold_take(hold, 1), 1);
-    hold_free_all(hold);
-}
-
-static void flush(void *argument)
-{
-    struct hold *hold = argument;
-
-    cpool_flush(hold->pool);
-}
-
-/* The loaded magazine of a sleeping thread is out of reach, so there is slack
- * in its place, which goes with the slots that are removed. */
-TEST(shrink_with_slack_in_circulation_removes_all_but_one)
-{
-    cpool_t *pool = growth_pool(SLOT_SIZE, 0, CAPACITY, 0);
-    struct worker *worker = worker_start();
-    struct hold theirs;
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    hold_init(&theirs, pool);
-    worker_do(worker, take_and_free_one, &theirs);
-    REQUIRE(hold_take(&hold, SIZE_MAX) >= CAPACITY);
-    REQUIRE(support_stats(pool).slack > 0);
-    worker_do(worker, flush, &theirs);
-    hold_free_all(&hold);
-    REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), CAPACITY - 1);
-    REQUIRE_EQUAL(support_stats(pool).circulating, 1);
-    REQUIRE_EQUAL(support_stats(pool).slack, 0);
-    worker_stop(worker);
-    hold_fini(&theirs);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-
 TEST_TIMES(shrunk_pool_with_maximum_grows_again, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, 1000);

@@ -120,7 +120,6 @@ void dry_pools_make_nothing()
     cpool::pool<job> pool;
     std::vector<cpool::pointer<cpool::pool<job>>> held;
 
-    config.flags = CPOOL_EXACT;
     REQUIRE(pool.open(config) == 0 && pool.open(config) == CPOOL_EOPEN);
     for (int i = 0; i < 3; i++)
         held.push_back(pool.make(i));

@@ -45,13 +45,12 @@ TEST_TIMES(index_and_at_are_inverse, 40)
     support_destroy_empty(pool);
 }
 
-TEST(index_limit_of_exact_and_callers_pools_is_the_capacity)
+TEST(index_limit_is_the_largest_capacity)
 {
     static _Alignas(64) char memory[64 * 1024];
     cpool_config_t config = support_config(16, 100);
     cpool_t *pool;
 
-    config.flags = CPOOL_EXACT;
     pool = support_create(&config);
     REQUIRE_EQUAL(cpool_index_limit(pool), 100);
     support_destroy_empty(pool);
@@ -59,7 +58,6 @@ TEST(index_limit_of_exact_and_callers_pools_is_the_capacity)
     pool = support_create(&config);
     REQUIRE_EQUAL(cpool_index_limit(pool), 300);
     support_destroy_empty(pool);
-    config.flags = 0;
     config.memory = memory;
     config.memory_size = sizeof(memory);
     pool = support_create(&config);
@@ -118,14 +116,12 @@ TEST(stats_of_new_pool_show_all_fresh)
     REQUIRE_EQUAL(stats.exchanges, 0);
     REQUIRE_EQUAL(stats.cas_retries, 0);
     REQUIRE_EQUAL(stats.max_capacity, 10);
-    REQUIRE_EQUAL(stats.slack, 0);
     REQUIRE_EQUAL(stats.recalls + stats.growths + stats.trims + stats.waits, 0);
     REQUIRE(stats.reserved_bytes >= 320);
     REQUIRE(stats.committed_bytes <= stats.reserved_bytes);
     support_destroy_empty(pool);
 }
 
-/* In an exact pool, so that there is no slack to allow for. */
 static void require_figures(cpool_t *pool, size_t capacity, size_t live, size_t circulating)
 {
     cpool_stats_t stats = support_stats(pool);
@@ -135,7 +131,6 @@ static void require_figures(cpool_t *pool, size_t capacity, size_t live, size_t 
     REQUIRE_EQUAL(stats.fresh, capacity - circulating);
     REQUIRE_EQUAL(stats.circulating, circulating);
     REQUIRE_EQUAL(stats.in_depot + stats.in_caches, circulating - live);
-    REQUIRE_EQUAL(stats.slack, 0);
 }
 
 /* Fresh slots are removed without a trace, those that were in use with one. */
@@ -147,7 +142,6 @@ TEST(stats_after_shrinking_are_exact)
     void *slots[600];
     cpool_t *pool;
 
-    config.flags = CPOOL_EXACT;
     config.max_capacity = 2000;
     config.magazine_rounds = 8; /* of which all that are taken are whole */
     pool = support_create(&config);

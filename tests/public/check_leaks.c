@@ -247,7 +247,7 @@ TEST(destroy_names_the_site_of_every_function_that_takes)
     struct support_outcome outcome;
     cpool_t *pool;
 
-    config.flags = CPOOL_CHECKED | CPOOL_WAITABLE;
+    config.flags = CPOOL_CHECKED;
     pool = support_create(&config);
     support_fork(leak_by_all, pool, &outcome);
     REQUIRE_EQUAL(outcome.status, 0);

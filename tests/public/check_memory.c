@@ -242,7 +242,7 @@ static void *do_nothing(void *unused)
 /* In a process without any pool before. */
 TEST(pool_in_callers_memory_takes_a_table_for_each_thread_and_no_other)
 {
-    static const unsigned flags[] = { 0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE };
+    static const unsigned flags[] = { 0, CPOOL_CHECKED };
     size_t table;
     size_t space;
     size_t before;
@@ -329,9 +329,9 @@ TEST(alloc_uses_what_memory_there_is)
 }
 
 /* Memory of the caller's may hold anything, and is not given back by a trim. */
-TEST_TIMES(create_in_memory_that_was_used_starts_anew, 4)
+TEST_TIMES(create_in_memory_that_was_used_starts_anew, 2)
 {
-    static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE };
+    static const unsigned flags[] = { 0, CPOOL_CHECKED };
     enum { CAPACITY = 500, PAGE = 4096 };
     cpool_config_t config = support_config(PAGE, CAPACITY);
     cpool_t *pool;
@@ -395,7 +395,7 @@ static size_t pages_until_a_trap(uintptr_t address, intptr_t step)
     return pages;
 }
 
-static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_WAITABLE };
+static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), NEIGHBOURS = 3, FEW = 64 };
 

@@ -20,7 +20,7 @@ static const struct {
     { 0, 0 },
     { CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED, 0 },
     { CPOOL_OBJECT_TRACED, CPOOL_CHECKED },
-    { 0, CPOOL_WAITABLE },
+    { CPOOL_OBJECT_WAITABLE, 0 },
     { CPOOL_OBJECT_FAKE, 0 },
 };
 
@@ -109,7 +109,7 @@ TEST_TIMES(object_that_is_reclaimed_is_always_deactivated, KINDS)
     int i;
 
     config.capacity = 1;
-    config.pool_flags &= ~CPOOL_WAITABLE;
+    config.flags &= ~CPOOL_OBJECT_WAITABLE;
     pool = thing_pool(&config, &type);
     REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
     for (i = 0; i < 3; i++)

@@ -34,9 +34,9 @@ static const struct kind {
     { false, true, CPOOL_OBJECT_EAGER, 0, 0 },
     { true, false, CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED, 0, 0 },
     { true, false, 0, CPOOL_CHECKED, 0 },
-    { true, false, 0, CPOOL_WAITABLE, 0 },
+    { true, false, CPOOL_OBJECT_WAITABLE, 0, 0 },
     { false, false, CPOOL_OBJECT_COUNTED, 0, 0 },
-    { false, false, 0, CPOOL_WAITABLE, 0 },
+    { false, false, CPOOL_OBJECT_WAITABLE, 0, 0 },
     { true, false, 0, 0, OBJECTS / 2 },
     { true, false, CPOOL_OBJECT_FAKE, 0, 0 },
 };

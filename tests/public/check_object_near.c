@@ -27,7 +27,7 @@ static const struct {
     {true, CPOOL_OBJECT_EAGER, 0},
     {true, CPOOL_OBJECT_COUNTED, 0},
     {true, CPOOL_OBJECT_TRACED, 0},
-    {true, 0, CPOOL_WAITABLE},
+    {true, CPOOL_OBJECT_WAITABLE, 0},
     {true, 0, CPOOL_CHECKED},
 };
 
@@ -234,7 +234,7 @@ static const struct {
     {4096, 64, 0, 256},
     {500, 64, 0, 16},
     {10, 64, 0, 10},
-    {1 << 15, 64, CPOOL_WAITABLE, 1},
+    {1 << 15, 64, CPOOL_OBJECT_WAITABLE, 1},
 };
 
 enum { STRETCHES = sizeof(stretches) / sizeof(stretches[0]) };
@@ -276,7 +276,7 @@ TEST_TIMES(threads_create_objects_far_from_each_other, STRETCHES)
     type.object_size = stretches[_i].size;
     config.type = &type;
     config.capacity = stretches[_i].capacity;
-    config.pool_flags = stretches[_i].flags;
+    config.flags = stretches[_i].flags;
     for (int n = 0; n < WORKERS; n++) {
         workers[n] = worker_start();
         REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);

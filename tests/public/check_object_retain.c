@@ -22,7 +22,7 @@ static const struct {
     { 0, 0, 0 },
     { CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED, 0, 0 },
     { CPOOL_OBJECT_TRACED, CPOOL_CHECKED, 0 },
-    { 0, CPOOL_WAITABLE, 0 },
+    { CPOOL_OBJECT_WAITABLE, 0, 0 },
     { 0, 0, OBJECTS },
 };
 

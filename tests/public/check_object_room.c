@@ -342,7 +342,7 @@ TEST_TIMES(put_beyond_max_inactive_destroys_the_object, 2)
 
     config.growth = 1;
     config.max_inactive = 10;
-    config.pool_flags = _i == 1 ? CPOOL_WAITABLE : 0;
+    config.flags |= _i == 1 ? CPOOL_OBJECT_WAITABLE : 0;
     pool = thing_pool(&config, &type);
     for (int round = 0; round < 3; round++) {
         get_all(pool, 50);

@@ -23,8 +23,8 @@ static const struct {
     { 0, 0, 0 },
     { CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED, 0, 0 },
     { CPOOL_OBJECT_TRACED, 0, 5 },
-    { 0, CPOOL_WAITABLE, 0 },
-    { 0, CPOOL_WAITABLE, 5 },
+    { CPOOL_OBJECT_WAITABLE, 0, 0 },
+    { CPOOL_OBJECT_WAITABLE, 0, 5 },
     { 0, CPOOL_CHECKED, 0 },
     { CPOOL_OBJECT_FAKE, 0, 0 },
 };
@@ -466,7 +466,7 @@ TEST_TIMES(time_to_wait_is_the_sum_of_its_members, 2)
 
     config.capacity = 1;
     config.growth = 0;
-    config.pool_flags = CPOOL_WAITABLE;
+    config.flags |= CPOOL_OBJECT_WAITABLE;
     pool = thing_pool(&config, &type);
     thing = cpool_object_get(pool);
     before = seconds_now();

@@ -151,7 +151,7 @@ TEST(typed_pool_waits_visits_and_retains)
     bool is_new;
 
     config.capacity = 1;
-    config.pool_flags = CPOOL_WAITABLE;
+    config.flags = CPOOL_OBJECT_WAITABLE;
     REQUIRE_EQUAL(widgets_open(&config), 0);
     REQUIRE_EQUAL(widgets_wait(&widget, &is_new, NULL), 0);
     REQUIRE(widget != NULL && is_new);

@@ -134,7 +134,6 @@ TEST(print_json_is_one_object_with_all_figures)
     REQUIRE(strstr(json, "\"name\":\"jobs\"") != NULL);
     REQUIRE_EQUAL(member(json, "capacity"), stats.capacity);
     REQUIRE_EQUAL(member(json, "max_capacity"), stats.max_capacity);
-    REQUIRE_EQUAL(member(json, "slack"), stats.slack);
     REQUIRE_EQUAL(member(json, "live"), stats.live);
     REQUIRE_EQUAL(member(json, "in_depot"), stats.in_depot);
     REQUIRE_EQUAL(member(json, "in_caches"), stats.in_caches);
@@ -251,8 +250,6 @@ TEST(print_tells_the_flags)
     } flags[] = {
         { CPOOL_CHECKED, "(checked)", "\"checked\":true" },
         { CPOOL_FILL, "(checked, filled)", "\"filled\":true" },
-        { CPOOL_EXACT, "(exact)", "\"exact\":true" },
-        { CPOOL_WAITABLE, "(waitable)", "\"waitable\":true" },
         { CPOOL_MEMORY_COLOUR, "(coloured)", "\"coloured\":true" },
         { CPOOL_TRACKED, "(tracked)", "\"tracked\":true" },
     };

@@ -382,7 +382,7 @@ TEST(attach_that_makes_no_sense_refused)
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     REQUIRE_EQUAL(cpool_priority_attach(pool, 0x10u), CPOOL_EFLAGS);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
-    config.pool_flags = CPOOL_WAITABLE;
+    config.flags = CPOOL_OBJECT_WAITABLE;
     pool = thing_pool(&config, &type);
     REQUIRE_EQUAL(cpool_priority_attach(pool, 0), CPOOL_EFLAGS);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);

@@ -18,7 +18,7 @@
 
 enum { SLOT_SIZE = 512, CAPACITY = 5000, COUNT = 2000 };
 
-static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED };
+static const unsigned kinds[] = { 0, CPOOL_CHECKED };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

@@ -119,7 +119,6 @@ TEST_TIMES(slots_retired_by_a_handler_go_back, 2)
     void *slot;
 
     make(0);
-    support_set_flags(&config, CPOOL_WAITABLE);
     REQUIRE_EQUAL(cpool_create(&waitable, &config), 0);
     reader_of_ready = reader();
     cpool_set_ready(waitable, retire_when_ready, pool);
@@ -512,7 +511,6 @@ TEST_TIMES(dry_pool_takes_back_what_no_section_sees, MODES)
 /* The slot does not go into the thread's own cache, where such an alloc does not look. */
 TEST(alloc_from_the_depot_finds_what_was_retired)
 {
-    static _Alignas(64) char memory[1 << 16]; /* without slack */
     cpool_config_t config = support_config(64, CAPACITY / 4);
     void *slots[CAPACITY / 4];
     cpool_reader_t *by;
@@ -520,8 +518,6 @@ TEST(alloc_from_the_depot_finds_what_was_retired)
 
     make(0);
     by = reader();
-    config.memory = memory;
-    config.memory_size = sizeof memory;
     small = support_create(&config);
     for (size_t i = 0; i < CAPACITY / 4; i++)
         REQUIRE((slots[i] = cpool_alloc(small)) != NULL);

@@ -150,7 +150,6 @@ static void flush_and_fork(void *unused)
     void *slot;
 
     (void)unused;
-    support_set_flags(&config, CPOOL_WAITABLE);
     REQUIRE_EQUAL(cpool_create(&waitable, &config), 0);
     cpool_set_ready(waitable, fork_when_ready, other);
     REQUIRE((slot = cpool_alloc(waitable)) != NULL);
@@ -202,7 +201,7 @@ TEST_TIMES(sleepers_get_slots_that_are_retired, 2 * MODES)
     cpool_t *waitable;
 
     make(0);
-    support_set_flags(&config, CPOOL_WAITABLE | modes[_i / 2]);
+    support_set_flags(&config, modes[_i / 2]);
     REQUIRE_EQUAL(cpool_create(&waitable, &config), 0);
     by = reader();
     other = reader();

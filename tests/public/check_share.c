@@ -126,7 +126,6 @@ TEST(alloc_with_a_hundred_loaded_caches_succeeds)
     void *slots[SLOTS];
     cpool_t *pool;
 
-    config.flags = CPOOL_EXACT;
     config.thread_caches = CACHES + 1;
     config.magazine_rounds = 4;
     pool = support_create(&config);

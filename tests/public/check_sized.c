@@ -393,7 +393,6 @@ TEST(classes_larger_than_their_bytes_hold_one_block)
 
     config.class_bytes = 1000;
     config.flags = CPOOL_SIZED_BOUNDED;
-    config.pool_flags = CPOOL_EXACT;
     blocks = create(&config);
     held[0] = cpool_sized_alloc(blocks, 32768);
     REQUIRE(held[0] != NULL && cpool_sized_alloc(blocks, 32768) == NULL);

@@ -60,7 +60,6 @@ static cpool_sized_t *create_counting(struct counting *counting, unsigned flags)
     config.class_count = 4;
     config.class_bytes = 6400;
     config.flags = flags;
-    config.pool_flags = CPOOL_EXACT;
     if ((flags & CPOOL_SIZED_BOUNDED) == 0)
         config.fallback = &fallback;
     return create(&config);

@@ -58,8 +58,6 @@ static void require_bounded(size_t size, size_t slots, size_t caches)
     required = cpool_memory_required(&config);
     REQUIRE(required > 0 && required <= bytes);
     REQUIRE(sizeof(void *) < 8 || bytes - required <= required / 6);
-    config.flags = CPOOL_EXACT;
-    REQUIRE(cpool_memory_required(&config) <= bytes);
 }
 
 TEST(bytes_known_to_the_compiler_suffice)

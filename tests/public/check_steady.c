@@ -20,7 +20,7 @@
 
 enum { SLOT_SIZE = 64, CAPACITY = 10000, FRAME = 20, MANY = 2000, TURNS = 500 };
 
-static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_TRACKED, CPOOL_CHECKED };
+static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_TRACKED, CPOOL_CHECKED };
+static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
 
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

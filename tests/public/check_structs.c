@@ -58,7 +58,6 @@ struct past_stats {
     size_t size;
     size_t capacity;
     size_t max_capacity;
-    size_t slack;
     size_t live;
 };
 

@@ -340,9 +340,9 @@ static void *end_with_stale_handle(void *argument)
     return NULL;
 }
 
-TEST_TIMES(handle_of_ended_cache_is_reported, 3)
+TEST_TIMES(handle_of_ended_cache_is_reported, 2)
 {
-    static const unsigned flags[] = { 0, CPOOL_CHECKED, CPOOL_EXACT };
+    static const unsigned flags[] = { 0, CPOOL_CHECKED };
     cpool_config_t config = support_config(32, CAPACITY);
     struct support_report last;
     struct stale stale;

@@ -21,48 +21,6 @@ enum { CAPACITY = 500 };
  * ---- Tables, pages, memory --------------------------------------------------
  */
 
-static size_t limit_of(const cpool_config_t *config)
-{
-    cpool_t *pool = support_create(config);
-    size_t limit = cpool_index_limit(pool);
-
-    support_destroy_empty(pool);
-    return limit;
-}
-
-TEST(index_limit_is_as_documented)
-{
-    cpool_config_t config = support_config(16, 100000);
-
-    config.flags = CPOOL_TRACKED;
-    REQUIRE_EQUAL(limit_of(&config), sizeof(void *) < 8 ? 100000 + 64 * 271 : 199999);
-    config.thread_caches = 64;
-    REQUIRE_EQUAL(limit_of(&config), 117344);
-    config.magazine_rounds = 63;
-    REQUIRE_EQUAL(limit_of(&config), 104032);
-    config.flags |= CPOOL_EXACT;
-    REQUIRE_EQUAL(limit_of(&config), 100000);
-}
-
-/* Whatever the slots and flags are. */
-TEST_TIMES(index_limit_by_default_is_at_most_twice_the_capacity, 4)
-{
-    static const unsigned flags[] = {0, CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_EXACT};
-
-    for (size_t capacity = 70000; capacity <= 20000000; capacity = capacity * 3 / 2 + 1)
-        for (size_t size = 1; size <= 65536; size *= 256) {
-            cpool_config_t config = support_config(size, capacity);
-
-            if (sizeof(void *) < 8 && size > ((size_t)1 << 28) / capacity)
-                continue; /* there are no addresses for it */
-            config.flags = flags[_i];
-            REQUIRE(limit_of(&config) <= 2 * capacity);
-            config.capacity = 1;
-            config.max_capacity = capacity;
-            REQUIRE(limit_of(&config) <= 2 * capacity);
-        }
-}
-
 /* Objects constructed in free slots, and the slots' addresses, after a trim. */
 TEST_TIMES(trim_keeps_bytes_only_where_asked, 2)
 {
@@ -193,7 +151,7 @@ static cpool_t *make_crowded(unsigned flags)
     return support_create(&config);
 }
 
-static const unsigned crowded[] = {CPOOL_TRACKED, CPOOL_TRACKED | CPOOL_EXACT, CPOOL_CHECKED};
+static const unsigned crowded[] = {CPOOL_TRACKED, CPOOL_CHECKED};
 
 #define CROWDED (sizeof(crowded) / sizeof(crowded[0]))
 

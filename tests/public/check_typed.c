@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_typed.c - typed pools: their functions, their creation on first use, and the
- * ends of threads, processes and pools.
+ * check_typed.c - typed pools: their functions, their creation on first use, their bound, waiters
+ * that their functions call, and the ends of threads, processes and pools.
  *
  * Includes the public API only.
  */
 #include "support.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <cpool/events.h>
 #include <cpool/pools.h>
 
 enum { CAPACITY = 1000,
@@ -35,6 +37,14 @@ CPOOL_DEFINE(odds, struct odd, .capacity = CAPACITY);
 
 CPOOL_DECLARE(bytes, char);
 CPOOL_DEFINE(bytes, char, .capacity = CAPACITY, .name = "bytes of tests");
+
+/* With one slot. */
+#if defined(__GNUC__)
+CPOOL_DEFINE_INLINE(ones, struct job, .capacity = 1);
+#else
+CPOOL_DECLARE(ones, struct job);
+CPOOL_DEFINE(ones, struct job, .capacity = 1);
+#endif
 
 /* There can be no such pool, and no compiler knows. */
 CPOOL_DECLARE(wrong, struct job);
@@ -195,6 +205,26 @@ TEST(free_of_the_first_slot_never_taken_reported)
     close_empty();
 }
 
+/* With a stride other than the size of the type.  The constants of the type do not serve there. */
+TEST(free_into_a_longer_slot_reported)
+{
+    cpool_config_t config = job_config(CAPACITY, 0);
+    struct job *job;
+
+    config.slot_align = 2 * sizeof(*job);
+    REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
+    support_capture_reports();
+    job = jobs_alloc();
+    for (int round = 0; round < 3; round++) {
+        jobs_free(job + 1);
+        REQUIRE_REPORT(CPOOL_EMISALIGNED);
+    }
+    support_release_reports();
+    jobs_free(job);
+    support_require_obtainable(jobs_pool(), 0);
+    close_empty();
+}
+
 TEST(free_of_nothing_makes_no_pool)
 {
     jobs_free(NULL);
@@ -294,7 +324,23 @@ TEST(destructors_before_and_after_ours_use_the_pool)
     close_empty();
 }
 
-/* Slots that other threads have loaded do not keep an alloc from the capacity. */
+/*
+ * ---- The bound -----------------------------------------------------------
+ */
+
+/* Takes all that there is, returns how many those were, and gives them back. */
+static size_t take_all(void)
+{
+    struct job *held[CAPACITY + 1];
+    size_t n = 0;
+
+    while ((held[n] = jobs_alloc()) != NULL)
+        REQUIRE(++n <= CAPACITY);
+    for (size_t i = 0; i < n; i++)
+        jobs_free(held[i]);
+    return n;
+}
+
 static void *hold_some(void *argument)
 {
     struct support_door *door = argument;
@@ -305,10 +351,9 @@ static void *hold_some(void *argument)
     return NULL;
 }
 
-TEST(slots_loaded_by_waiting_threads_are_made_up_for)
+TEST(slots_loaded_by_waiting_threads_are_taken_back)
 {
     enum { HOLDERS = 8 };
-    struct job *held[CAPACITY];
     pthread_t threads[HOLDERS];
     struct support_door door;
     cpool_stats_t stats;
@@ -319,14 +364,149 @@ TEST(slots_loaded_by_waiting_threads_are_made_up_for)
     support_door_await(&door, HOLDERS);
     stats = support_stats(jobs_pool());
     REQUIRE(stats.in_caches > 0 && stats.live == 0);
-    for (size_t i = 0; i < CAPACITY; i++)
-        REQUIRE((held[i] = jobs_alloc()) != NULL);
-    for (size_t i = 0; i < CAPACITY; i++)
-        jobs_free(held[i]);
+    REQUIRE_EQUAL(take_all(), CAPACITY);
     support_door_open(&door);
     for (int i = 0; i < HOLDERS; i++)
         support_join(threads[i]);
     close_empty();
+}
+
+static _Atomic size_t live_jobs;
+static atomic_bool over;
+
+/* Slots are live for less than the time between the two changes of the number. */
+static void *take_and_count(void *unused)
+{
+    struct job *held[CAPACITY];
+
+    for (size_t round = 0; round < SUPPORT_COUNT(200, 20); round++) {
+        size_t n = 0;
+
+        while (n < CAPACITY && (held[n] = jobs_alloc()) != NULL) {
+            REQUIRE(atomic_fetch_add(&live_jobs, 1) < CAPACITY);
+            held[n]->number = (long)(intptr_t)&held[n];
+            n++;
+        }
+        while (n > 0) {
+            n--;
+            REQUIRE_EQUAL(held[n]->number, (long)(intptr_t)&held[n]);
+            atomic_fetch_sub(&live_jobs, 1);
+            jobs_free(held[n]);
+        }
+    }
+    return unused;
+}
+
+TEST(threads_at_the_bound_never_have_more_than_the_capacity)
+{
+    enum { TAKERS = 4 };
+    pthread_t threads[TAKERS];
+
+    for (int i = 0; i < TAKERS; i++)
+        threads[i] = support_start(take_and_count, NULL);
+    for (int i = 0; i < TAKERS; i++)
+        support_join(threads[i]);
+    REQUIRE_EQUAL(take_all(), CAPACITY);
+    close_empty();
+}
+
+/* Never has more than one slot. */
+static void *take_one_again_and_again(void *unused)
+{
+    while (!atomic_load(&over)) {
+        struct job *job = jobs_alloc();
+
+        if (job != NULL) {
+            job->number = 1;
+            jobs_free(job);
+        }
+    }
+    return unused;
+}
+
+TEST(slots_of_a_busy_thread_are_taken_back)
+{
+    pthread_t thread;
+
+    atomic_store(&over, false);
+    thread = support_start(take_one_again_and_again, NULL);
+    for (size_t round = 0; round < SUPPORT_COUNT(300, 20); round++)
+        REQUIRE(take_all() >= CAPACITY - 1);
+    atomic_store(&over, true);
+    support_join(thread);
+    REQUIRE_EQUAL(take_all(), CAPACITY);
+    close_empty();
+}
+
+/*
+ * ---- Waiters -------------------------------------------------------------
+ */
+
+static void await_sleeper(void)
+{
+    while (support_stats(ones_pool()).waits == 0)
+        sched_yield();
+}
+
+static void count_notice(cpool_t *pool, void *notices)
+{
+    (void)pool;
+    ++*(int *)notices;
+}
+
+/* A sleeping thread looks again by itself when it starves, and a notice does not.  The slot's cache
+ * is open until somebody asks. */
+TEST_TIMES(notice_follows_a_free, 2)
+{
+    cpool_t *pool = ones_pool();
+    struct job *job;
+    int notices = 0;
+
+    for (int i = 0; i < 10; i++)
+        ones_free(ones_alloc());
+    job = ones_alloc();
+    REQUIRE_EQUAL(cpool_set_ready(pool, count_notice, &notices), CPOOL_OK);
+    REQUIRE(cpool_alloc_or_notify(pool) == NULL);
+    REQUIRE_EQUAL(notices, 0);
+    if (_i == 0)
+        ones_free(job);
+    else
+        cpool_free(pool, job);
+    REQUIRE_EQUAL(notices, 1);
+    ones_free(ones_alloc());
+    REQUIRE_EQUAL(notices, 1);
+    REQUIRE_EQUAL(ones_close(), CPOOL_OK);
+}
+
+/* The thread that gets the last slot closes the pool, while the one that freed it may be about to
+ * look for waiters. */
+static void *wait_and_close(void *unused)
+{
+    struct job *job = ones_alloc_wait(NULL);
+
+    (void)unused;
+    REQUIRE(job != NULL);
+    ones_free(job);
+    REQUIRE_EQUAL(ones_close(), CPOOL_OK);
+    return NULL;
+}
+
+TEST(thread_that_waited_for_the_last_slot_closes_the_pool)
+{
+    for (int i = 0; i < 200; i++) {
+        struct job *job;
+        pthread_t thread;
+
+        for (int k = 0; k < 10; k++) /* the cache has a magazine */
+            ones_free(ones_alloc());
+        job = ones_alloc();
+        REQUIRE(job != NULL);
+        thread = support_start(wait_and_close, NULL);
+        if (i % 2 == 0)
+            await_sleeper();
+        ones_free(job);
+        support_join(thread);
+    }
 }
 
 /*
@@ -426,6 +606,10 @@ TEST(open_without_memory_fails_and_first_use_succeeds)
     support_in_child(refused_memory, NULL);
 }
 
+static const unsigned kinds[] = {0, CPOOL_CHECKED, CPOOL_MEMORY_COLOUR, CPOOL_TRACKED};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
 struct across {
     pthread_barrier_t barrier;
     int rounds;
@@ -462,7 +646,7 @@ TEST(close_and_open_while_threads_that_used_it_live)
         REQUIRE_EQUAL(i % 3 == 0 ? cpool_destroy(jobs_pool()) : jobs_close(),
                       live != NULL ? CPOOL_ELIVE : CPOOL_OK);
         if (i % 4 == 0) {
-            cpool_config_t config = job_config(CAPACITY, i % 8 == 0 ? 0 : CPOOL_EXACT);
+            cpool_config_t config = job_config(CAPACITY, kinds[i / 4 % KINDS]);
 
             REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
         }
@@ -483,11 +667,6 @@ TEST(reset_takes_back_live_slots)
     use_jobs(CAPACITY);
     close_empty();
 }
-
-static const unsigned kinds[] = {0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE,
-                                 CPOOL_MEMORY_COLOUR, CPOOL_TRACKED};
-
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 TEST_TIMES(every_kind_of_pool_can_be_typed, KINDS)
 {

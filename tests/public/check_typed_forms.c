@@ -24,8 +24,7 @@ struct body {
 CPOOL_DECLARE(bodies, struct body);
 CPOOL_DECLARE_HANDLES(bodies, struct body);
 CPOOL_DECLARE_NOTICES(bodies, struct body);
-CPOOL_DEFINE(bodies, struct body, .capacity = CAPACITY,
-             .flags = CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE);
+CPOOL_DEFINE(bodies, struct body, .capacity = CAPACITY, .flags = CPOOL_TRACKED);
 
 /* Cannot be created. */
 CPOOL_DECLARE(none, struct body);
@@ -38,12 +37,12 @@ CPOOL_OBJECTS_DEFINE(nothing, struct body, CPOOL_OBJECT_HOOKS(.arg = NULL), .cap
 
 unsigned long points;
 
-#define SIZES(name, kind, bytes)                                                       \
+#define SIZES(name, bytes)                                                             \
     struct name {                                                                      \
         char slot[bytes];                                                              \
     };                                                                                 \
-    CPOOL_DECLARE##kind(name, struct name);                                            \
-    CPOOL_DEFINE##kind(name, struct name, .capacity = CAPACITY, .magazine_rounds = 4); \
+    CPOOL_DECLARE(name, struct name);                                                  \
+    CPOOL_DEFINE(name, struct name, .capacity = CAPACITY, .magazine_rounds = 4);       \
     static unsigned long points_of_##name(void)                                        \
     {                                                                                  \
         struct name *one = name##_alloc();                                             \
@@ -56,27 +55,17 @@ unsigned long points;
         return points;                                                                 \
     }
 
-SIZES(plain64, , 64)
-SIZES(plain24, , 24)
-SIZES(plain48, , 48)
-SIZES(exact64, _EXACT, 64)
-SIZES(exact24, _EXACT, 24)
-SIZES(exact48, _EXACT, 48)
-SIZES(waitable64, _WAITABLE, 64)
-SIZES(waitable24, _WAITABLE, 24)
-SIZES(waitable48, _WAITABLE, 48)
+SIZES(slots64, 64)
+SIZES(slots24, 24)
+SIZES(slots48, 48)
 
 /* A free that leaves it has read, but not written. */
 TEST(any_size_stays_on_the_inline_path)
 {
     SKIP_IF(!CPOOL_IS_INLINE_, "there is no inline path");
-    REQUIRE_EQUAL(points_of_plain64(), 4); /* an alloc and a free read the count and write it */
-    REQUIRE_EQUAL(points_of_plain24(), 4);
-    REQUIRE_EQUAL(points_of_plain48(), 4);
-    REQUIRE_EQUAL(points_of_exact24(), points_of_exact64());
-    REQUIRE_EQUAL(points_of_exact48(), points_of_exact64());
-    REQUIRE_EQUAL(points_of_waitable24(), points_of_waitable64());
-    REQUIRE_EQUAL(points_of_waitable48(), points_of_waitable64());
+    REQUIRE_EQUAL(points_of_slots64(), 4); /* an alloc and a free read the count and write it */
+    REQUIRE_EQUAL(points_of_slots24(), 4);
+    REQUIRE_EQUAL(points_of_slots48(), 4);
 }
 
 static void close_empty(void)

@@ -40,8 +40,8 @@ static void require_named(int code, const char *function)
     REQUIRE(strcmp(REQUIRE_REPORT(code).function, function) == 0);
 }
 
-/* Of plain, tracked, exact and checked pools, where operations take different ways. */
-static const unsigned ways[] = {0, CPOOL_TRACKED, CPOOL_EXACT, CPOOL_CHECKED};
+/* Of plain, tracked and checked pools, where operations take different ways. */
+static const unsigned ways[] = {0, CPOOL_TRACKED, CPOOL_CHECKED};
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 

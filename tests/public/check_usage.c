@@ -24,7 +24,7 @@ TEST(peak_is_never_below_what_is_live)
     support_destroy_empty(pool);
 }
 
-static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE };
+static const unsigned kinds[] = { 0, CPOOL_CHECKED };
 
 static void use(cpool_t *pool, void **slots, size_t n)
 {

@@ -25,24 +25,6 @@ static double seconds_now(void)
  * ---- What is asked of the pool -------------------------------------------
  */
 
-TEST_TIMES(wait_on_other_pool_refused, 3)
-{
-    static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_CHECKED };
-    cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
-    cpool_t *pool;
-
-    config.flags = flags[_i];
-    pool = support_create(&config);
-    support_capture_reports();
-    REQUIRE(cpool_alloc_wait(pool, NULL) == NULL);
-    REQUIRE(REQUIRE_REPORT(CPOOL_EWAITABLE).pool == pool);
-    REQUIRE(cpool_alloc_wait(pool, &no_time) == NULL);
-    REQUIRE_REPORT(CPOOL_EWAITABLE);
-    support_require_live(pool, 0);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
 TEST_TIMES(wait_while_slots_are_free_is_alloc, 2)
 {
     cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
@@ -223,7 +205,6 @@ TEST(wait_grows_the_pool_first)
     struct hold hold;
     cpool_t *pool;
 
-    config.flags = CPOOL_WAITABLE;
     config.max_capacity = 3 * CAPACITY;
     pool = support_create(&config);
     hold_init(&hold, pool);

@@ -110,7 +110,7 @@ static bool note(const cpool_view_t *view, void *argument)
         REQUIRE_EQUAL(view->stats->reserved_bytes, stats.reserved_bytes);
         REQUIRE(view->first == cpool_at(view->pool, 0));
         REQUIRE_EQUAL(view->slots, cpool_index_limit(view->pool));
-        REQUIRE_EQUAL(view->flags, i == 1 ? CPOOL_CHECKED : i == 2 ? CPOOL_EXACT : 0);
+        REQUIRE_EQUAL(view->flags, i == 1 ? CPOOL_CHECKED : i == 2 ? CPOOL_TRACKED : 0);
         REQUIRE_EQUAL(view->kind, 0);
         REQUIRE(view->name[0] == (char)('a' + i) && view->name[1] == '\0');
         if (walk->destroys)
@@ -122,7 +122,7 @@ static bool note(const cpool_view_t *view, void *argument)
 
 static void make_walk(struct walk *walk)
 {
-    static const unsigned flags[POOLS] = {0, CPOOL_CHECKED, CPOOL_EXACT, 0, 0};
+    static const unsigned flags[POOLS] = {0, CPOOL_CHECKED, CPOOL_TRACKED, 0, 0};
 
     memset(walk, 0, sizeof(*walk));
     walk->most = SIZE_MAX;
@@ -286,16 +286,16 @@ static char *printed(enum cpool_print_what what)
 
 TEST(print_all_names_every_pool)
 {
-    cpool_t *first = create_named("first", CPOOL_CHECKED | CPOOL_EXACT);
-    cpool_t *second = create_named("second", CPOOL_WAITABLE);
+    cpool_t *first = create_named("first", CPOOL_CHECKED | CPOOL_TRACKED);
+    cpool_t *second = create_named("second", CPOOL_TRACKED);
     char *text = printed(CPOOL_PRINT_ALL);
     char *json = printed(CPOOL_PRINT_ALL_JSON);
     char total[100];
 
     cpool_print(NULL, CPOOL_PRINT_ALL, NULL);
     cpool_print(NULL, CPOOL_PRINT_ALL_JSON, NULL);
-    REQUIRE(strstr(text, "pool 'first' (checked, exact): 100 slots of 16 bytes") != NULL);
-    REQUIRE(strstr(text, "pool 'second' (waitable): 100 slots") != NULL);
+    REQUIRE(strstr(text, "pool 'first' (checked, tracked): 100 slots of 16 bytes") != NULL);
+    REQUIRE(strstr(text, "pool 'second' (tracked): 100 slots") != NULL);
     snprintf(total, sizeof(total), "2 pools: reserved %zu bytes",
              support_stats(first).reserved_bytes + support_stats(second).reserved_bytes);
     REQUIRE(strstr(text, total) != NULL);

@@ -17,8 +17,7 @@ enum { CAPACITY = 1000, ROUNDS = 8 };
 
 /* Flags of pools, and memory of the caller's. */
 #define CALLERS 0x8000u
-static const unsigned modes[] = {0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_TRACKED, CPOOL_CHECKED,
-                                 CPOOL_CHECKED | CPOOL_WAITABLE, CALLERS, CALLERS | CPOOL_EXACT};
+static const unsigned modes[] = {0, CPOOL_TRACKED, CPOOL_CHECKED, CALLERS};
 
 #define MODES (sizeof modes / sizeof modes[0])
 

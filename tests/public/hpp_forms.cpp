@@ -162,7 +162,7 @@ void exceptions_outlast_the_use_of_other_pools()
 } // namespace
 
 CPOOL_STATIC_POOL(tables, thing);
-CPOOL_DEFINE(tables, thing, .capacity = 3, .flags = CPOOL_WAITABLE);
+CPOOL_DEFINE(tables, thing, .capacity = 3);
 
 namespace {
 
@@ -190,13 +190,12 @@ template <class Pool> void require_waits(Pool &pool)
     REQUIRE(live_slots(pool.native_handle()) == 0);
 }
 
-void waitable_pools_wait()
+void pools_wait()
 {
     cpool_config_t config = cpool::pool<thing>::configuration(3);
     cpool::pool<thing> pool;
     cpool::static_pool<thing, tables_tag> statically;
 
-    config.flags = CPOOL_WAITABLE;
     REQUIRE(pool.open(config) == 0);
     require_waits(pool);
     require_waits(statically);
@@ -281,6 +280,6 @@ void check_forms()
 #if THROWS
     exceptions_outlast_the_use_of_other_pools();
 #endif
-    waitable_pools_wait();
+    pools_wait();
     static_pools_that_cannot_be_created_have_no_slots();
 }

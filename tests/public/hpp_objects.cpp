@@ -147,7 +147,7 @@ void object_pools_wait_visit_and_retain()
     cpool_object_config_t config = cpool::object_pool<buffer>::configuration(2);
     cpool::object_pool<buffer> pool;
 
-    config.pool_flags = CPOOL_WAITABLE;
+    config.flags |= CPOOL_OBJECT_WAITABLE;
     REQUIRE(pool.open(config) == 0);
     {
         auto one = pool.wait();

@@ -69,11 +69,7 @@ tests_public = \
 	tests/public/check_track_beside \
 	tests/public/check_trim \
 	tests/public/check_typed \
-	tests/public/check_typed_exact \
-	tests/public/check_typed_exact_noinline \
 	tests/public/check_typed_forms \
-	tests/public/check_typed_waitable \
-	tests/public/check_typed_waitable_noinline \
 	tests/public/check_typed_noinline \
 	tests/public/check_typed_reports \
 	tests/public/check_typed_reports_noinline \
@@ -178,12 +174,6 @@ $(tests_public_asserted): lib/libcpool-asserted.a
 
 tests_public_check_retire_noinline_SOURCES = tests/public/check_retire.c
 tests_public_check_retire_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-
-tests_public_check_typed_exact_noinline_SOURCES = tests/public/check_typed_exact.c
-tests_public_check_typed_exact_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-
-tests_public_check_typed_waitable_noinline_SOURCES = tests/public/check_typed_waitable.c
-tests_public_check_typed_waitable_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 
 tests_public_check_typed_noinline_SOURCES = tests/public/check_typed.c
 tests_public_check_typed_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE

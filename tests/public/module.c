@@ -29,8 +29,8 @@ CPOOL_DECLARE(items, struct item);
 CPOOL_DEFINE(items, struct item, .capacity = CAPACITY);
 
 /* The main program waits for it by its handle. */
-CPOOL_DECLARE_WAITABLE(turns, struct item);
-CPOOL_DEFINE_WAITABLE(turns, struct item, .capacity = 1);
+CPOOL_DECLARE(turns, struct item);
+CPOOL_DEFINE(turns, struct item, .capacity = 1);
 
 void *module_turns(void)
 {

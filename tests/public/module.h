@@ -40,7 +40,7 @@ MODULE_API size_t module_work(size_t count);
 /* The same with a typed pool, which nobody closes. */
 MODULE_API size_t module_typed(size_t count);
 
-/* A typed waitable pool with one slot, which nobody closes either. */
+/* A typed pool with one slot, which nobody closes either. */
 MODULE_API void *module_turns(void);
 
 /* Slots in caches. */

@@ -41,7 +41,7 @@ static inline cpool_reader_t *reader(void)
 
 /* --- What tests of slots that go back share --- */
 
-static const unsigned modes[] = {0, CPOOL_EXACT, CPOOL_TRACKED, CPOOL_CHECKED};
+static const unsigned modes[] = {0, CPOOL_TRACKED, CPOOL_CHECKED};
 
 #define MODES (sizeof modes / sizeof modes[0])
 
