@@ -59,13 +59,12 @@ __attribute__((constructor)) static void install(void)
 
 /* --- Workers --- */
 
-void burst_prepare(struct worker *worker, cpool_t *pool, const char *letters, size_t loaded,
+void burst_prepare(struct worker *worker, cpool_t *pool, const char *letters,
                    uint64_t seed)
 {
     worker->pool = pool;
     worker->cache = NULL;
     worker->letters = letters;
-    worker->loaded = loaded;
     worker->generator = seed;
     worker->holds = 0;
     worker->history.count = 0;
@@ -125,8 +124,6 @@ static void take_one(struct worker *worker, char letter)
     void *slot = alloc_by(worker, letter);
 
     history_end(operation);
-    if (letter == 'A')
-        operation->beside = worker->loaded;
     keep(worker, operation, slot);
 }
 

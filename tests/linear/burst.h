@@ -31,7 +31,6 @@ struct worker {
     _Atomic(void *) *mailbox;
     unsigned number;
     const char *letters;
-    size_t loaded; /* slots that its caches may keep from an alloc past them */
     uint64_t generator;
     void *held[BURST_HOLD_MAX];
     unsigned holds;
@@ -39,7 +38,7 @@ struct worker {
 };
 
 /* Before a worker is used on another pool. */
-void burst_prepare(struct worker *worker, cpool_t *pool, const char *letters, size_t loaded,
+void burst_prepare(struct worker *worker, cpool_t *pool, const char *letters,
                    uint64_t seed);
 
 void burst_run(struct worker *worker, unsigned operations);

@@ -22,68 +22,64 @@
 
 struct sample {
     const char *what;
-    size_t capacity, inside, outside;
+    size_t capacity, inside;
     const char *events;
     bool right;
 };
 
 static const struct sample samples[] = {
     /* One thread at a time. */
-    {"nothing", 1, 0, 0, "", true},
-    {"take, give, take again", 1, 0, 0, "0a 0=0 0f0 0= 1a 1=0", true},
-    {"two slots", 2, 0, 0, "0a 0=1 1a 1=0", true},
-    {"dry when all are live", 2, 0, 0, "0a 0=0 0a 0=1 1a 1=", true},
-    {"given while held", 2, 0, 0, "0a 0=0 1a 1=0", false},
-    {"dry too early", 2, 0, 0, "0a 0=0 1a 1=", false},
-    {"dry with nothing live", 1, 0, 0, "0a 0=", false},
-    {"dry after a free", 1, 0, 0, "0a 0=0 0f0 0= 0a 0=", false},
-    {"a slot that cannot be", 2, 0, 0, "0a 0=2", false},
-    {"freed twice", 2, 0, 0, "0a 0=0 0f0 0= 0f0 0=", false},
-    {"freed, never taken", 2, 0, 0, "0f1 0=", false},
+    {"nothing", 1, 0, "", true},
+    {"take, give, take again", 1, 0, "0a 0=0 0f0 0= 1a 1=0", true},
+    {"two slots", 2, 0, "0a 0=1 1a 1=0", true},
+    {"dry when all are live", 2, 0, "0a 0=0 0a 0=1 1a 1=", true},
+    {"given while held", 2, 0, "0a 0=0 1a 1=0", false},
+    {"dry too early", 2, 0, "0a 0=0 1a 1=", false},
+    {"dry with nothing live", 1, 0, "0a 0=", false},
+    {"dry after a free", 1, 0, "0a 0=0 0f0 0= 0a 0=", false},
+    {"a slot that cannot be", 2, 0, "0a 0=2", false},
+    {"freed twice", 2, 0, "0a 0=0 0f0 0= 0f0 0=", false},
+    {"freed, never taken", 2, 0, "0f1 0=", false},
 
     /* Overlapping ones, which may take effect in either order. */
-    {"taken before its free returned", 1, 0, 0, "0a 0=0 0f0 1a 1=0 0=", true},
-    {"taken and freed before its free returned", 1, 0, 0, "0a 0=0 0f0 1a 1=0 1f0 2a 2=0 1= 0=",
+    {"taken before its free returned", 1, 0, "0a 0=0 0f0 1a 1=0 0=", true},
+    {"taken and freed before its free returned", 1, 0, "0a 0=0 0f0 1a 1=0 1f0 2a 2=0 1= 0=",
      true},
-    {"dry before the free took effect", 1, 0, 0, "0a 0=0 0f0 1a 1= 0=", true},
-    {"dry and taken during one free", 1, 0, 0, "0a 0=0 0f0 1a 1= 1a 1=0 0=", true},
-    {"dry because of an alloc that has not returned", 1, 0, 0, "0a 1a 1= 0=0", true},
-    {"taken and dry during one free, so it was taken", 1, 0, 0, "0a 0=0 0f0 1a 1=0 2a 2= 0=",
+    {"dry before the free took effect", 1, 0, "0a 0=0 0f0 1a 1= 0=", true},
+    {"dry and taken during one free", 1, 0, "0a 0=0 0f0 1a 1= 1a 1=0 0=", true},
+    {"dry because of an alloc that has not returned", 1, 0, "0a 1a 1= 0=0", true},
+    {"taken and dry during one free, so it was taken", 1, 0, "0a 0=0 0f0 1a 1=0 2a 2= 0=",
      true},
-    {"one slot to two at once", 2, 0, 0, "0a 1a 0=0 1=0", false},
-    {"one free for two takes", 1, 0, 0, "0a 0=0 0f0 1a 2a 1=0 2=0 0=", false},
-    {"dry for both of two", 1, 0, 0, "0a 1a 0= 1=", false},
-    {"taken before its free was called", 1, 0, 0, "0a 0=0 1a 1=0 0f0 0=", false},
-    {"taken, dry, and the free still to come for a third", 1, 0, 0,
+    {"one slot to two at once", 2, 0, "0a 1a 0=0 1=0", false},
+    {"one free for two takes", 1, 0, "0a 0=0 0f0 1a 2a 1=0 2=0 0=", false},
+    {"dry for both of two", 1, 0, "0a 1a 0= 1=", false},
+    {"taken before its free was called", 1, 0, "0a 0=0 1a 1=0 0f0 0=", false},
+    {"taken, dry, and the free still to come for a third", 1, 0,
      "0a 0=0 0f0 1a 1=0 0= 2a 2=0", false},
-    {"dry after the free must have taken effect", 1, 0, 0,
+    {"dry after the free must have taken effect", 1, 0,
      "0a 0=0 0f0 1a 1=0 1f0 1= 2a 2= 0=", false},
-    {"each slot right, dry impossible at one instant", 2, 0, 0,
+    {"each slot right, dry impossible at one instant", 2, 0,
      "0a 0=0 0a 0=1 1a 0f0 0= 0f1 0= 0a 0=0 2a 2= 0f0 0= 1=", false},
-    {"never returned, but must have taken effect", 1, 0, 0, "0a 1a 1=", false},
+    {"never returned, but must have taken effect", 1, 0, "0a 1a 1=", false},
 
     /* Bulk. */
-    {"bulk takes what there is", 2, 0, 0, "0b3 0=0,1", true},
-    {"bulk dry too early", 3, 0, 0, "0b3 0=0,1", false},
-    {"bulk takes what is freed meanwhile", 2, 0, 0, "0a 0=0 1b2 0f0 1=0,1 0=", true},
-    {"bulk dry before it took the last", 2, 0, 0, "0a 0=0 1b2 0f0 1=0 0=", false},
-    {"bulk gives one slot twice", 3, 0, 0, "0b2 0=1,1", false},
-    {"bulk free in any order", 2, 0, 0, "0b2 0=0,1 0f0,1 1a 1=1 2a 2=0 0=", true},
-    {"bulk free, but only so many", 2, 0, 0, "0b2 0=0,1 0f0,1 1b3 1=0,1 2a 2= 0=", true},
+    {"bulk takes what there is", 2, 0, "0b3 0=0,1", true},
+    {"bulk dry too early", 3, 0, "0b3 0=0,1", false},
+    {"bulk takes what is freed meanwhile", 2, 0, "0a 0=0 1b2 0f0 1=0,1 0=", true},
+    {"bulk dry before it took the last", 2, 0, "0a 0=0 1b2 0f0 1=0 0=", false},
+    {"bulk gives one slot twice", 3, 0, "0b2 0=1,1", false},
+    {"bulk free in any order", 2, 0, "0b2 0=0,1 0f0,1 1a 1=1 2a 2=0 0=", true},
+    {"bulk free, but only so many", 2, 0, "0b2 0=0,1 0f0,1 1b3 1=0,1 2a 2= 0=", true},
 
     /* Slots out of reach. */
-    {"in the hands of one inside", 3, 2, 0, "0a 0=0 1o 2a 2= 1=", true},
-    {"not in the hands of one outside", 3, 2, 0, "0a 0=0 1o 1= 2a 2=", false},
-    {"not enough hands", 4, 2, 0, "0a 0=0 1o 2a 2= 1=", false},
-    {"what is being freed is in hands", 3, 1, 0, "0b2 0=0,1 0f0,1 1a 1= 0=", true},
-    {"not in one's own hands", 2, 1, 0, "0a 0=0 0a 0=", false},
-    {"loaded by one outside", 3, 2, 1, "0a 0=0 0f0 0= 1a 1=0 1a 1=1 1a 1=", true},
-    {"loaded by one outside, but so much", 4, 2, 1, "0a 0=0 0f0 0= 1a 1=0 1a 1=1 1a 1=", false},
-    {"loaded by itself, looked past", 2, 2, 1, "0a 0=0 0p 0=", true},
-    {"loaded by itself, not looked past", 2, 2, 1, "0a 0=0 0a 0=", false},
-    {"in hands at one instant, not at another", 3, 1, 0,
+    {"in the hands of one inside", 3, 2, "0a 0=0 1o 2a 2= 1=", true},
+    {"not in the hands of one outside", 3, 2, "0a 0=0 1o 1= 2a 2=", false},
+    {"not enough hands", 4, 2, "0a 0=0 1o 2a 2= 1=", false},
+    {"what is being freed is in hands", 3, 1, "0b2 0=0,1 0f0,1 1a 1= 0=", true},
+    {"not in one's own hands", 2, 1, "0a 0=0 0a 0=", false},
+    {"in hands at one instant, not at another", 3, 1,
      "0a 0=0 2a 1o 1= 3o 3= 2=", false},
-    {"in the hands of two at one instant", 3, 1, 0, "0a 0=0 2a 1o 3o 1= 3= 2=", true},
+    {"in the hands of two at one instant", 3, 1, "0a 0=0 2a 1o 3o 1= 3= 2=", true},
 };
 
 /* --- By hand --- */
@@ -100,11 +96,11 @@ static const char *read_slots(struct operation *operation, const char *text)
 }
 
 static const char *read_call(struct history *history, struct operation **pending,
-                             unsigned thread, size_t beside, const char *text)
+                             unsigned thread, const char *text)
 {
-    static const char letters[] = "abpfo";
-    static const enum history_kind kinds[] = {HISTORY_TAKE, HISTORY_TAKE, HISTORY_TAKE,
-                                              HISTORY_GIVE, HISTORY_OTHER};
+    static const char letters[] = "abfo";
+    static const enum history_kind kinds[] = {HISTORY_TAKE, HISTORY_TAKE, HISTORY_GIVE,
+                                              HISTORY_OTHER};
     const char *letter = strchr(letters, *text);
     enum history_kind kind;
     size_t wanted;
@@ -116,12 +112,10 @@ static const char *read_call(struct history *history, struct operation **pending
     if (*text == 'b')
         wanted = (size_t)(*++text - '0');
     pending[thread] = history_begin(history, thread, kind, "call", wanted);
-    if (*text == 'p')
-        pending[thread]->beside = beside;
     return *text++ == 'f' ? read_slots(pending[thread], text) : text;
 }
 
-static void read_history(struct history *history, size_t beside, const char *text)
+static void read_history(struct history *history, const char *text)
 {
     struct operation *pending[10] = {NULL};
 
@@ -133,7 +127,7 @@ static void read_history(struct history *history, size_t beside, const char *tex
             text = read_slots(pending[thread], text + 1);
             history_end(pending[thread]);
         } else {
-            text = read_call(history, pending, thread, beside, text);
+            text = read_call(history, pending, thread, text);
         }
         while (*text == ' ')
             text++;
@@ -144,9 +138,9 @@ static bool check_sample(const struct sample *sample)
 {
     static struct history history;
     struct linear_specification specification = {sample->capacity, sample->capacity,
-                                                 sample->inside, sample->outside};
+                                                 sample->inside};
 
-    read_history(&history, sample->outside, sample->events);
+    read_history(&history, sample->events);
     if ((linear_check(&specification, &history) == NULL) == sample->right)
         return true;
     printf("%s: %s\n", sample->right ? "refused" : "accepted", sample->what);
@@ -261,7 +255,7 @@ static bool has_order(const struct history *history, unsigned done, unsigned liv
 static bool check_at_random(void)
 {
     static const struct linear_specification specification = {RANDOM_CAPACITY, RANDOM_CAPACITY,
-                                                              0, 0};
+                                                              0};
     static struct history history;
     unsigned right = 0;
     unsigned i;

@@ -39,7 +39,6 @@ struct operation *history_begin(struct history *history, unsigned thread,
     operation->kind = kind;
     operation->wanted = wanted;
     operation->count = 0;
-    operation->beside = 0;
     operation->name = name;
     operation->end = 0;
     operation->begin = tick();

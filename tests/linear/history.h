@@ -38,7 +38,6 @@ struct operation {
     size_t wanted;
     size_t count;
     unsigned slots[HISTORY_SLOTS_MAX]; /* indices */
-    size_t beside; /* free slots in the thread's own caches that it looks past */
     const char *name; /* for a reader */
     unsigned long begin, end;          /* ticks, with end 0 for one that has not returned */
 };

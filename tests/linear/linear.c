@@ -18,7 +18,7 @@
  *            impossible, and of the others its bits are dropped.
  *
  * That steps are taken after calls only loses no order: a return takes slots out of
- * the others' way to `dry` (outside <= inside) and changes nothing else about what
+ * the others' way to `dry` and changes nothing else about what
  * is allowed, so a step that is allowed after it was allowed before it.
  *
  * Complete and exact: a configuration is kept if and only if some order of steps
@@ -58,7 +58,6 @@ struct search {
 
     /* The pending operation of each thread, and whether it has had one. */
     const struct operation *pending[LINEAR_THREADS_MAX];
-    bool has_called[LINEAR_THREADS_MAX];
 };
 
 /* Which configurations are possible, cleared between histories. */
@@ -99,10 +98,8 @@ static size_t out_of_reach(const struct search *search, const struct operation *
     for (t = 0; t < LINEAR_THREADS_MAX; t++) {
         const struct operation *pending = search->pending[t];
 
-        if (t == asking->thread || !search->has_called[t])
-            continue;
-        sum += pending == NULL ? search->specification->outside
-                               : search->specification->inside;
+        if (t != asking->thread && pending != NULL)
+            sum += search->specification->inside;
     }
     return sum;
 }
@@ -114,9 +111,7 @@ static bool may_be_dry(const struct search *search, const struct step *step, ste
                count_of(taken & search->gives);
 
     return (taken & step->before) == step->before &&
-           (size_t)live + operation->beside +
-                   out_of_reach(search, operation) >=
-               search->specification->capacity;
+           (size_t)live + out_of_reach(search, operation) >= search->specification->capacity;
 }
 
 static bool is_allowed(const struct search *search, unsigned bit, steps_t taken)
@@ -241,7 +236,6 @@ static bool call(struct search *search, const struct operation *operation)
     if (operation->thread >= LINEAR_THREADS_MAX || search->pending[operation->thread] != NULL)
         too_wide("threads");
     search->pending[operation->thread] = operation;
-    search->has_called[operation->thread] = true;
     if (!add_operation(search, operation))
         return false;
     reach_all(search);

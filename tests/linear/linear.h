@@ -30,20 +30,11 @@
  *
  *       live + what the other threads keep out of reach >= capacity
  *
- * and the slots that another thread keeps out of reach are
- *   - inside the library: `inside` slots, the magazines that an exchange can have
- *     in hand at once.  (The slots that its operation itself takes or gives need
- *     no allowance: its steps may come as early, or late, as suits.)  One that
- *     wants all or none, and fails, may have up to wanted - 1 slots more in hand,
- *     also at the instant of its own `dry`;
- *   - outside: `outside` slots, nothing in pools that promise "empty means empty".
- *     Only pools in caller-provided memory that are not exact do not: there what
- *     a thread that has used the pool has loaded cannot be had.  Nor can, by an
- *     operation that looks past the calling thread's cache, what lies in that:
- *     the operation's `beside`.
- *
- * How many may be live at once is said by `slots`: exact pools have no more than
- * their capacity, others have slack.
+ * and the slots that another thread keeps out of reach while it is inside the library are
+ * `inside` slots, the magazines that an exchange can have in hand at once.  (The slots that
+ * its operation itself takes or gives need no allowance: its steps may come as early, or
+ * late, as suits.)  One that wants all or none, and fails, may have up to wanted - 1 slots
+ * more in hand, also at the instant of its own `dry`.
  *
  * A history is linearizable if there is an order of all its steps, each at an
  * instant of its operation's, that the specification allows (M. P. Herlihy and
@@ -65,7 +56,6 @@ struct linear_specification {
     size_t capacity; /* slots that can be had by any mix of threads */
     size_t slots;    /* valid indices are below */
     size_t inside;   /* slots out of reach because of one thread inside the library */
-    size_t outside;  /* and of one outside that has used the pool, at most `inside` */
 };
 
 /*

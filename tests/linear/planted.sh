@@ -11,13 +11,12 @@ top=${srcdir:-.}
 linear=$top/tests/linear
 # A bug, and the shape that finds it soonest.  Slots given to two, slots lost, NULL
 # although there are some.
-bugs="slot-twice:exact
-free-forgotten:exact, mixed
-lost-full-magazine:exact
-lost-partial:exact, in the caller's memory
-loaded-not-taken:exact
-spares-not-taken:exact
-slack-not-used:plain, with slack
+bugs="slot-twice:one round
+free-forgotten:mixed
+lost-full-magazine:one round
+lost-partial:in the caller's memory
+loaded-not-taken:one round
+spares-not-taken:one round
 growth-forgotten:growing"
 
 work=$(mktemp -d) || exit 1
