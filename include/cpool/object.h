@@ -125,7 +125,7 @@ typedef struct cpool_objects cpool_objects_t;
  *                       object is then offered to them one by one, which takes more time
  *                       than room that nobody waits for.
  */
-#define CPOOL_OBJECT_WAITABLE 0x400000u
+#define CPOOL_OBJECT_WAITABLE 0x800000u
 
 /*
  * The type of a pool's objects.  Start from CPOOL_OBJECT_TYPE_INIT.  Several pools may
