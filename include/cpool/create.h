@@ -191,7 +191,7 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
                          (CPOOL_SPARES_(slots, rounds) - 1u) * (caches))               \
           : 0u))
 #define CPOOL_MEMORY_(size, slots, caches, rounds)                                     \
-    (1600u + (caches) * CPOOL_LINES_(384u + 4u * CPOOL_SPARES_(slots, rounds)) +       \
+    (1600u + (caches) * CPOOL_LINES_(352u + 4u * CPOOL_SPARES_(slots, rounds)) +       \
      CPOOL_MAGAZINES_(slots, caches, rounds) * CPOOL_LINES_(8u + (rounds) * sizeof(void *)) + \
      CPOOL_LINES_(CPOOL_WIDE_(slots) * (size)))
 
