@@ -188,8 +188,8 @@ static void *use_all(void *pool)
 
 /* Bytes of addresses that a table may take: a MiB where addresses have 64 bits. */
 #define TABLE_MOST (MIB + 64 * KIB)
-/* The same of the descriptors of all pools, and of an entry of zeroes for each. */
-#define DESCRIPTORS_MOST (2 * MIB + 64 * KIB)
+/* The same of the descriptors of all pools, and beside each an entry of zeroes and two words. */
+#define DESCRIPTORS_MOST (2 * MIB + 320 * KIB)
 
 enum { IN_MEMORY = 5000 };
 

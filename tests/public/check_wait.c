@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_wait.c - sleeping until a slot is free: a thread that frees one wakes a
- * waiter, and giving up is nothing special.
+ * waiter, and giving up is nothing special.  Any pool can be waited for.
  *
  * Includes waiter.h.
  */
@@ -228,4 +228,69 @@ TEST_TIMES(wait_for_a_negative_time_ends_at_once, sizeof(time_t) > 4 ? 2 : 1)
     REQUIRE_EQUAL(support_stats(pool).waits, 0);
     cpool_free(pool, slot);
     support_destroy_empty(pool);
+}
+
+/*
+ * ---- A pool of a size and a capacity, no more ------------------------------
+ */
+
+enum { SLEEPERS = 64, USED = 600, KEPT = 3 };
+
+struct asleep {
+    cpool_t *pool;
+    struct support_door door;
+};
+
+/* Sleeps with few slots and a full cache, and then frees the slots. */
+static void *sleep_on_full_cache(void *argument)
+{
+    struct asleep *asleep = argument;
+    void *slots[USED];
+
+    for (size_t i = 0; i < USED; i++)
+        REQUIRE((slots[i] = cpool_alloc(asleep->pool)) != NULL);
+    for (size_t i = KEPT; i < USED; i++)
+        cpool_free(asleep->pool, slots[i]);
+    support_door_wait(&asleep->door);
+    for (size_t i = 0; i < KEPT; i++)
+        cpool_free(asleep->pool, slots[i]);
+    return NULL;
+}
+
+TEST(one_thread_obtains_and_awaits_what_many_that_sleep_have_left)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    struct asleep asleep;
+    pthread_t threads[SLEEPERS];
+    struct waiter waiter;
+    struct hold hold;
+    uint64_t waits;
+
+    config.slot_size = WAITER_SLOT_SIZE;
+    config.capacity = (size_t)2 * SLEEPERS * USED;
+    asleep.pool = support_create(&config);
+    support_door_init(&asleep.door);
+    for (size_t i = 0; i < SLEEPERS; i++)
+        threads[i] = support_start(sleep_on_full_cache, &asleep);
+    support_door_await(&asleep.door, SLEEPERS);
+    hold_init(&hold, asleep.pool);
+    REQUIRE(support_stats(asleep.pool).in_caches >= (size_t)SLEEPERS * USED / 2);
+    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), config.capacity - SLEEPERS * KEPT);
+    support_require_live(asleep.pool, config.capacity);
+    REQUIRE(cpool_alloc_wait(asleep.pool, &a_moment) == NULL);
+    waits = support_stats(asleep.pool).waits;
+    waiter_start(&waiter, asleep.pool, NULL);
+    waiter_begin(&waiter);
+    waiter_await_sleep(asleep.pool, waits + 1);
+    support_door_open(&asleep.door);
+    REQUIRE(waiter_end(&waiter) != NULL);
+    hold_add(&hold, waiter.slot);
+    for (size_t i = 0; i < SLEEPERS; i++)
+        support_join(threads[i]);
+    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), (size_t)SLEEPERS * KEPT - 1);
+    hold_verify(&hold);
+    worker_stop(waiter.worker);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    support_destroy_empty(asleep.pool);
 }
