@@ -15,8 +15,7 @@
  *   target.c   from bytes to calls
  *   replay.c   a corpus as a test, without a fuzzer
  *
- * One thread works at a time.  So the contracts say what each call returns, up to a few
- * cases in which slots lie out of reach.
+ * One thread works at a time.  So the contracts say what each call returns.
  */
 #ifndef CPOOL_TESTS_FUZZ_H
 #define CPOOL_TESTS_FUZZ_H

@@ -350,11 +350,9 @@ TEST(depot_alloc_gives_all_and_mixes_with_the_cached_pair)
         slots[count++] = cpool_depot_alloc(pool);
         slots[count++] = cpool_alloc(pool);
     }
-    while (count < 300 && (slots[count] = cpool_depot_alloc(pool)) != NULL)
-        count++;
-    /* The slots in this thread's cache are made up for, or had from there. */
-    while (count < 300)
-        REQUIRE((slots[count++] = cpool_alloc(pool)) != NULL);
+    while (count < 300) /* those in this thread's cache, too */
+        REQUIRE((slots[count++] = cpool_depot_alloc(pool)) != NULL);
+    REQUIRE(cpool_depot_alloc(pool) == NULL);
     support_require_live(pool, 300);
     for (size_t i = 0; i < 300; i++) {
         if (i % 3 == 0)

@@ -356,7 +356,8 @@ static void *refuse_all_structures(void *pool)
 START_TEST(structure_refused_after_its_end_by_every_function)
 {
     enum { LATER = 40 };
-    static const unsigned flags[] = {0, CPOOL_OBJECT_COUNTED, CPOOL_OBJECT_FAKE, CPOOL_OBJECT_WAITABLE};
+    static const unsigned flags[] = {0, CPOOL_OBJECT_COUNTED, CPOOL_OBJECT_FAKE,
+                                     CPOOL_OBJECT_WAITABLE};
     cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
 
     use_and_end_structures(flags[_i], _i == 3 ? CPOOL_CHECKED : 0);

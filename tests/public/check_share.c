@@ -117,8 +117,7 @@ TEST(callers_memory_holds_the_configured_cache)
     support_destroy_empty(pool);
 }
 
-/* More caches than a stealing thread claims at a time. */
-TEST(alloc_with_a_hundred_loaded_caches_succeeds)
+TEST(alloc_takes_what_a_hundred_caches_have_loaded)
 {
     enum { CACHES = 100, SLOTS = 400 };
     cpool_config_t config = support_config(16, SLOTS);
