@@ -32,8 +32,7 @@ dist_man3_MANS = \
 	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 doc/man/cpool_error.3 \
 	doc/man/cpool_info.3 doc/man/cpool_memory.3 \
 	doc/man/cpool_typed.3 doc/man/cpool_version.3 doc/man/CPOOL_DECLARE.3 \
-	doc/man/CPOOL_DECLARE_EXACT.3 doc/man/CPOOL_DECLARE_WAITABLE.3 doc/man/CPOOL_DEFINE.3 \
-	doc/man/CPOOL_DEFINE_EXACT.3 doc/man/CPOOL_DEFINE_WAITABLE.3 \
+	doc/man/CPOOL_DEFINE.3 \
 	doc/man/CPOOL_DECLARE_HANDLES.3 doc/man/CPOOL_DECLARE_FRAMES.3 doc/man/CPOOL_OBJECTS_DECLARE_FRAMES.3 \
 	doc/man/CPOOL_DECLARE_NOTICES.3 doc/man/CPOOL_MEMORY_BYTES.3 \
 	doc/man/CPOOL_DEFINE_INLINE.3 doc/man/cpool_wait.3 \
