@@ -56,7 +56,7 @@ static struct misuse use_and_destroy(unsigned flags)
 }
 
 /* By the thread that used it and had a cache of it, and by one that never did. */
-START_TEST(destroyed_pool_refused_by_every_function)
+TEST_TIMES(destroyed_pool_refused_by_every_function, KINDS)
 {
     struct misuse misuse = use_and_destroy(kinds[_i]);
     cpool_t *next;
@@ -69,10 +69,9 @@ START_TEST(destroyed_pool_refused_by_every_function)
     support_require_obtainable(next, 0);
     support_destroy_empty(next);
 }
-END_TEST
 
 /* A handle is not soon that of another pool. */
-START_TEST(destroyed_pool_refused_for_long)
+TEST(destroyed_pool_refused_for_long)
 {
     enum { POOLS = 250 };
     struct misuse misuse = use_and_destroy(0);
@@ -89,7 +88,6 @@ START_TEST(destroyed_pool_refused_for_long)
     require_all_refused(&misuse);
     require_none_wrong(misuse_cache(&misuse));
 }
-END_TEST
 
 static struct support_report report_of(const cpool_t *pool)
 {
@@ -99,7 +97,7 @@ static struct support_report report_of(const cpool_t *pool)
 }
 
 /* As long as not many others were destroyed later. */
-START_TEST(report_says_what_is_wrong_with_the_handle)
+TEST(report_says_what_is_wrong_with_the_handle)
 {
     cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
     struct misuse misuse = use_and_destroy(0);
@@ -120,9 +118,8 @@ START_TEST(report_says_what_is_wrong_with_the_handle)
     REQUIRE(report.name[0] == '\0' && strstr(report.text, "destroyed (0") != NULL);
     support_release_reports();
 }
-END_TEST
 
-START_TEST(pointer_that_is_no_handle_refused_by_every_function)
+TEST(pointer_that_is_no_handle_refused_by_every_function)
 {
     static cpool_t own;
     struct misuse misuse = use_and_destroy(0);
@@ -150,7 +147,6 @@ START_TEST(pointer_that_is_no_handle_refused_by_every_function)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Structures of layers --------------------------------------------------
@@ -353,7 +349,7 @@ static void *refuse_all_structures(void *pool)
 }
 
 /* By the thread that had used it, and by one that never did, and not as one that came later. */
-START_TEST(structure_refused_after_its_end_by_every_function)
+TEST_TIMES(structure_refused_after_its_end_by_every_function, 4)
 {
     enum { LATER = 40 };
     static const unsigned flags[] = {0, CPOOL_OBJECT_COUNTED, CPOOL_OBJECT_FAKE,
@@ -385,10 +381,9 @@ START_TEST(structure_refused_after_its_end_by_every_function)
     refuse_all_structures(pool);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* The domain lives.  While other readers are free, none is served by the stale handle. */
-START_TEST(reader_refused_after_its_end)
+TEST(reader_refused_after_its_end)
 {
     cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
     cpool_reader_t *others[3];
@@ -412,19 +407,4 @@ START_TEST(reader_refused_after_its_end)
         cpool_read_end(others[i]);
     REQUIRE_EQUAL(cpool_domain_destroy(ended.domain), 0);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(destroyed_pool_refused_by_every_function, KINDS),
-        ONCE(destroyed_pool_refused_for_long),
-        ONCE(report_says_what_is_wrong_with_the_handle),
-        ONCE(pointer_that_is_no_handle_refused_by_every_function),
-        TIMES(structure_refused_after_its_end_by_every_function, 4),
-        ONCE(reader_refused_after_its_end),
-    };
-
-    return SUPPORT_RUN("destroyed", tests);
 }

@@ -16,13 +16,10 @@ struct thing {
 CPOOL_DECLARE(plain, struct thing);
 CPOOL_DEFINE(plain, struct thing, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
 CPOOL_DECLARE_FRAMES(plain, struct thing);
-CPOOL_DECLARE(waited, struct thing);
-CPOOL_DEFINE(waited, struct thing, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
-CPOOL_DECLARE_FRAMES(waited, struct thing);
 
 /* --- One thread --- */
 
-START_TEST(slots_go_back)
+TEST_TIMES(slots_go_back, MODES)
 {
     static const size_t counts[] = {0, 1, 3, ROUNDS - 1, ROUNDS, ROUNDS + 1, 0, 5 * ROUNDS + 3, 2,
                                     CAPACITY};
@@ -47,9 +44,8 @@ START_TEST(slots_go_back)
     take(pool, kept, slots, ROUNDS + 1);
     end_all(pool, kept);
 }
-END_TEST
 
-START_TEST(dry_pool_is_dry_in_a_frame_and_outside)
+TEST_TIMES(dry_pool_is_dry_in_a_frame_and_outside, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_frame_t *frame = begin(pool);
@@ -63,7 +59,6 @@ START_TEST(dry_pool_is_dry_in_a_frame_and_outside)
     }
     end_all(pool, frame);
 }
-END_TEST
 
 struct rest {
     cpool_t *pool;
@@ -79,7 +74,7 @@ static void *obtain_rest(void *argument)
 }
 
 /* A frame has no free slot, whatever it holds. */
-START_TEST(another_thread_gets_all_but_the_live_ones)
+TEST_TIMES(another_thread_gets_all_but_the_live_ones, MODES)
 {
     static const size_t counts[] = {1, ROUNDS - 1, ROUNDS, 2 * ROUNDS + 3, CAPACITY - 1, CAPACITY};
     cpool_t *pool = make_pool(modes[_i]);
@@ -97,9 +92,8 @@ START_TEST(another_thread_gets_all_but_the_live_ones)
     }
     end_all(pool, frame);
 }
-END_TEST
 
-START_TEST(slots_keep_their_bytes)
+TEST_TIMES(slots_keep_their_bytes, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_frame_t *frame = begin(pool);
@@ -127,9 +121,8 @@ START_TEST(slots_keep_their_bytes)
     }
     end_all(pool, frame);
 }
-END_TEST
 
-START_TEST(frames_overlap)
+TEST_TIMES(frames_overlap, MODES)
 {
     enum { FRAMES = 50, IN_FRAME = 70 };
     cpool_t *pool = make_pool(modes[_i]);
@@ -150,9 +143,8 @@ START_TEST(frames_overlap)
     }
     end_all(pool, last);
 }
-END_TEST
 
-START_TEST(no_more_frames_than_the_limit)
+TEST_TIMES(no_more_frames_than_the_limit, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_frame_t *frames[CPOOL_FRAMES_MAX];
@@ -172,10 +164,9 @@ START_TEST(no_more_frames_than_the_limit)
     }
     end_all(pool, begin(pool));
 }
-END_TEST
 
 /* Each frame has slots of less than a magazine, and none is free: no magazine is lacking. */
-START_TEST(all_frames_share_a_pool_that_is_dry)
+TEST_TIMES(all_frames_share_a_pool_that_is_dry, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_frame_t *frames[CPOOL_FRAMES_MAX];
@@ -191,11 +182,10 @@ START_TEST(all_frames_share_a_pool_that_is_dry)
         cpool_frame_end(frames[i]);
     end_all(pool, begin(pool));
 }
-END_TEST
 
 /* --- Adopting --- */
 
-START_TEST(adopted_slots_go_back)
+TEST_TIMES(adopted_slots_go_back, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_frame_t *frame = begin(pool);
@@ -213,10 +203,9 @@ START_TEST(adopted_slots_go_back)
     }
     end_all(pool, frame);
 }
-END_TEST
 
 /* As cpool_free does, and the slot is as before. */
-START_TEST(what_cannot_be_freed_is_not_adopted)
+TEST_TIMES(what_cannot_be_freed_is_not_adopted, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_frame_t *frame = begin(pool);
@@ -242,7 +231,6 @@ START_TEST(what_cannot_be_freed_is_not_adopted)
     support_release_reports();
     end_all(pool, frame);
 }
-END_TEST
 
 /* --- Several threads --- */
 
@@ -267,7 +255,7 @@ static void *go_on(void *argument)
 }
 
 /* One thread after the other, which all end. */
-START_TEST(frame_goes_from_thread_to_thread)
+TEST_TIMES(frame_goes_from_thread_to_thread, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     struct job job = {pool, NULL, ROUNDS + 3, false};
@@ -283,10 +271,9 @@ START_TEST(frame_goes_from_thread_to_thread)
     support_in_thread(go_on, &job);
     end_all(pool, begin(pool));
 }
-END_TEST
 
 /* No thread but the first has a cache. */
-START_TEST(thread_without_a_cache_has_frames)
+TEST_TIMES(thread_without_a_cache_has_frames, MODES)
 {
     cpool_config_t config = support_config(16, CAPACITY);
     struct job job = {NULL, NULL, 2 * ROUNDS + 3, false};
@@ -305,14 +292,13 @@ START_TEST(thread_without_a_cache_has_frames)
     cpool_free(job.pool, slot);
     end_all(job.pool, begin(job.pool));
 }
-END_TEST
 
 static void *wait_for_slot(void *pool)
 {
     return cpool_alloc_wait(pool, NULL);
 }
 
-START_TEST(slots_that_go_back_wake_waiters)
+TEST_TIMES(slots_that_go_back_wake_waiters, 4)
 {
     cpool_t *pool = make_pool(_i % 2 == 0 ? 0 : CPOOL_CHECKED);
     cpool_frame_t *frame = begin(pool);
@@ -338,7 +324,6 @@ START_TEST(slots_that_go_back_wake_waiters)
     support_require_live(pool, CAPACITY);
     support_destroy(pool);
 }
-END_TEST
 
 enum { STORMERS = 4 };
 
@@ -375,7 +360,7 @@ static void *storm(void *argument)
     return NULL;
 }
 
-START_TEST(threads_have_frames_at_once)
+TEST_TIMES(threads_have_frames_at_once, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     struct stormer stormers[STORMERS];
@@ -388,7 +373,6 @@ START_TEST(threads_have_frames_at_once)
         support_join(stormers[i].thread);
     end_all(pool, begin(pool));
 }
-END_TEST
 
 /* --- Fork --- */
 
@@ -409,7 +393,7 @@ static void destroy_in_child(void *argument)
     REQUIRE_EQUAL(support_destroy(job->pool), job->wanted);
 }
 
-START_TEST(child_of_a_fork_has_the_frames)
+TEST_TIMES(child_of_a_fork_has_the_frames, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     struct job job = {pool, NULL, 2 * ROUNDS + 3, false};
@@ -420,43 +404,37 @@ START_TEST(child_of_a_fork_has_the_frames)
     support_require_live(pool, job.wanted);
     end_all(pool, job.frame);
 }
-END_TEST
 
 /* --- Typed pools --- */
 
-#define TYPED(name)                                                                    \
-    START_TEST(name##_typed_frames)                                                    \
-    {                                                                                  \
-        struct thing *slots[CAPACITY];                                                 \
-        cpool_frame_t *frame;                                                          \
-        size_t n;                                                                      \
-                                                                                       \
-        REQUIRE_EQUAL(name##_frame_begin(&frame), 0);                                  \
-        for (size_t round = 0; round < 5; round++) {                                   \
-            for (n = 0; n < (size_t)CAPACITY >> round; n++) {                          \
-                slots[n] = name##_frame_alloc(frame);                                  \
-                REQUIRE(slots[n] != NULL);                                             \
-                memset(slots[n], (int)n, sizeof *slots[n]);                            \
-            }                                                                          \
-            for (size_t i = 0; i < n; i++)                                             \
-                REQUIRE_EQUAL(slots[i]->bytes[3], (char)i);                            \
-            support_require_live(name##_pool(), n);                                    \
-            cpool_frame_reset(frame);                                                  \
-            support_require_live(name##_pool(), 0);                                    \
-        }                                                                              \
-        slots[0] = name##_alloc();                                                     \
-        REQUIRE_EQUAL(name##_frame_adopt(frame, slots[0]), 0);                         \
-        REQUIRE(cpool_frame_alloc(frame) != NULL);                                     \
-        cpool_frame_end(frame);                                                        \
-        support_require_live(name##_pool(), 0);                                        \
-        REQUIRE_EQUAL(name##_close(), 0);                                              \
-    }                                                                                  \
-    END_TEST
+TEST(typed_frames)
+{
+    struct thing *slots[CAPACITY];
+    cpool_frame_t *frame;
+    size_t n;
 
-TYPED(plain)
-TYPED(waited)
+    REQUIRE_EQUAL(plain_frame_begin(&frame), 0);
+    for (size_t round = 0; round < 5; round++) {
+        for (n = 0; n < (size_t)CAPACITY >> round; n++) {
+            slots[n] = plain_frame_alloc(frame);
+            REQUIRE(slots[n] != NULL);
+            memset(slots[n], (int)n, sizeof *slots[n]);
+        }
+        for (size_t i = 0; i < n; i++)
+            REQUIRE_EQUAL(slots[i]->bytes[3], (char)i);
+        support_require_live(plain_pool(), n);
+        cpool_frame_reset(frame);
+        support_require_live(plain_pool(), 0);
+    }
+    slots[0] = plain_alloc();
+    REQUIRE_EQUAL(plain_frame_adopt(frame, slots[0]), 0);
+    REQUIRE(cpool_frame_alloc(frame) != NULL);
+    cpool_frame_end(frame);
+    support_require_live(plain_pool(), 0);
+    REQUIRE_EQUAL(plain_close(), 0);
+}
 
-START_TEST(typed_alloc_refuses_a_frame_of_another_pool)
+TEST(typed_alloc_refuses_a_frame_of_another_pool)
 {
     cpool_t *pool = make_pool(0);
     cpool_frame_t *other = begin(pool);
@@ -476,30 +454,4 @@ START_TEST(typed_alloc_refuses_a_frame_of_another_pool)
     cpool_frame_end(frame);
     REQUIRE_EQUAL(plain_close(), 0);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(slots_go_back, MODES),
-        TIMES(dry_pool_is_dry_in_a_frame_and_outside, MODES),
-        TIMES(another_thread_gets_all_but_the_live_ones, MODES),
-        TIMES(slots_keep_their_bytes, MODES),
-        TIMES(frames_overlap, MODES),
-        TIMES(no_more_frames_than_the_limit, MODES),
-        TIMES(all_frames_share_a_pool_that_is_dry, MODES),
-        TIMES(adopted_slots_go_back, MODES),
-        TIMES(what_cannot_be_freed_is_not_adopted, MODES),
-        TIMES(frame_goes_from_thread_to_thread, MODES),
-        TIMES(thread_without_a_cache_has_frames, MODES),
-        TIMES(slots_that_go_back_wake_waiters, 4),
-        TIMES(threads_have_frames_at_once, MODES),
-        TIMES(child_of_a_fork_has_the_frames, MODES),
-        ONCE(plain_typed_frames),
-        ONCE(waited_typed_frames),
-        ONCE(typed_alloc_refuses_a_frame_of_another_pool),
-    };
-
-    return SUPPORT_RUN("frame", tests);
 }

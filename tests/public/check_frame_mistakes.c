@@ -13,7 +13,7 @@
 #include <cpool/retire.h>
 #include <cpool/track.h>
 
-START_TEST(ended_frame_is_refused)
+TEST_TIMES(ended_frame_is_refused, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     bool in_turn = (modes[_i] & (CPOOL_CHECKED | CPOOL_TRACKED)) != 0;
@@ -42,9 +42,8 @@ START_TEST(ended_frame_is_refused)
     cpool_free(pool, slot);
     end_all(pool, begin(pool));
 }
-END_TEST
 
-START_TEST(begin_refuses_what_is_no_pool)
+TEST(begin_refuses_what_is_no_pool)
 {
     cpool_t *pool = make_pool(0);
     cpool_frame_t *frame = begin(pool);
@@ -59,9 +58,8 @@ START_TEST(begin_refuses_what_is_no_pool)
     REQUIRE_REPORT(CPOOL_EPOOL);
     support_release_reports();
 }
-END_TEST
 
-START_TEST(slot_of_a_frame_is_not_freed_alone)
+TEST(slot_of_a_frame_is_not_freed_alone)
 {
     cpool_t *pool = make_pool(CPOOL_CHECKED);
     cpool_frame_t *frame = begin(pool);
@@ -87,10 +85,9 @@ START_TEST(slot_of_a_frame_is_not_freed_alone)
     support_release_reports();
     end_all(pool, frame);
 }
-END_TEST
 
 /* The end frees it once more, and says so. */
-START_TEST(slot_freed_alone_is_a_double_free_in_a_tracked_pool)
+TEST(slot_freed_alone_is_a_double_free_in_a_tracked_pool)
 {
     cpool_t *pool = make_pool(CPOOL_TRACKED);
     cpool_frame_t *frame = begin(pool);
@@ -109,9 +106,8 @@ START_TEST(slot_freed_alone_is_a_double_free_in_a_tracked_pool)
         REQUIRE(cpool_resolve(pool, handles[i]) == NULL);
     end_all(pool, frame);
 }
-END_TEST
 
-START_TEST(slot_of_a_frame_is_not_retired)
+TEST(slot_of_a_frame_is_not_retired)
 {
     cpool_t *pool = make_pool(CPOOL_CHECKED);
     cpool_frame_t *frame = begin(pool);
@@ -130,10 +126,9 @@ START_TEST(slot_of_a_frame_is_not_retired)
     REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
     end_all(pool, frame);
 }
-END_TEST
 
 /* On both sides of slots[0], and after slots[2 * ROUNDS - 1] or so: each side is reported. */
-START_TEST(damaged_slots_go_back)
+TEST(damaged_slots_go_back)
 {
     cpool_t *pool = make_pool(CPOOL_CHECKED);
     cpool_frame_t *frame = begin(pool);
@@ -155,7 +150,6 @@ START_TEST(damaged_slots_go_back)
     support_release_reports();
     end_all(pool, frame);
 }
-END_TEST
 
 static jmp_buf away;
 
@@ -166,7 +160,7 @@ static void leave(const cpool_error_t *error, void *context)
     longjmp(away, 1);
 }
 
-START_TEST(frame_goes_on_after_a_handler_has_left)
+TEST(frame_goes_on_after_a_handler_has_left)
 {
     cpool_t *pool = make_pool(CPOOL_CHECKED);
     cpool_frame_t *volatile frame = begin(pool);
@@ -186,10 +180,9 @@ START_TEST(frame_goes_on_after_a_handler_has_left)
     support_require_obtainable(pool, 1);
     REQUIRE_EQUAL(support_destroy(pool), 1);
 }
-END_TEST
 
 /* After too many frees there is no place for the slots of a frame. */
-START_TEST(pool_ends_after_a_handler_has_left_the_end_of_a_frame)
+TEST(pool_ends_after_a_handler_has_left_the_end_of_a_frame)
 {
     cpool_t *pool = make_pool(0);
     cpool_frame_t *volatile frame = begin(pool);
@@ -211,11 +204,10 @@ START_TEST(pool_ends_after_a_handler_has_left_the_end_of_a_frame)
     REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EDOUBLEFREE);
     support_release_reports();
 }
-END_TEST
 
 /* --- The end of the pool --- */
 
-START_TEST(reset_of_the_pool_ends_frames)
+TEST_TIMES(reset_of_the_pool_ends_frames, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
 
@@ -243,9 +235,8 @@ START_TEST(reset_of_the_pool_ends_frames)
     }
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(destruction_of_the_pool_ends_frames)
+TEST_TIMES(destruction_of_the_pool_ends_frames, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_frame_t *frame = begin(pool);
@@ -261,23 +252,4 @@ START_TEST(destruction_of_the_pool_ends_frames)
     cpool_frame_end(frame);
     REQUIRE_REPORT(CPOOL_EFRAME);
     support_release_reports();
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(ended_frame_is_refused, MODES),
-        ONCE(begin_refuses_what_is_no_pool),
-        TIMES(slot_of_a_frame_is_not_freed_alone, 1),
-        ONCE(slot_freed_alone_is_a_double_free_in_a_tracked_pool),
-        ONCE(slot_of_a_frame_is_not_retired),
-        ONCE(damaged_slots_go_back),
-        ONCE(frame_goes_on_after_a_handler_has_left),
-        ONCE(pool_ends_after_a_handler_has_left_the_end_of_a_frame),
-        TIMES(reset_of_the_pool_ends_frames, MODES),
-        TIMES(destruction_of_the_pool_ends_frames, MODES),
-    };
-
-    return SUPPORT_RUN("frame_mistakes", tests);
 }

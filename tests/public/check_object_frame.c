@@ -151,7 +151,7 @@ static bool is_eager(int kind)
 }
 
 /* By ends and by resets: each object of each frame was activated and deactivated. */
-START_TEST(objects_go_back_constructed)
+TEST_TIMES(objects_go_back_constructed, 2 * KINDS)
 {
     int kind = _i / 2;
     cpool_object_frame_t *frame = open_with(kind, 0);
@@ -180,7 +180,6 @@ START_TEST(objects_go_back_constructed)
     }
     end_all(frame);
 }
-END_TEST
 
 static int compare(const void *one, const void *other)
 {
@@ -198,7 +197,7 @@ static void require_distinct(void **objects, size_t n)
 }
 
 /* No object comes twice, whether it is of a frame, of another one or of neither. */
-START_TEST(frames_overlap_with_each_other_and_with_callers)
+TEST_TIMES(frames_overlap_with_each_other_and_with_callers, KINDS)
 {
     void *objects[3 * OBJECTS];
     cpool_object_frame_t *one = open_with(_i, 0);
@@ -222,9 +221,8 @@ START_TEST(frames_overlap_with_each_other_and_with_callers)
     }
     end_all(one);
 }
-END_TEST
 
-START_TEST(frame_gets_all_objects_and_no_more)
+TEST_TIMES(frame_gets_all_objects_and_no_more, KINDS)
 {
     static void *objects[ROOM];
     cpool_object_frame_t *frame = open_with(_i, 0);
@@ -242,7 +240,6 @@ START_TEST(frame_gets_all_objects_and_no_more)
         REQUIRE_EQUAL(cpool_object_put(pool, objects[i]), 0);
     end_all(frame);
 }
-END_TEST
 
 static bool count_visit(const cpool_object_info_t *info, void *arg)
 {
@@ -251,7 +248,7 @@ static bool count_visit(const cpool_object_info_t *info, void *arg)
     return true;
 }
 
-START_TEST(object_of_a_frame_is_no_callers)
+TEST_TIMES(object_of_a_frame_is_no_callers, FAKE)
 {
     cpool_object_frame_t *frame = open_with(_i, 0);
     size_t visits = 0;
@@ -278,10 +275,9 @@ START_TEST(object_of_a_frame_is_no_callers)
                   REQUIRE_EQUAL(cpool_object_frame_adopt(frame, &frame), CPOOL_EFOREIGN));
     end_all(frame);
 }
-END_TEST
 
 /* A fake pool reads the bytes before an address, so the foreign one lies inside an object. */
-START_TEST(fake_pool_has_frames)
+TEST(fake_pool_has_frames)
 {
     cpool_object_frame_t *frame = open_with(FAKE, 3);
     struct thing *object = cpool_object_get(pool);
@@ -292,9 +288,8 @@ START_TEST(fake_pool_has_frames)
                                                  CPOOL_EINACTIVE));
     end_all(frame);
 }
-END_TEST
 
-START_TEST(end_of_the_pool_ends_the_objects_of_frames)
+TEST_TIMES(end_of_the_pool_ends_the_objects_of_frames, FAKE)
 {
     cpool_object_frame_t *frame = open_with(_i, OBJECTS);
 
@@ -304,9 +299,8 @@ START_TEST(end_of_the_pool_ends_the_objects_of_frames)
         REQUIRE_EQUAL(account.deactivated, OBJECTS);
     EXPECT_REPORT(CPOOL_EFRAME, cpool_object_frame_end(frame));
 }
-END_TEST
 
-START_TEST(frame_that_has_ended_is_refused)
+TEST_TIMES(frame_that_has_ended_is_refused, FAKE)
 {
     cpool_object_frame_t *frame = open_with(_i, 0);
     void *object = cpool_object_get(pool);
@@ -325,9 +319,8 @@ START_TEST(frame_that_has_ended_is_refused)
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     end_all(begin());
 }
-END_TEST
 
-START_TEST(as_many_frames_are_open_as_there_may_be)
+TEST_TIMES(as_many_frames_are_open_as_there_may_be, FAKE)
 {
     cpool_object_frame_t *frames[CPOOL_FRAMES_MAX];
     cpool_object_frame_t *more;
@@ -343,7 +336,6 @@ START_TEST(as_many_frames_are_open_as_there_may_be)
     }
     end_all(begin());
 }
-END_TEST
 
 /* --- Threads, and fork --- */
 
@@ -360,7 +352,7 @@ static void end_in_child(void *frame)
     get_some(begin(), OBJECTS);
 }
 
-START_TEST(frame_goes_from_thread_to_thread)
+TEST_TIMES(frame_goes_from_thread_to_thread, KINDS)
 {
     cpool_object_frame_t *frame = open_with(_i, 0);
 
@@ -370,9 +362,8 @@ START_TEST(frame_goes_from_thread_to_thread)
     }
     end_all(frame);
 }
-END_TEST
 
-START_TEST(child_of_a_fork_ends_the_frame)
+TEST_TIMES(child_of_a_fork_ends_the_frame, KINDS)
 {
     cpool_object_frame_t *frame = open_with(_i, OBJECTS);
 
@@ -380,11 +371,10 @@ START_TEST(child_of_a_fork_ends_the_frame)
     REQUIRE_EQUAL(thing_stats(pool).active, OBJECTS);
     end_all(frame);
 }
-END_TEST
 
 /* --- Hooks that fail, or are left --- */
 
-START_TEST(get_in_a_frame_replaces_an_unfit_object)
+TEST(get_in_a_frame_replaces_an_unfit_object)
 {
     cpool_object_frame_t *frame = open_with(LISTED, 2);
 
@@ -395,7 +385,6 @@ START_TEST(get_in_a_frame_replaces_an_unfit_object)
     get_some(frame, 3);
     end_all(frame);
 }
-END_TEST
 
 static jmp_buf out;
 static bool leaves;
@@ -411,7 +400,7 @@ static void leave_once(void *object, void *arg)
 }
 
 /* The next end goes on with the others. */
-START_TEST(end_goes_on_after_a_hook_was_left)
+TEST(end_goes_on_after_a_hook_was_left)
 {
     static cpool_object_frame_t *volatile frame;
     cpool_object_config_t config = configure(0);
@@ -428,10 +417,9 @@ START_TEST(end_goes_on_after_a_hook_was_left)
     REQUIRE_EQUAL(thing_stats(pool).active, 1);
     EXPECT_REPORT(CPOOL_EHOOK, REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_EHOOK));
 }
-END_TEST
 
 /* By the short way and the other one alike. */
-START_TEST(reset_that_is_left_keeps_its_object_out_of_use)
+TEST_TIMES(reset_that_is_left_keeps_its_object_out_of_use, 2)
 {
     static cpool_object_frame_t *volatile frame;
     cpool_object_config_t config = configure(0);
@@ -451,11 +439,10 @@ START_TEST(reset_that_is_left_keeps_its_object_out_of_use)
     REQUIRE(cpool_object_get(pool) == NULL);
     EXPECT_REPORT(CPOOL_EHOOK, REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_EHOOK));
 }
-END_TEST
 
 /* --- Priority pools --- */
 
-START_TEST(object_of_a_frame_is_not_reclaimed)
+TEST(object_of_a_frame_is_not_reclaimed)
 {
     cpool_object_config_t config = configure(0);
     cpool_object_frame_t *frame;
@@ -478,27 +465,4 @@ START_TEST(object_of_a_frame_is_not_reclaimed)
         thing_require(pool, &account, 0);
     }
     end_all(frame);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(objects_go_back_constructed, 2 * KINDS),
-        TIMES(frames_overlap_with_each_other_and_with_callers, KINDS),
-        TIMES(frame_gets_all_objects_and_no_more, KINDS),
-        TIMES(object_of_a_frame_is_no_callers, FAKE),
-        ONCE(fake_pool_has_frames),
-        TIMES(end_of_the_pool_ends_the_objects_of_frames, FAKE),
-        TIMES(frame_that_has_ended_is_refused, FAKE),
-        TIMES(as_many_frames_are_open_as_there_may_be, FAKE),
-        TIMES(frame_goes_from_thread_to_thread, KINDS),
-        TIMES(child_of_a_fork_ends_the_frame, KINDS),
-        ONCE(get_in_a_frame_replaces_an_unfit_object),
-        ONCE(end_goes_on_after_a_hook_was_left),
-        TIMES(reset_that_is_left_keeps_its_object_out_of_use, 2),
-        ONCE(object_of_a_frame_is_not_reclaimed),
-    };
-
-    return SUPPORT_RUN("object_frame", tests);
 }

@@ -65,7 +65,7 @@ static void require_same(const cpool_stats_t *before, const cpool_stats_t *after
     REQUIRE_EQUAL(after->committed_bytes, before->committed_bytes);
 }
 
-START_TEST(frame_in_the_steady_state_changes_no_counter)
+TEST_TIMES(frame_in_the_steady_state_changes_no_counter, KINDS)
 {
     cpool_t *pool = warm(kinds[_i]);
     cpool_stats_t before = support_stats(pool);
@@ -79,9 +79,8 @@ START_TEST(frame_in_the_steady_state_changes_no_counter)
     REQUIRE_EQUAL(after.exchanges, before.exchanges);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(long_frame_in_the_steady_state_makes_exchanges_alone)
+TEST_TIMES(long_frame_in_the_steady_state_makes_exchanges_alone, KINDS)
 {
     cpool_t *pool = warm(kinds[_i]);
     cpool_stats_t before = support_stats(pool);
@@ -94,10 +93,9 @@ START_TEST(long_frame_in_the_steady_state_makes_exchanges_alone)
     REQUIRE(after.exchanges > before.exchanges);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* check_calls asks the kernel for the number. */
-START_TEST(system_calls_are_counted)
+TEST_TIMES(system_calls_are_counted, KINDS)
 {
     cpool_t *pool = create(kinds[_i], 0);
     uint64_t before = support_stats(pool).system_calls;
@@ -117,7 +115,6 @@ START_TEST(system_calls_are_counted)
 #endif
     support_destroy_empty(pool);
 }
-END_TEST
 
 static void *use_one(void *pool)
 {
@@ -125,7 +122,7 @@ static void *use_one(void *pool)
     return NULL;
 }
 
-START_TEST(each_first_registration_is_counted)
+TEST_TIMES(each_first_registration_is_counted, KINDS)
 {
     cpool_t *pool = create(kinds[_i], 0);
     cpool_cache_t *cache;
@@ -144,9 +141,8 @@ START_TEST(each_first_registration_is_counted)
     REQUIRE_EQUAL(support_stats(pool).registrations, 4);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(growths_are_counted)
+TEST_TIMES(growths_are_counted, KINDS)
 {
     cpool_t *pool = create(kinds[_i], 2 * CAPACITY);
 
@@ -155,7 +151,6 @@ START_TEST(growths_are_counted)
     REQUIRE(support_stats(pool).system_calls > 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- Under a filter ------------------------------------------------------
@@ -199,14 +194,13 @@ static void use_under_filter(void *argument)
         SKIP_IF(!growth_has_filters(), "no filter of system calls here");        \
     } while (0)
 
-START_TEST(steady_state_makes_no_system_call)
+TEST_TIMES(steady_state_makes_no_system_call, KINDS)
 {
     struct steady steady = { kinds[_i], NULL };
 
     SKIP_WITHOUT_FILTERS();
     support_in_child(use_under_filter, &steady);
 }
-END_TEST
 
 /* The filter finds memory that is given back, made resident, or committed. */
 static void trim(cpool_t *pool)
@@ -228,7 +222,7 @@ static void (*const noises[])(cpool_t *pool) = { trim, reserve, use_all };
 
 enum { NOISES = sizeof(noises) / sizeof(noises[0]) };
 
-START_TEST(system_call_in_the_steady_state_is_found)
+TEST_TIMES(system_call_in_the_steady_state_is_found, KINDS * NOISES)
 {
     struct steady steady = { kinds[_i % KINDS], noises[_i / KINDS] };
     struct support_outcome outcome;
@@ -237,7 +231,6 @@ START_TEST(system_call_in_the_steady_state_is_found)
     support_fork(use_under_filter, &steady, &outcome);
     REQUIRE(WIFSIGNALED(outcome.status) && WTERMSIG(outcome.status) == SIGSYS);
 }
-END_TEST
 
 /*
  * ---- Objects -------------------------------------------------------------
@@ -281,16 +274,15 @@ static void use_objects_under_filter(void *argument)
         use_objects(pool, CAPACITY);
 }
 
-START_TEST(objects_in_the_steady_state_make_no_system_call)
+TEST(objects_in_the_steady_state_make_no_system_call)
 {
     bool more = false;
 
     SKIP_WITHOUT_FILTERS();
     support_in_child(use_objects_under_filter, &more);
 }
-END_TEST
 
-START_TEST(objects_beyond_the_steady_state_are_found)
+TEST(objects_beyond_the_steady_state_are_found)
 {
     bool more = true;
     struct support_outcome outcome;
@@ -298,22 +290,4 @@ START_TEST(objects_beyond_the_steady_state_are_found)
     SKIP_WITHOUT_FILTERS();
     support_fork(use_objects_under_filter, &more, &outcome);
     REQUIRE(WIFSIGNALED(outcome.status) && WTERMSIG(outcome.status) == SIGSYS);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(frame_in_the_steady_state_changes_no_counter, KINDS),
-        TIMES(long_frame_in_the_steady_state_makes_exchanges_alone, KINDS),
-        TIMES(system_calls_are_counted, KINDS),
-        TIMES(each_first_registration_is_counted, KINDS),
-        TIMES(growths_are_counted, KINDS),
-        TIMES(steady_state_makes_no_system_call, KINDS),
-        TIMES(system_call_in_the_steady_state_is_found, KINDS * NOISES),
-        ONCE(objects_in_the_steady_state_make_no_system_call),
-        ONCE(objects_beyond_the_steady_state_are_found),
-    };
-
-    return SUPPORT_RUN("steady", tests);
 }

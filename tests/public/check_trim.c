@@ -42,7 +42,7 @@ static void require_in_order(cpool_t *pool, struct hold *hold, size_t n)
     }
 }
 
-START_TEST(trim_of_free_pool_gives_all_back)
+TEST(trim_of_free_pool_gives_all_back)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
     size_t page = support_page_size();
@@ -74,9 +74,8 @@ START_TEST(trim_of_free_pool_gives_all_back)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(trim_of_unused_pool_gives_nothing)
+TEST(trim_of_unused_pool_gives_nothing)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
 
@@ -92,10 +91,9 @@ START_TEST(trim_of_unused_pool_gives_nothing)
     REQUIRE_EQUAL(cpool_trim(NULL), 0);
     REQUIRE_REPORT(CPOOL_EPOOL);
 }
-END_TEST
 
 /* Slots that are live keep every byte, and so do free ones on their pages. */
-START_TEST(trim_leaves_live_slots_alone)
+TEST(trim_leaves_live_slots_alone)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
     size_t live = COUNT / 100;
@@ -121,7 +119,6 @@ START_TEST(trim_leaves_live_slots_alone)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* With checks, and in the caller's memory, slots keep their bytes, too. */
 static void require_order_only(cpool_t *pool)
@@ -144,13 +141,12 @@ static void require_order_only(cpool_t *pool)
     support_destroy_empty(pool);
 }
 
-START_TEST(trim_of_checked_pool_makes_order)
+TEST(trim_of_checked_pool_makes_order)
 {
     require_order_only(growth_pool(SLOT_SIZE, CPOOL_CHECKED, COUNT, 0));
 }
-END_TEST
 
-START_TEST(trim_of_callers_memory_makes_order)
+TEST(trim_of_callers_memory_makes_order)
 {
     cpool_config_t config = support_config(SLOT_SIZE, COUNT);
     void *memory;
@@ -161,7 +157,6 @@ START_TEST(trim_of_callers_memory_makes_order)
     require_order_only(support_create(&config));
     free(memory);
 }
-END_TEST
 
 static void fill_cache(void *argument)
 {
@@ -171,7 +166,7 @@ static void fill_cache(void *argument)
     hold_free_all(hold);
 }
 
-START_TEST(trim_with_slots_in_other_caches_loses_none)
+TEST(trim_with_slots_in_other_caches_loses_none)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
     struct worker *worker = worker_start();
@@ -194,10 +189,9 @@ START_TEST(trim_with_slots_in_other_caches_loses_none)
     hold_fini(&theirs);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* One call.  The thread is outside. */
-START_TEST(trim_takes_the_slots_of_other_threads)
+TEST(trim_takes_the_slots_of_other_threads)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
     struct worker *worker = worker_start();
@@ -222,7 +216,6 @@ START_TEST(trim_takes_the_slots_of_other_threads)
     hold_fini(&theirs);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /*
  * ---- While others use the pool -------------------------------------------
@@ -255,7 +248,7 @@ static void *use(void *argument)
     return NULL;
 }
 
-START_TEST(trim_while_threads_allocate_disturbs_none)
+TEST(trim_while_threads_allocate_disturbs_none)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, 2 * THREADS * SHARE, 0);
     struct user users[THREADS];
@@ -279,21 +272,4 @@ START_TEST(trim_while_threads_allocate_disturbs_none)
     REQUIRE(resident(pool) <= support_page_size());
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(trim_of_free_pool_gives_all_back, 1),
-        TIMES(trim_of_unused_pool_gives_nothing, 1),
-        TIMES(trim_leaves_live_slots_alone, 1),
-        TIMES(trim_of_checked_pool_makes_order, 1),
-        TIMES(trim_of_callers_memory_makes_order, 1),
-        TIMES(trim_with_slots_in_other_caches_loses_none, 1),
-        TIMES(trim_takes_the_slots_of_other_threads, 1),
-        TIMES(trim_while_threads_allocate_disturbs_none, 1),
-    };
-
-    return SUPPORT_RUN("trim", tests);
 }
