@@ -12,14 +12,14 @@ tests_modules = \
 	tests/modules/store/check_depot \
 	tests/modules/store/check_slab \
 	tests/modules/store/check_tagstack \
-	tests/modules/cache/check_await \
+	tests/modules/cache/check_barrier \
 	tests/modules/cache/check_cache \
 	tests/modules/cache/check_cache_edge \
 	tests/modules/cache/check_recall \
 	tests/modules/cache/check_recall_contest \
 	tests/modules/cache/check_recall_stopped \
+	tests/modules/cache/check_reclaim \
 	tests/modules/cache/check_registry \
-	tests/modules/cache/check_steal \
 	tests/modules/pool/check_drain \
 	tests/modules/pool/check_fault_create \
 	tests/modules/pool/check_fault_look \
@@ -30,7 +30,6 @@ tests_modules = \
 	tests/modules/pool/check_reserved \
 	tests/modules/pool/check_layout \
 	tests/modules/pool/check_populate \
-	tests/modules/wait/check_barrier \
 	tests/modules/wait/check_faults \
 	tests/modules/wait/check_fault_wait \
 	tests/modules/wait/check_wait_crowd \

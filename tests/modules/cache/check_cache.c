@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_cache.c - refilling, spilling and recalling (lib/cache/cache.h), with a slab
- * and a depot and without a pool.
+ * check_cache.c - refilling and spilling, the owner's mark, open and closed entries
+ * (lib/cache/cache.h), with a slab, a depot and a registry, and without a pool.
  *
  * Includes fixture.h.
  */
@@ -13,7 +13,7 @@
 
 enum { CAPACITY = FIXTURE_CAPACITY, LIMIT = FIXTURE_LIMIT, PLACES = FIXTURE_PLACES };
 
-TEST(open_is_both_empty_and_full)
+TEST(cache_begins_closed_and_empty)
 {
     struct cpi_cache *cache;
 
@@ -22,7 +22,10 @@ TEST(open_is_both_empty_and_full)
     REQUIRE_EQUAL(cache->entry->count, 0);
     REQUIRE_EQUAL(cache->entry->limit, 0);
     REQUIRE(cache->entry->home == cache);
+    REQUIRE_EQUAL(cpi_cache_loaded(cache), 0);
     REQUIRE_EQUAL(cpi_cache_rounds(cache), 0);
+    REQUIRE(cpi_cache_take(cache) != NULL);
+    REQUIRE(fixture_is_open(cache));
 }
 
 TEST(refill_from_fresh_is_in_order_of_address)
@@ -32,17 +35,17 @@ TEST(refill_from_fresh_is_in_order_of_address)
     fixture_init();
     cache = fixture_cache(1, true);
     for (size_t i = 0; i < CAPACITY; i++) {
-        REQUIRE_EQUAL(cpi_slab_index(fixture_slab, cpi_cache_alloc(cache)), i);
+        REQUIRE_EQUAL(cpi_slab_index(fixture_slab, cpi_cache_take(cache)), i);
         /* A magazine's rounds at a time, and fewer near the end. */
         REQUIRE(cpi_slab_fresh(fixture_slab) > i && cpi_slab_fresh(fixture_slab) <= i + LIMIT);
-        REQUIRE_EQUAL(cache->entry->bound, cpi_slab_fresh(fixture_slab));
+        REQUIRE_EQUAL(cpi_cache_active(cache)->bound, cpi_slab_fresh(fixture_slab));
         REQUIRE_EQUAL(cpi_cache_rounds(cache), cpi_slab_fresh(fixture_slab) - i - 1);
     }
     REQUIRE(!cpi_cache_refill(cache));
-    REQUIRE(cpi_cache_alloc(cache) == NULL);
+    REQUIRE(cpi_cache_take(cache) == NULL);
 }
 
-/* A pool without the inline path shows its entry as empty and full for ever. */
+/* A pool without the inline path shows a closed entry for ever. */
 TEST(use_without_inline_path_shows_nothing)
 {
     struct cpi_cache *cache;
@@ -98,7 +101,7 @@ TEST_TIMES(free_then_alloc_is_last_in_first_out, PLACES)
     fixture_take(cache, slots, n);
     fixture_give(cache, slots, n);
     for (size_t i = n; i-- > 0;)
-        REQUIRE(cpi_cache_alloc(cache) == slots[i]);
+        REQUIRE(cpi_cache_take(cache) == slots[i]);
 }
 
 TEST_TIMES(free_keeps_no_more_than_the_share, PLACES)
@@ -110,7 +113,7 @@ TEST_TIMES(free_keeps_no_more_than_the_share, PLACES)
     cache = fixture_cache((uint32_t)_i + 1, true);
     fixture_take(cache, slots, CAPACITY);
     for (size_t i = 0; i < CAPACITY; i++) {
-        REQUIRE(cpi_cache_free(cache, slots[i]));
+        REQUIRE(cpi_cache_give(cache, slots[i]));
         REQUIRE(cpi_cache_rounds(cache) <= (size_t)(_i + 2) * LIMIT);
         REQUIRE_EQUAL(cpi_cache_rounds(cache) + fixture_in_depot(), i + 1);
     }
@@ -130,53 +133,12 @@ TEST(flush_gives_all_to_the_depot)
         cpi_cache_flush(cache);
         REQUIRE_EQUAL(cpi_cache_rounds(cache), 0);
         REQUIRE_EQUAL(fixture_in_depot(), cpi_slab_fresh(fixture_slab));
-        REQUIRE_EQUAL(cache->entry->limit, 0);
+        REQUIRE(!fixture_is_open(cache));
         REQUIRE_EQUAL(cpi_cache_loaded(cache), 0);
         REQUIRE_EQUAL(cpi_load(&cache->stocked, relaxed), 0);
         for (size_t i = 0; i < PLACES; i++)
             REQUIRE_EQUAL(cpi_load(&cache->spare[i], relaxed), 0);
     }
-}
-
-/* The last full magazine of a dry pool: a part is loaded, the rest is for all. */
-TEST(refill_while_dry_leaves_most_to_others)
-{
-    struct cpi_cache *cache;
-    void *slots[LIMIT];
-
-    fixture_init();
-    cache = fixture_cache(1, true);
-    fixture_take(cache, slots, LIMIT);
-    fixture_give(cache, slots, LIMIT);
-    cpi_cache_flush(cache);
-    REQUIRE_EQUAL(fixture_in_depot(), LIMIT);
-    cpi_depot_set_dry(fixture_depot, true);
-    REQUIRE(cpi_cache_refill(cache));
-    REQUIRE_EQUAL(cpi_cache_rounds(cache), (LIMIT + 3) / 4);
-    REQUIRE_EQUAL(fixture_in_depot(), LIMIT - (LIMIT + 3) / 4);
-    fixture_take(cache, slots, LIMIT);
-    for (size_t i = 0; i < LIMIT; i++)
-        for (size_t j = 0; j < i; j++)
-            REQUIRE(slots[i] != slots[j]);
-    REQUIRE_EQUAL(cpi_slab_fresh(fixture_slab), LIMIT);
-    fixture_give(cache, slots, LIMIT);
-}
-
-/* With magazines to spare in the depot again nobody goes on dividing them. */
-TEST(refill_beside_full_magazines_ends_the_dryness)
-{
-    struct cpi_cache *cache;
-    void *slots[3 * LIMIT];
-
-    fixture_init();
-    cache = fixture_cache(1, true);
-    fixture_take(cache, slots, 3 * LIMIT);
-    fixture_give(cache, slots, 3 * LIMIT);
-    cpi_cache_flush(cache);
-    cpi_depot_set_dry(fixture_depot, true);
-    REQUIRE(cpi_cache_refill(cache));
-    REQUIRE(!cpi_depot_is_dry(fixture_depot));
-    REQUIRE_EQUAL(cpi_cache_rounds(cache), LIMIT);
 }
 
 /* Frees of what was just claimed, and of what others have claimed meanwhile, need not
@@ -191,13 +153,13 @@ TEST(bound_follows_the_watermark)
     fixture_init();
     cache = fixture_cache(1, true);
     other = fixture_cache(1, true);
-    REQUIRE(cpi_cache_refill_fresh(cache, 0));
-    REQUIRE_EQUAL(cache->entry->bound, cpi_slab_fresh(fixture_slab));
+    REQUIRE(cpi_cache_refill(cache));
+    REQUIRE_EQUAL(cpi_cache_active(cache)->bound, cpi_slab_fresh(fixture_slab));
     fixture_take(cache, slots, 2);
     fixture_take(other, others, LIMIT);
-    REQUIRE(cache->entry->bound < cpi_slab_fresh(fixture_slab));
+    REQUIRE(cpi_cache_active(cache)->bound < cpi_slab_fresh(fixture_slab));
     fixture_give(cache, slots, 1);
-    REQUIRE_EQUAL(cache->entry->bound, cpi_slab_fresh(fixture_slab));
+    REQUIRE_EQUAL(cpi_cache_active(cache)->bound, cpi_slab_fresh(fixture_slab));
 }
 
 /* Near the end a claim takes a part of what is left, so that others get some. */
@@ -239,20 +201,6 @@ TEST(steal_leaves_empty_spares)
     REQUIRE(empty >= 2);
 }
 
-TEST(spill_while_dry_gives_full_spares_away)
-{
-    struct cpi_cache *cache;
-    void *slots[(PLACES + 1) * LIMIT];
-
-    fixture_init();
-    cache = fixture_cache(PLACES, true);
-    fixture_take(cache, slots, (PLACES + 1) * LIMIT);
-    cpi_depot_set_dry(fixture_depot, true);
-    fixture_give(cache, slots, (PLACES + 1) * LIMIT);
-    REQUIRE(cpi_cache_rounds(cache) <= 2 * LIMIT);
-    REQUIRE(fixture_in_depot() >= (PLACES - 1) * LIMIT);
-}
-
 TEST(discard_forgets_all)
 {
     struct cpi_cache *cache;
@@ -264,30 +212,12 @@ TEST(discard_forgets_all)
     fixture_give(cache, slots, 50);
     cpi_cache_discard(cache);
     REQUIRE_EQUAL(cpi_cache_rounds(cache), 0);
-    REQUIRE_EQUAL(cache->entry->count, 0);
-    REQUIRE_EQUAL(cache->entry->limit, 0);
-}
-
-/* In the child of a fork an owner goes on where a stealing thread had begun to take its loaded
- * magazine.  The rounds of that are lost, and no other slot is lost or there twice. */
-TEST(magazine_that_a_vanished_thread_was_taking_is_left_behind)
-{
-    enum { TAKEN = 3 * LIMIT + LIMIT / 2 };
-    struct cpi_cache *cache;
-    void *slots[TAKEN];
-
-    fixture_init();
-    cache = fixture_cache(2, false);
-    fixture_take(cache, slots, TAKEN);
-    REQUIRE(cpi_cache_rounds(cache) > 0 && cpi_cache_rounds(cache) < LIMIT);
-    cpi_cache_active(cache)->limit = 0; /* as cpi_cache_detach begins */
-    fixture_give(cache, slots, TAKEN);
-    cpi_cache_flush(cache);
-    REQUIRE_EQUAL(fixture_in_depot(), TAKEN);
+    REQUIRE_EQUAL(cpi_cache_active(cache)->count, 0);
+    REQUIRE(!fixture_is_open(cache));
 }
 
 /*
- * ---- Recall --------------------------------------------------------------
+ * ---- Steal ---------------------------------------------------------------
  */
 
 TEST(steal_takes_full_spares_until_there_is_none)
@@ -318,4 +248,280 @@ TEST(steal_takes_full_spares_until_there_is_none)
     fixture_give(cache, slots, 5 * LIMIT);
     cpi_cache_flush(cache);
     REQUIRE_EQUAL(fixture_in_depot(), cpi_slab_fresh(fixture_slab));
+}
+
+/* A spare without a round has its place still, and one that was taken is found missing. */
+TEST(has_spare_tells_of_full_ones_alone)
+{
+    struct cpi_counters stealer;
+    struct cpi_cache *cache;
+    void *slots[3 * LIMIT];
+
+    fixture_init();
+    memset(&stealer, 0, sizeof(stealer));
+    cache = fixture_cache(2, true);
+    REQUIRE(!cpi_cache_has_spare(cache));
+    fixture_take(cache, slots, 3 * LIMIT);
+    fixture_give(cache, slots, 3 * LIMIT);
+    REQUIRE(cpi_cache_has_spare(cache));
+    cpi_depot_give(fixture_depot, &stealer, cpi_cache_steal(cache));
+    REQUIRE(cpi_cache_has_spare(cache));
+    cpi_depot_give(fixture_depot, &stealer, cpi_cache_steal(cache));
+    REQUIRE(!cpi_cache_has_spare(cache));
+    fixture_take(cache, slots, LIMIT);
+    REQUIRE(!cpi_cache_has_spare(cache));
+    fixture_give(cache, slots, LIMIT);
+}
+
+/*
+ * ---- The owner's mark ----------------------------------------------------
+ */
+
+static uintptr_t shown_count(const struct cpi_cache *cache)
+{
+    return cpi_word_load(&cpi_cache_active(cache)->count, relaxed);
+}
+
+TEST(enter_marks_and_leave_unmarks)
+{
+    struct cpi_cache *cache;
+    void *slots[3];
+    uint32_t busy;
+
+    fixture_init();
+    cache = fixture_cache(1, true);
+    for (size_t round = 0; round < 10; round++) {
+        uintptr_t count = shown_count(cache);
+
+        REQUIRE((count & CPI_BUSY) == 0);
+        busy = cpi_load(&cache->busy, relaxed);
+        REQUIRE_EQUAL(busy % 2, 0);
+        REQUIRE_EQUAL(cpi_cache_enter(cache, cpi_cache_active(cache)), round > 0);
+        REQUIRE_EQUAL(shown_count(cache), count | CPI_BUSY);
+        REQUIRE_EQUAL(cpi_cache_count(cache), count);
+        REQUIRE_EQUAL(cpi_load(&cache->busy, relaxed), busy + 1);
+        cpi_cache_leave(cache, cpi_cache_active(cache));
+        REQUIRE_EQUAL(shown_count(cache), count);
+        REQUIRE_EQUAL(cpi_load(&cache->busy, relaxed), busy + 2);
+        fixture_take(cache, slots, 3);
+        fixture_give(cache, slots, 2);
+    }
+}
+
+/* They are the inline path's, and end where that ends. */
+TEST_TIMES(pop_and_push_use_an_open_magazine_alone, 2)
+{
+    struct cpi_cache *cache;
+    cpool_cache_t *active;
+    void *slots[LIMIT + 1];
+    size_t n = 0;
+
+    fixture_init();
+    cache = fixture_cache(1, _i == 0);
+    active = cpi_cache_active(cache);
+    REQUIRE(!cpi_cache_pop(cache, active, &slots[0]));
+    fixture_take(cache, slots, LIMIT + 1);
+    REQUIRE(!cpi_cache_push(cache, active, slots[0]) || cpi_cache_pop(cache, active, &slots[0]));
+    while (cpi_cache_pop(cache, active, &slots[0]))
+        n++;
+    REQUIRE_EQUAL(shown_count(cache), 0);
+    for (size_t i = 0; i < LIMIT; i++)
+        REQUIRE(cpi_cache_push(cache, active, slots[i]));
+    REQUIRE(!cpi_cache_push(cache, active, slots[LIMIT]));
+    REQUIRE_EQUAL(shown_count(cache), LIMIT);
+    REQUIRE_EQUAL(cpi_load(&cache->busy, relaxed) % 2, 0);
+    cpi_word_store(&active->limit, 0, relaxed);
+    REQUIRE(!cpi_cache_push(cache, active, slots[LIMIT]));
+    REQUIRE(!cpi_cache_pop(cache, active, &slots[LIMIT]));
+    REQUIRE_EQUAL(shown_count(cache), LIMIT);
+}
+
+/*
+ * ---- Open and closed -----------------------------------------------------
+ */
+
+static void require_nothing_kept(const struct cpi_cache *cache, size_t held)
+{
+    REQUIRE(!fixture_is_open(cache));
+    REQUIRE_EQUAL(cpi_cache_loaded(cache), 0);
+    REQUIRE_EQUAL(cpi_cache_rounds(cache), 0);
+    REQUIRE(!cpi_cache_has_spare(cache));
+    REQUIRE_EQUAL(fixture_in_depot() + held, cpi_slab_fresh(fixture_slab));
+}
+
+/* Its slots come from the depot and the fresh ones, and go to the depot, for as long as
+ * anybody is closing. */
+TEST_TIMES(closed_entry_keeps_nothing, 2)
+{
+    struct cpi_cache *cache;
+    void *slots[CAPACITY];
+
+    fixture_init();
+    cache = fixture_cache(3, _i == 0);
+    fixture_take(cache, slots, 5 * LIMIT);
+    fixture_give(cache, slots, 5 * LIMIT);
+    cpi_reclaim_begin(fixture_registry);
+    REQUIRE(cpi_reclaim_all(fixture_registry, NULL, false));
+    require_nothing_kept(cache, 0);
+    for (size_t n = 0; n < CAPACITY; n++) {
+        fixture_take(cache, slots + n, 1);
+        require_nothing_kept(cache, n + 1);
+        REQUIRE_EQUAL(cpi_cache_stocked(cache), 0); /* which were taken, as it has noticed */
+    }
+    REQUIRE(cpi_cache_take(cache) == NULL);
+    REQUIRE(!cpi_cache_refill(cache));
+    for (size_t n = CAPACITY; n > 0; n--) {
+        fixture_give(cache, slots + n - 1, 1);
+        require_nothing_kept(cache, n - 1);
+    }
+    cpi_reclaim_end(fixture_registry);
+    fixture_take(cache, slots, 1);
+    REQUIRE(fixture_is_open(cache)); /* there were operations enough */
+}
+
+/* To close an entry costs as much as that many operations. */
+TEST_TIMES(closed_entry_is_opened_after_calm, 2)
+{
+    struct cpi_cache *cache;
+    void *slot;
+
+    fixture_init();
+    cache = fixture_cache(1, _i == 0);
+    for (int round = 0; round < 3; round++) {
+        fixture_take(cache, &slot, 1);
+        REQUIRE(fixture_is_open(cache));
+        REQUIRE(fixture_reclaim());
+        for (uint32_t i = 0; i < CPI_CALM; i++) {
+            if (i % 2 == 0)
+                fixture_give(cache, &slot, 1);
+            else
+                fixture_take(cache, &slot, 1);
+            require_nothing_kept(cache, i % 2);
+        }
+        fixture_give(cache, &slot, 1);
+        REQUIRE(fixture_is_open(cache));
+        REQUIRE(cpi_cache_is_valid(cache));
+    }
+}
+
+/* All that close have to end. */
+TEST(entry_stays_closed_while_anybody_closes)
+{
+    struct cpi_cache *cache;
+    void *slot;
+
+    fixture_init();
+    cache = fixture_cache(1, true);
+    cpi_reclaim_begin(fixture_registry);
+    cpi_reclaim_begin(fixture_registry);
+    for (int closing = 2; closing > 0; closing--) {
+        for (uint32_t i = 0; i <= CPI_CALM; i++) {
+            fixture_take(cache, &slot, 1);
+            fixture_give(cache, &slot, 1);
+            REQUIRE(!fixture_is_open(cache));
+        }
+        cpi_reclaim_end(fixture_registry);
+    }
+    fixture_take(cache, &slot, 1);
+    REQUIRE(fixture_is_open(cache));
+}
+
+/* Nobody has come for it: the owner brings it back itself. */
+TEST(loaded_magazine_of_a_closed_entry_goes_to_the_depot)
+{
+    struct cpi_cache *cache;
+    void *slots[3 * LIMIT];
+
+    fixture_init();
+    cache = fixture_cache(4, true);
+    for (size_t n = 0; n < 3 * LIMIT; n++) {
+        fixture_take(cache, slots, n + 1);
+        fixture_give(cache, slots, n);
+        REQUIRE(fixture_is_open(cache));
+        cpi_word_store(&cpi_cache_active(cache)->limit, 0, relaxed); /* as one that closes */
+        fixture_give(cache, slots + n, 1);
+        require_nothing_kept(cache, 0);
+        cpi_cache_flush(cache); /* so that it is opened at once */
+    }
+}
+
+/* Somebody has: what the entry counts is no longer there. */
+TEST(loaded_magazine_that_was_taken_is_not_counted_twice)
+{
+    struct cpi_cache *cache;
+    void *slots[CAPACITY];
+
+    fixture_init();
+    cache = fixture_cache(1, true);
+    fixture_take(cache, slots, LIMIT);
+    fixture_give(cache, slots, LIMIT / 2);
+    REQUIRE(shown_count(cache) > 0);
+    REQUIRE(fixture_reclaim());
+    REQUIRE_EQUAL(cpi_cache_rounds(cache), 0);
+    fixture_take(cache, slots, 1);
+    require_nothing_kept(cache, LIMIT - LIMIT / 2 + 1);
+    REQUIRE_EQUAL(shown_count(cache), 0);
+    fixture_take(cache, slots + 1, CAPACITY - (LIMIT - LIMIT / 2) - 1);
+    REQUIRE(cpi_cache_take(cache) == NULL);
+}
+
+TEST(owners_of_closed_entries_share_all_slots)
+{
+    struct cpi_cache *caches[2];
+    void *slots[CAPACITY];
+    size_t n = 0;
+
+    fixture_init();
+    for (size_t i = 0; i < 2; i++)
+        caches[i] = fixture_cache(2, i == 0);
+    cpi_reclaim_begin(fixture_registry);
+    while ((slots[n] = cpi_cache_take(caches[n % 2])) != NULL && n + 1 < CAPACITY)
+        n++;
+    REQUIRE_EQUAL(n + 1, CAPACITY);
+    REQUIRE(cpi_cache_take(caches[0]) == NULL && cpi_cache_take(caches[1]) == NULL);
+    fixture_give(caches[0], slots, CAPACITY);
+    REQUIRE(cpi_cache_take(caches[1]) != NULL);
+    cpi_reclaim_end(fixture_registry);
+}
+
+/* More are given back than were ever there. */
+TEST_TIMES(give_without_an_empty_magazine_fails, 2)
+{
+    struct cpi_cache *cache;
+    size_t given = 0;
+    void *slot;
+
+    fixture_init();
+    cache = fixture_cache(2, true);
+    fixture_take(cache, &slot, 1);
+    if (_i != 0)
+        cpi_reclaim_begin(fixture_registry);
+    while (cpi_cache_give(cache, slot))
+        REQUIRE(given++ < 100 * CAPACITY);
+    REQUIRE(given >= LIMIT);
+    REQUIRE(cpi_cache_take(cache) == slot);
+    REQUIRE_EQUAL(cpi_load(&cache->busy, relaxed) % 2, 0);
+}
+
+/* Its counters are the pool's, and go on. */
+TEST(structure_is_used_again_with_its_counters)
+{
+    uint64_t before;
+    struct cpi_cache *cache;
+    void *slots[5 * LIMIT];
+
+    fixture_init();
+    cache = fixture_cache(4, true);
+    fixture_take(cache, slots, 5 * LIMIT);
+    fixture_give(cache, slots, 5 * LIMIT);
+    cpi_registry_remove_cache(fixture_registry, cache);
+    before = cpi_cache_moves(cache);
+    REQUIRE(before > 0);
+    REQUIRE(fixture_cache(1, false) == cache);
+    REQUIRE_EQUAL(cpi_cache_moves(cache), before);
+    REQUIRE_EQUAL(fixture_in_depot(), cpi_slab_fresh(fixture_slab));
+    require_nothing_kept(cache, 0);
+    fixture_take(cache, slots, 1);
+    REQUIRE(fixture_is_open(cache));
+    REQUIRE_EQUAL(cache->entry->limit, 0);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_cache_edge.c - refill and spill at the edges of a magazine (lib/cache/cache_edge.h) do
+ * check_cache_edge.c - refill and spill at the edges of a magazine (lib/cache/cache.h) do
  * the same, whether their caller knows the state of the cache or not.
  *
  * Includes fixture.h, random.h.
  *
- * The same random calls are made twice, beside another cache and a thread that steals: once
- * by cpi_cache_alloc and cpi_cache_free alone, and once by the four of cache_edge.h where their
- * conditions hold.  After each call everything that a cache and the depot know must be the
+ * The same random calls are made twice, beside another cache and a thread that steals and
+ * closes: once by cpi_cache_take and cpi_cache_give alone, and once by the four of cache.h where
+ * their conditions hold.  After each call everything that a cache and the depot know must be the
  * same, but for the bound, which a short swap does not look at.
  */
 #include "fixture.h"
@@ -15,8 +15,6 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "cache/cache_edge.h"
-#include "cache/mark.h"
 #include "random.h"
 
 enum { LIMIT = FIXTURE_LIMIT, CALLS = 20000, SEEDS = 4, MOST = 600 };
@@ -26,7 +24,7 @@ enum way { SWAP_TAKES, EXCHANGE_TAKES, SWAP_GIVES, EXCHANGE_GIVES, WAYS };
 /* The compared words, without padding. */
 struct state {
     uint64_t slot; /* that was allocated, + 1, or 0 */
-    uint64_t loaded, count, stocked;
+    uint64_t loaded, count, stocked, open, calm;
     uint64_t spares[FIXTURE_PLACES];
     uint64_t full, empty, partial, fresh;
     uint64_t counters[6];
@@ -46,6 +44,8 @@ static void note(struct state *state, struct cpi_cache *cache, const void *slot)
     state->loaded = cpi_cache_loaded(cache);
     state->count = cpi_cache_count(cache);
     state->stocked = cpi_cache_stocked(cache);
+    state->open = fixture_is_open(cache);
+    state->calm = cache->calm;
     for (uint32_t i = 0; i < cache->quota_max; i++)
         state->spares[i] = cpi_load(&cache->spare[i], relaxed);
     state->full = cpi_tagstack_top(&fixture_depot->stocked);
@@ -60,8 +60,8 @@ static void note(struct state *state, struct cpi_cache *cache, const void *slot)
     state->counters[5] = cpi_load(&cache->swaps, relaxed);
 }
 
-/* As lib/pool/pool_slow.c does it. */
-static void *take_shortly(struct cpi_cache *cache)
+/* As lib/pool/pool_slow.c does it, of an owner that is inside an open entry. */
+static void *take_by_edge(struct cpi_cache *cache, cpool_cache_t *active)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
     void **round = NULL;
@@ -69,19 +69,29 @@ static void *take_shortly(struct cpi_cache *cache)
     if (cpi_cache_count(cache) != 0)
         return NULL;
     if (stocked == 0) {
-        round = cpi_cache_refill_from_depot(cache, 1);
+        round = cpi_cache_refill_from_depot(cache, active, 1);
         times[EXCHANGE_TAKES] += round != NULL;
     } else {
-        round = cpi_cache_refill_from_spare(cache, stocked - 1, 1);
+        round = cpi_cache_refill_from_spare(cache, active, stocked - 1, 1);
         times[SWAP_TAKES] += round != NULL;
     }
     return round != NULL ? *round : NULL;
 }
 
-static bool give_shortly(struct cpi_cache *cache, void *slot)
+static void *take_shortly(struct cpi_cache *cache)
+{
+    cpool_cache_t *active = cpi_cache_active(cache);
+    void *slot = NULL;
+
+    if (cpi_cache_enter(cache, active))
+        slot = take_by_edge(cache, active);
+    cpi_cache_leave(cache, active);
+    return slot;
+}
+
+static bool give_by_edge(struct cpi_cache *cache, cpool_cache_t *active, void *slot)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
-    cpool_cache_t *active = cpi_cache_active(cache);
     uint32_t node;
 
     if (!cpi_cache_is_just_full(cache, active, cpi_slab_index(cache->slab, slot)))
@@ -95,6 +105,17 @@ static bool give_shortly(struct cpi_cache *cache, void *slot)
            cpi_cache_spill_at_length(cache, node, slot);
 }
 
+static bool give_shortly(struct cpi_cache *cache, void *slot)
+{
+    cpool_cache_t *active = cpi_cache_active(cache);
+    bool given = false;
+
+    if (cpi_cache_enter(cache, active))
+        given = give_by_edge(cache, active, slot);
+    cpi_cache_leave(cache, active);
+    return given;
+}
+
 /* One call of the owner.  Returns the slot that it took. */
 static void *call(struct cpi_cache *cache, bool takes, bool shortly)
 {
@@ -103,12 +124,12 @@ static void *call(struct cpi_cache *cache, bool takes, bool shortly)
     if (takes && holds < FIXTURE_CAPACITY) {
         slot = shortly ? take_shortly(cache) : NULL;
         if (slot == NULL)
-            slot = cpi_cache_alloc(cache);
+            slot = cpi_cache_take(cache);
         if (slot != NULL)
             held[holds++] = slot;
     } else if (!takes && holds > 0) {
         if (!shortly || !give_shortly(cache, held[holds - 1]))
-            REQUIRE(cpi_cache_free(cache, held[holds - 1]));
+            REQUIRE(cpi_cache_give(cache, held[holds - 1]));
         holds--;
     }
     return slot;
@@ -123,7 +144,7 @@ static void disturb(uint64_t *random, struct cpi_cache *cache, struct cpi_cache 
     if (random_once_in(random, 50)) {
         size_t n = 0;
 
-        while (n < 3 * LIMIT && (slots[n] = cpi_cache_alloc(other)) != NULL)
+        while (n < 3 * LIMIT && (slots[n] = cpi_cache_take(other)) != NULL)
             n++;
         fixture_give(other, slots, n);
     }
@@ -132,8 +153,8 @@ static void disturb(uint64_t *random, struct cpi_cache *cache, struct cpi_cache 
         if (node != 0)
             cpi_depot_give(fixture_depot, &other->counters, node);
     }
-    if (random_once_in(random, 500))
-        cpi_depot_set_dry(fixture_depot, true);
+    if (random_once_in(random, 1000))
+        REQUIRE(fixture_reclaim());
     if (random_once_in(random, 1000))
         cpi_cache_flush(other);
 }
@@ -197,14 +218,18 @@ TEST(spill_without_an_empty_spare_changes_nothing)
 {
     struct cpi_cache *cache;
     void *slots[2 * LIMIT];
+    cpool_cache_t *active;
     size_t n;
 
     fixture_init();
     cache = fixture_cache(1, true);
+    active = cpi_cache_active(cache);
     n = fill_loaded(cache, slots);
-    REQUIRE(!cpi_cache_spill_to_spare(cache, cpi_cache_active(cache), 0, slots[0]));
+    REQUIRE(cpi_cache_enter(cache, active));
+    REQUIRE(!cpi_cache_spill_to_spare(cache, active, 0, slots[0]));
     REQUIRE(cpi_cache_is_valid(cache));
     REQUIRE_EQUAL(cpi_cache_count(cache), LIMIT);
+    cpi_cache_leave(cache, active);
     fixture_give(cache, slots, n);
 }
 
@@ -232,24 +257,6 @@ TEST(spares_of_a_cache_that_only_gives_leave_in_turn)
     fixture_give(cache, slots, n);
 }
 
-/* The depot has no empty magazine, and the one that is made is no exchange. */
-TEST(free_into_a_new_magazine_is_counted)
-{
-    struct cpi_cache *cache;
-    void *slots[2 * LIMIT];
-    uint64_t before;
-    size_t n;
-
-    fixture_init();
-    cache = fixture_cache(1, true);
-    n = fill_loaded(cache, slots);
-    before = cpi_cache_moves(cache) + cpi_mark_frees(cache) / 2;
-    fixture_give(cache, &slots[--n], 1);
-    REQUIRE_EQUAL(cpi_cache_stocked(cache), 1);
-    REQUIRE_EQUAL(cpi_cache_moves(cache) + cpi_mark_frees(cache) / 2, before + 1);
-    fixture_give(cache, slots, n);
-}
-
 TEST(swap_with_a_spare_is_a_move)
 {
     struct cpi_cache *cache;
@@ -267,24 +274,6 @@ TEST(swap_with_a_spare_is_a_move)
     REQUIRE_EQUAL(cpi_cache_moves(cache), before + 1);
     REQUIRE_EQUAL(cpi_depot_exchanged(&cache->counters), exchanged);
     fixture_give(cache, slots, LIMIT + 1);
-}
-
-/* As a stealing thread leaves it. */
-TEST(spare_in_place_of_no_magazine_has_room_again)
-{
-    struct cpi_cache *cache;
-    void *slots[2 * LIMIT];
-    void *slot;
-
-    fixture_init();
-    cache = fixture_cache(1, true);
-    fixture_take(cache, slots, 2 * LIMIT);
-    fixture_give(cache, slots, 2 * LIMIT);
-    cpi_depot_give(fixture_depot, &cache->counters, cpi_cache_detach(cache));
-    slot = cpi_cache_alloc(cache);
-    REQUIRE(slot != NULL);
-    REQUIRE(cpi_cache_is_valid(cache));
-    REQUIRE(cpi_cache_push(cache, slot));
 }
 
 /* Each round once, and none beside the slot before or behind it. */
@@ -310,7 +299,7 @@ TEST(dispersed_rounds_are_the_same_ones)
     struct cpi_magazine *magazine = support_lines(sizeof(*magazine) + MOST * sizeof(void *));
 
     cache.depot = &depot;
-    cache.active = &cache.own;
+    atomic_init(&cache.active, &cache.own);
     for (uint32_t count = CPI_DISPERSE_MIN; count <= MOST; count++) {
         void *loaded[MOST + 1] = { slots };
 

@@ -17,30 +17,23 @@ enum { K_MAX = 200 };
  */
 
 /* Each takes k while the caches of all the others are as full as they get.
- * Then nothing is left, except the slack of a plain pool. */
-static void require_everyone_gets(struct crew *crew, unsigned flags, size_t k, size_t first)
+ * Then nothing is left. */
+static void require_everyone_gets(struct crew *crew, size_t k, size_t first)
 {
-    size_t live = crew->count * k;
-
     for (size_t i = 0; i < crew->count; i++)
         REQUIRE_EQUAL(crew_take(&crew->members[(first + i) % crew->count], k), k);
-    REQUIRE_EQUAL(support_stats(crew->pool).live, live);
+    REQUIRE_EQUAL(support_stats(crew->pool).live, crew->count * k);
     for (size_t i = 0; i < crew->count; i++)
-        live += crew_take(&crew->members[i], SIZE_MAX);
-    REQUIRE(live <= crew_most_live(crew->pool, flags));
-    REQUIRE(live >= crew->count * k);
+        REQUIRE_EQUAL(crew_take(&crew->members[i], SIZE_MAX), 0);
     for (size_t i = 0; i < crew->count; i++)
         crew_give(&crew->members[i]);
 }
 
 /* Each in turn gets everything. */
-static void require_each_gets_all(struct crew *crew, unsigned flags, size_t capacity)
+static void require_each_gets_all(struct crew *crew, size_t capacity)
 {
     for (size_t i = 0; i < crew->count; i++) {
-        size_t got = crew_take(&crew->members[i], SIZE_MAX);
-
-        REQUIRE(got >= capacity);
-        REQUIRE(got <= crew_most_live(crew->pool, flags));
+        REQUIRE_EQUAL(crew_take(&crew->members[i], SIZE_MAX), capacity);
         crew_give(&crew->members[i]);
     }
 }
@@ -53,10 +46,10 @@ static void require_capacity(struct worker **workers, size_t count, unsigned fla
 
     crew_init(&crew, workers, count, pool);
     crew_fill_caches(&crew);
-    require_everyone_gets(&crew, flags, k, 0);
+    require_everyone_gets(&crew, k, 0);
     crew_fill_caches(&crew);
-    require_everyone_gets(&crew, flags, k, count - 1);
-    require_each_gets_all(&crew, flags, count * k);
+    require_everyone_gets(&crew, k, count - 1);
+    require_each_gets_all(&crew, count * k);
     crew_fini(&crew);
     support_destroy_empty(pool);
 }
@@ -80,21 +73,6 @@ TEST_TIMES(alloc_with_all_others_asleep_on_full_caches_succeeds, CREW_VARIANTS)
     crew_run_variant(_i, everyone_gets_k);
 }
 
-/* Without slack, only the loaded magazines of the others are out of reach. */
-static void require_most_in_reach(struct crew *crew, size_t capacity)
-{
-    size_t rounds = support_stats(crew->pool).magazine_rounds;
-
-    for (size_t i = 0; i < crew->count; i++) {
-        size_t got = crew_take(&crew->members[i], SIZE_MAX);
-
-        REQUIRE(got <= capacity);
-        REQUIRE(got + (crew->count - 1) * rounds >= capacity);
-        crew_give(&crew->members[i]);
-    }
-}
-
-/* Where there is no room for slack, it takes an exact pool. */
 TEST_TIMES(alloc_in_callers_memory_with_all_others_asleep_succeeds, GROWTH_KINDS)
 {
     cpool_config_t config = support_config(CREW_SLOT_SIZE, 2000);
@@ -113,12 +91,8 @@ TEST_TIMES(alloc_in_callers_memory_with_all_others_asleep_succeeds, GROWTH_KINDS
         workers[i] = worker_start();
     crew_init(&crew, workers, CREW_MAX, pool);
     crew_fill_caches(&crew);
-    if (crew_is_exact(growth_kinds[_i])) {
-        require_everyone_gets(&crew, CPOOL_EXACT, 2000 / CREW_MAX, 3);
-        require_each_gets_all(&crew, CPOOL_EXACT, 2000);
-    } else {
-        require_most_in_reach(&crew, 2000);
-    }
+    require_everyone_gets(&crew, 2000 / CREW_MAX, 3);
+    require_each_gets_all(&crew, 2000);
     for (size_t i = 0; i < CREW_MAX; i++)
         worker_stop(workers[i]);
     crew_fini(&crew);
@@ -144,7 +118,7 @@ static void exited_threads(unsigned flags)
         crew_fill_caches(&crew);
         worker_stop(worker);
         crew_fini(&crew);
-        crew_require_obtainable_here(pool, flags);
+        crew_require_obtainable_here(pool);
     }
     support_destroy_empty(pool);
 }
@@ -175,13 +149,13 @@ static void explicit_caches(unsigned flags)
         fill_explicit(caches[i]);
     }
     for (int round = 0; round < 3; round++) {
-        crew_require_obtainable_here(pool, flags);
+        crew_require_obtainable_here(pool);
         for (int i = 0; i < CREW_MAX; i++)
             fill_explicit(caches[i]);
     }
     for (int i = 0; i < CREW_MAX; i++)
         cpool_cache_destroy(caches[i]);
-    crew_require_obtainable_here(pool, flags);
+    crew_require_obtainable_here(pool);
     support_destroy_empty(pool);
 }
 
@@ -203,7 +177,7 @@ static void other_ways(unsigned flags)
     crew_fill_caches(&crew);
     while ((slots[got] = cpool_depot_alloc(pool)) != NULL)
         got++;
-    REQUIRE(got >= CAPACITY && got <= crew_most_live(pool, flags));
+    REQUIRE_EQUAL(got, CAPACITY);
     while (got > 0)
         cpool_depot_free(pool, slots[--got]);
     crew_fill_caches(&crew);
@@ -215,70 +189,11 @@ static void other_ways(unsigned flags)
     worker_stop(worker);
     crew_fini(&crew);
     free(slots);
-    crew_require_obtainable_here(pool, flags);
+    crew_require_obtainable_here(pool);
     support_destroy_empty(pool);
 }
 
 TEST_TIMES(depot_and_bulk_alloc_with_another_asleep_succeed, CREW_VARIANTS)
 {
     crew_run_variant(_i, other_ways);
-}
-
-/*
- * ---- Slack ---------------------------------------------------------------
- */
-
-enum { HOARDERS = 5, HOARD = 100 };
-
-/* All slots into the depot, in full magazines, as fresh ones come in smaller runs. */
-static void stock(cpool_t *pool)
-{
-    void *slots[CAPACITY];
-
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY);
-    cpool_free_bulk(pool, slots, CAPACITY);
-    cpool_flush(pool);
-}
-
-/* Each has a full magazine loaded, and no spare. */
-static void hoard(cpool_t *pool, cpool_cache_t **caches)
-{
-    stock(pool);
-    for (size_t i = 0; i < HOARDERS; i++) {
-        void *slots[HOARD];
-
-        REQUIRE_EQUAL(cpool_cache_create(&caches[i], pool), 0);
-        for (size_t j = 0; j < HOARD; j++)
-            slots[j] = cpool_cache_alloc(caches[i]);
-        for (size_t j = 0; j < HOARD; j++)
-            cpool_cache_free(caches[i], slots[j]);
-    }
-}
-
-/* To look at all caches for each slot would cost more than the slot. */
-TEST(slack_comes_in_runs_and_is_not_more_than_is_out_of_reach)
-{
-    cpool_t *pool = crew_create(0, CAPACITY, HOARD);
-    cpool_cache_t *caches[HOARDERS];
-    size_t steps = 0, slack = 0;
-    void *slots[CAPACITY];
-
-    hoard(pool, caches);
-    for (size_t i = 0; i < CAPACITY; i++) {
-        size_t now;
-
-        slots[i] = cpool_alloc(pool);
-        REQUIRE(slots[i] != NULL);
-        now = support_stats(pool).slack;
-        REQUIRE(now <= HOARDERS * HOARD);
-        steps += now != slack;
-        slack = now;
-    }
-    REQUIRE_EQUAL(slack, HOARDERS * HOARD);
-    REQUIRE(steps < slack / 4);
-    for (size_t i = 0; i < CAPACITY; i++)
-        cpool_free(pool, slots[i]);
-    for (size_t i = 0; i < HOARDERS; i++)
-        cpool_cache_destroy(caches[i]);
-    support_destroy_empty(pool);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_recall_contest.c - empty means empty, with all threads after the last
- * slots at once.  In exact pools never more than the capacity is live.
+ * slots at once.  Never more than the capacity is live.
  *
  * Includes crew.h.  Every test runs with the kernel's barrier, where there is
  * one, and in a child that the kernel refuses it.
@@ -72,13 +72,13 @@ static void run_contest(unsigned flags, size_t k, size_t turns)
     support_door_open(&doors[0]);
     support_door_await(&doors[1], CREW_MAX);
     REQUIRE_EQUAL(support_stats(pool).live, CREW_MAX * k);
-    REQUIRE(!crew_is_exact(flags) || cpool_alloc(pool) == NULL);
+    REQUIRE(cpool_alloc(pool) == NULL);
     support_door_open(&doors[1]);
     for (int i = 0; i < CREW_MAX; i++) {
         support_join(threads[i]);
         hold_fini(&contests[i].hold);
     }
-    crew_require_obtainable_here(pool, flags);
+    crew_require_obtainable_here(pool);
     support_destroy_empty(pool);
 }
 

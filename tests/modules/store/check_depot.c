@@ -222,25 +222,13 @@ TEST(reset_forgets_all)
     while (cpi_depot_made(depot) < magazines)
         REQUIRE((last = cpi_depot_take_empty(depot, &mine)) != 0);
     give(last);
-    cpi_depot_set_dry(depot, true);
     cpi_depot_reset(depot);
     REQUIRE_EQUAL(rounds(), 0);
     REQUIRE_EQUAL(cpi_depot_made(depot), 0);
-    REQUIRE(!cpi_depot_is_dry(depot));
     REQUIRE(cpi_depot_alloc_slot(depot, &mine) == NULL);
     for (size_t i = 0; i < magazines; i++)
         REQUIRE(filled(0, 0) != 0);
     REQUIRE_EQUAL(cpi_depot_take_empty(depot, &mine), 0);
-}
-
-TEST(set_dry_is_remembered)
-{
-    make_depot();
-    REQUIRE(!cpi_depot_is_dry(depot));
-    cpi_depot_set_dry(depot, true);
-    REQUIRE(cpi_depot_is_dry(depot));
-    cpi_depot_set_dry(depot, false);
-    REQUIRE(!cpi_depot_is_dry(depot));
 }
 
 TEST(magazine_move_keeps_every_round)
