@@ -1,110 +1,567 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_barrier.c - the system takes its barrier away after the first pool was made.  A
- * thread that needs it says so and ends the process, since others rely on it already.
+ * check_barrier.c - without the kernel's barrier: it is refused at the start, or not wanted, or
+ * refused later, when owners rely on it already (lib/cache/reclaim.h).
  *
- * Includes waiter.h.  The C library's syscall is defined here.
+ * Includes crew.h, waiter.h, inside.h, reclaim.h.  A filter of system calls refuses it, in a child.  The
+ * threads that a test makes before the filter is there are not refused, and go on as they were.
  */
+#include "crew.h"
 #include "waiter.h"
 
 #include <errno.h>
-#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include <cpool/events.h>
+#include <cpool/retire.h>
+
+#include "base/atomic.h"
+#include "cache/reclaim.h"
+#include "inside.h"
 
 #if defined(__linux__)
 #include <sys/syscall.h>
 #endif
 
-/* ThreadSanitizer's build has no barrier to lose. */
-#if defined(SYS_membarrier) && !SUPPORT_SANITIZED
-#define CAN_REFUSE 1
-#else
-#define CAN_REFUSE 0
-#endif
-
-#if CAN_REFUSE
-
-static _Atomic bool refusing;
-
-/* Allowed, it does nothing: only the barrier's answer matters here. */
-long syscall(long number, ...)
-{
-    if (number == SYS_membarrier &&
-        !atomic_load_explicit(&refusing, memory_order_relaxed)) /* a switch, nothing else */
-        return 0;
-    errno = EPERM;
-    return -1;
-}
-
-static void refuse(void)
-{
-    atomic_store_explicit(&refusing, true, memory_order_relaxed); /* as above */
-}
+enum { CAPACITY = 1000, OWNERS = 3, BURST = 100 };
 
 static const struct timespec a_moment = { 0, 1000000 };
 
-static void wait_in_vain(void *pool)
+static bool can_refuse(void)
 {
-    refuse();
-    cpool_free(pool, cpool_alloc_wait(pool, &a_moment));
+#if defined(SYS_membarrier)
+    return growth_has_filters();
+#else
+    return false;
+#endif
 }
 
-static void require_message(void (*body)(void *argument), void *argument)
+/* From now on this thread is refused, and those that it makes. */
+static void refuse(int error)
+{
+#if defined(SYS_membarrier)
+    REQUIRE(growth_refuse_call(SYS_membarrier, error));
+#else
+    (void)error;
+#endif
+}
+
+/* What the child of a test does. */
+struct scene {
+    void (*body)(const struct scene *scene);
+    int error;
+    unsigned flags;
+    int way;
+};
+
+static void play(void *argument)
+{
+    const struct scene *scene = argument;
+
+    scene->body(scene);
+}
+
+static size_t messages_in(const char *text)
+{
+    const char *next = strstr(text, "refuses membarrier");
+
+    return next != NULL ? 1 + messages_in(next + 1) : 0;
+}
+
+/* The child ends well, and says so many times that the barrier was lost, and nothing else. */
+static void require_messages(const struct scene *scene, size_t count)
 {
     struct support_outcome outcome;
+    struct scene copy = *scene;
 
-    support_require_abort(body, argument, &outcome);
-    REQUIRE(strstr(outcome.text, "refuses membarrier") != NULL);
+    support_fork(play, &copy, &outcome);
+    if (outcome.status != 0)
+        fputs(outcome.text, stderr);
+    REQUIRE_EQUAL(outcome.status, 0);
+    REQUIRE_EQUAL(messages_in(outcome.text), count);
+    REQUIRE(count > 0 || outcome.text[0] == '\0');
 }
 
-TEST(wait_after_loss_is_fatal)
+static size_t open_entries(const cpool_t *pool)
 {
-    cpool_t *pool = waiter_pool(0, 1);
-    void *slot = cpool_alloc(pool);
+    const struct cpi_registry *registry = &inside(pool)->registry;
+    size_t count = 0;
 
-    require_message(wait_in_vain, pool);
+    for (size_t i = 0; i < cpi_registry_made(registry); i++)
+        count += cpi_word_load(&cpi_cache_active(cpi_registry_cache(registry, i))->limit,
+                               relaxed) != 0;
+    return count;
+}
+
+static void use_once(void *pool)
+{
+    cpool_free(pool, cpool_alloc(pool));
+}
+
+static void use_often(void *pool)
+{
+    for (unsigned i = 0; i < 3 * CPI_CALM; i++)
+        use_once(pool);
+}
+
+/*
+ * ---- Lost ----------------------------------------------------------------
+ */
+
+static const int errors[] = { EPERM, ENOSYS };
+
+/* Each error, with each kind of pool. */
+enum { VARIANTS = 2 * GROWTH_KINDS };
+
+static void lose(int variant, void (*body)(const struct scene *scene), size_t messages)
+{
+    struct scene scene = { body, errors[variant % 2], growth_kinds[variant / 2 % GROWTH_KINDS],
+                           variant / VARIANTS };
+
+    cpi_barrier_startup();
+    SKIP_IF(!cpi_has_barrier(), "there is no barrier to lose");
+    SKIP_IF(!can_refuse(), "no way here to refuse the barrier");
+    require_messages(&scene, messages);
+}
+
+/* Each has a magazine loaded, and its entry open. */
+static void begin_crew(struct crew *crew, struct worker **workers, unsigned flags)
+{
+    cpool_t *pool = crew_create(flags, CAPACITY, 0);
+
+    for (size_t i = 0; i < OWNERS; i++)
+        workers[i] = worker_start();
+    crew_init(crew, workers, OWNERS, pool);
+    for (size_t i = 0; i < OWNERS; i++) {
+        REQUIRE_EQUAL(crew_take(&crew->members[i], BURST), BURST);
+        crew_give(&crew->members[i]);
+    }
+    REQUIRE_EQUAL(open_entries(pool), OWNERS);
+}
+
+static void end_crew(struct crew *crew)
+{
+    for (size_t i = 0; i < OWNERS; i++)
+        worker_stop(crew->members[i].worker);
+    crew_fini(crew);
+    crew_require_obtainable_here(crew->pool);
+    support_destroy_empty(crew->pool);
+}
+
+/* All but what the owners have loaded. */
+static void require_most_obtainable(cpool_t *pool)
+{
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    hold_take(&hold, SIZE_MAX);
+    REQUIRE(hold.count < CAPACITY);
+    REQUIRE_EQUAL(hold.count + support_stats(pool).in_caches, CAPACITY);
+    REQUIRE(hold.count + OWNERS * support_stats(pool).magazine_rounds >= CAPACITY);
+    support_require_live(pool, hold.count);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+}
+
+enum { BY_USE, BY_FLUSH, BY_END, ENDS };
+
+static void flush(void *pool)
+{
+    cpool_flush(pool);
+}
+
+/* What was loaded comes back when its owner comes. */
+static void bring_back(struct crew *crew, int way)
+{
+    for (size_t i = 0; i < OWNERS; i++) {
+        struct worker **worker = &crew->members[i].worker;
+
+        worker_do(*worker, way == BY_FLUSH ? flush : use_once, crew->pool);
+        if (way == BY_END) {
+            worker_stop(*worker);
+            *worker = worker_start();
+        }
+    }
+}
+
+static void search_after_loss(const struct scene *scene)
+{
+    struct worker *workers[OWNERS];
+    struct crew crew;
+
+    begin_crew(&crew, workers, scene->flags);
+    refuse(scene->error);
+    for (int round = 0; round < 3; round++)
+        require_most_obtainable(crew.pool);
+    REQUIRE(!cpi_has_barrier());
+    REQUIRE_EQUAL(open_entries(crew.pool), 0);
+    bring_back(&crew, scene->way);
+    for (int round = 0; round < 3; round++)
+        crew_require_obtainable_here(crew.pool);
+    end_crew(&crew);
+}
+
+TEST_TIMES(search_after_loss_misses_what_is_loaded_until_its_owner_comes, VARIANTS * ENDS)
+{
+    lose(_i, search_after_loss, 1);
+}
+
+/* However long nobody closes them. */
+static void use_after_loss(const struct scene *scene)
+{
+    struct worker *workers[OWNERS];
+    struct crew crew;
+
+    begin_crew(&crew, workers, scene->flags);
+    refuse(scene->error);
+    require_most_obtainable(crew.pool);
+    for (size_t i = 0; i < OWNERS; i++)
+        worker_do(workers[i], use_often, crew.pool);
+    use_often(crew.pool);
+    REQUIRE_EQUAL(open_entries(crew.pool), 0);
+    REQUIRE_EQUAL(support_stats(crew.pool).in_caches, 0);
+    for (size_t i = 0; i < OWNERS; i++) {
+        REQUIRE_EQUAL(crew_take(&crew.members[i], SIZE_MAX), CAPACITY);
+        crew_give(&crew.members[i]);
+    }
+    end_crew(&crew);
+}
+
+TEST_TIMES(entries_that_rely_on_it_stay_closed_for_good, VARIANTS)
+{
+    lose(_i, use_after_loss, 1);
+}
+
+/* They rely on no barrier of the kernel's, and are taken from as those of a system without. */
+static void begin_after_loss(const struct scene *scene)
+{
+    struct worker *workers[OWNERS];
+    struct worker *late = worker_start();
+    struct crew crew;
+
+    begin_crew(&crew, workers, scene->flags);
+    refuse(scene->error);
+    require_most_obtainable(crew.pool);
+    bring_back(&crew, BY_USE);
+    for (int round = 0; round < 3; round++) {
+        worker_do(late, use_often, crew.pool);
+        REQUIRE_EQUAL(open_entries(crew.pool), 1);
+        REQUIRE(support_stats(crew.pool).in_caches > 0);
+        crew_require_obtainable_here(crew.pool);
+        REQUIRE_EQUAL(open_entries(crew.pool), 0);
+    }
+    worker_stop(late);
+    end_crew(&crew);
+}
+
+TEST_TIMES(caches_made_after_the_loss_are_opened_and_taken_from, VARIANTS)
+{
+    lose(_i, begin_after_loss, 1);
+}
+
+static void require_all_here(void *pool)
+{
+    crew_require_obtainable_here(pool);
+}
+
+/* Where the owners do not exist, what they had is there. */
+static void fork_after_loss(const struct scene *scene)
+{
+    struct worker *workers[OWNERS];
+    struct crew crew;
+
+    begin_crew(&crew, workers, scene->flags);
+    refuse(scene->error);
+    require_most_obtainable(crew.pool);
+    support_in_child(require_all_here, crew.pool);
+    require_most_obtainable(crew.pool);
+    end_crew(&crew);
+}
+
+TEST_TIMES(child_of_a_fork_after_the_loss_has_all, VARIANTS)
+{
+    lose(_i, fork_after_loss, 1);
+}
+
+static struct support_door door;
+
+static void *search_at_once(void *pool)
+{
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    support_door_wait(&door);
+    hold_take(&hold, SIZE_MAX);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    return NULL;
+}
+
+static void search_by_many(const struct scene *scene)
+{
+    enum { SEARCHING = 4 };
+    struct worker *workers[OWNERS];
+    pthread_t threads[SEARCHING];
+    struct crew crew;
+
+    begin_crew(&crew, workers, scene->flags);
+    refuse(scene->error);
+    support_door_init(&door);
+    for (size_t i = 0; i < SEARCHING; i++)
+        threads[i] = support_start(search_at_once, crew.pool);
+    support_door_await(&door, SEARCHING);
+    support_door_open(&door);
+    for (size_t i = 0; i < SEARCHING; i++)
+        support_join(threads[i]);
+    end_crew(&crew);
+}
+
+TEST_TIMES(loss_is_told_once_by_all_that_are_refused_at_once, VARIANTS)
+{
+    lose(_i, search_by_many, 1);
+}
+
+/* Operations that need no barrier go on, and nothing is to be told. */
+static void use_without_need(const struct scene *scene)
+{
+    struct worker *workers[OWNERS];
+    struct crew crew;
+
+    begin_crew(&crew, workers, scene->flags);
+    refuse(scene->error);
+    for (size_t i = 0; i < OWNERS; i++)
+        worker_do(workers[i], use_often, crew.pool);
+    use_often(crew.pool);
+    REQUIRE_EQUAL(open_entries(crew.pool), OWNERS + 1);
+    for (size_t i = 0; i < OWNERS; i++)
+        worker_stop(workers[i]);
+    crew_fini(&crew);
+    support_destroy_empty(crew.pool);
+}
+
+TEST_TIMES(use_after_loss_without_need_goes_on, VARIANTS)
+{
+    lose(_i, use_without_need, 0);
+}
+
+/*
+ * ---- Lost, with waiters --------------------------------------------------
+ */
+
+/* The only slot is in the cache of the worker, whose entry is open. */
+static cpool_t *begin_with_owner(struct worker **owner, unsigned flags)
+{
+    cpool_t *pool = waiter_pool(flags, 1);
+
+    *owner = worker_start();
+    worker_do(*owner, use_once, pool);
+    REQUIRE_EQUAL(open_entries(pool), 1);
+    return pool;
+}
+
+static void wait_after_loss(const struct scene *scene)
+{
+    struct worker *owner;
+    struct waiter waiter;
+    cpool_t *pool = begin_with_owner(&owner, scene->flags);
+
+    refuse(scene->error);
+    REQUIRE(cpool_alloc_wait(pool, &a_moment) == NULL);
+    waiter_start(&waiter, pool, NULL);
+    waiter_begin(&waiter);
+    waiter_await_sleep(pool, 2);
+    worker_do(owner, use_once, pool);
+    cpool_free(pool, waiter_end(&waiter));
+    REQUIRE_EQUAL(open_entries(pool), 0);
+    support_require_live(pool, 0);
+    for (int round = 0; round < 3; round++) { /* by each, for the other */
+        void *slot = cpool_alloc(pool);
+
+        waiter_begin(&waiter);
+        waiter_await_sleep(pool, 3 + (uint64_t)round);
+        cpool_free(pool, slot);
+        slot = waiter_end(&waiter);
+        REQUIRE(slot != NULL);
+        cpool_free(pool, slot);
+    }
+    worker_stop(waiter.worker);
+    worker_stop(owner);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+TEST_TIMES(wait_after_loss_ends_when_the_owner_comes, VARIANTS)
+{
+    lose(_i, wait_after_loss, 1);
+}
+
+static void count_ring(cpool_t *pool, void *rings)
+{
+    (void)pool;
+    ++*(int *)rings;
+}
+
+static void notify_after_loss(const struct scene *scene)
+{
+    struct worker *owner;
+    cpool_t *pool = begin_with_owner(&owner, scene->flags);
+    int rings = 0;
+    void *slot;
+
+    refuse(scene->error);
+    REQUIRE_EQUAL(cpool_set_ready(pool, count_ring, &rings), CPOOL_OK);
+    REQUIRE(cpool_alloc_or_notify(pool) == NULL);
+    REQUIRE_EQUAL(rings, 0);
+    worker_do(owner, use_once, pool);
+    REQUIRE(rings > 0);
+    slot = cpool_alloc_or_notify(pool);
+    REQUIRE(slot != NULL);
     cpool_free(pool, slot);
+    worker_stop(owner);
     support_destroy_empty(pool);
 }
 
-static void take_one_and_give_it_back(void *pool)
+TEST_TIMES(notice_after_loss_comes_with_the_owner, VARIANTS)
 {
-    cpool_free(pool, cpool_alloc(pool));
+    lose(_i, notify_after_loss, 1);
 }
 
-/* The slot is in the other thread's cache. */
-static void recall_after_loss(void *pool)
+/*
+ * ---- Lost, with readers --------------------------------------------------
+ */
+
+struct reading {
+    cpool_domain_t *domain;
+    cpool_reader_t *reader;
+};
+
+static void begin_reader(void *argument)
 {
-    worker_do(worker_start(), take_one_and_give_it_back, pool);
-    refuse();
-    cpool_free(pool, cpool_alloc(pool));
+    struct reading *reading = argument;
+
+    reading->reader = cpool_domain_reader(reading->domain);
+    REQUIRE(reading->reader != NULL);
 }
 
-TEST(recall_after_loss_is_fatal)
+static void read_once(void *argument)
 {
-    cpool_t *pool = growth_pool(16, CPOOL_EXACT, 1, 1);
+    const struct reading *reading = argument;
 
-    require_message(recall_after_loss, pool);
+    cpool_read_begin(reading->reader);
+    cpool_read_end(reading->reader);
+}
+
+/* A reader outside is in the way of a slot until it is inside once more. */
+static void retire_after_loss(const struct scene *scene)
+{
+    cpool_t *pool = waiter_pool(scene->flags, CAPACITY);
+    struct worker *worker = worker_start();
+    struct reading mine, other;
+
+    REQUIRE_EQUAL(cpool_domain_create(&other.domain, 4, CAPACITY, 0), CPOOL_OK);
+    mine.domain = other.domain;
+    worker_do(worker, begin_reader, &other);
+    worker_do(worker, read_once, &other);
+    begin_reader(&mine);
+    read_once(&mine);
+    refuse(scene->error);
+    REQUIRE_EQUAL(cpool_retire(mine.reader, pool, cpool_alloc(pool)), CPOOL_OK);
+    REQUIRE_EQUAL(cpool_retire_flush(mine.reader), 1);
+    REQUIRE(!cpi_has_barrier());
+    for (int round = 0; round < 3; round++) {
+        worker_do(worker, read_once, &other); /* out of line from now on, and so seen */
+        REQUIRE_EQUAL(cpool_retire_flush(mine.reader), 0);
+        REQUIRE_EQUAL(cpool_retire(mine.reader, pool, cpool_alloc(pool)), CPOOL_OK);
+    }
+    worker_stop(worker);
+    REQUIRE_EQUAL(cpool_domain_destroy(mine.domain), CPOOL_OK);
     support_destroy_empty(pool);
 }
 
-/* Operations that need no barrier go on. */
-TEST(use_after_loss_without_need_goes_on)
+TEST_TIMES(retire_after_loss_waits_for_readers_to_come_once, VARIANTS)
 {
-    cpool_t *pool = waiter_pool(0, 10);
+    lose(_i, retire_after_loss, 1);
+}
 
-    refuse();
-    for (int i = 0; i < 100; i++)
-        take_one_and_give_it_back(pool);
+/*
+ * ---- Never there ---------------------------------------------------------
+ */
+
+enum { BY_OPTION, BY_OPTION_AND_FILTER, BY_EPERM, BY_ENOSYS, WAYS };
+
+static void do_without(int way)
+{
+    if (way == BY_OPTION || way == BY_OPTION_AND_FILTER)
+        REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", "barrier=no", 1), 0);
+    if (way != BY_OPTION)
+        refuse(way == BY_ENOSYS ? ENOSYS : EPERM);
+}
+
+/* Entries are opened all the same, but none to the inline path, and no barrier is passed. */
+static void use_without_barrier(const struct scene *scene)
+{
+    struct worker *workers[OWNERS];
+    struct crew crew;
+    const struct cpi_registry *registry;
+
+    do_without(scene->way);
+    begin_crew(&crew, workers, scene->flags);
+    REQUIRE(!cpi_has_barrier());
+    registry = &inside(crew.pool)->registry;
+    for (size_t i = 0; i < cpi_registry_made(registry); i++) {
+        REQUIRE(!cpi_registry_cache(registry, i)->fenced);
+        REQUIRE_EQUAL(cpi_registry_cache(registry, i)->entry->limit, 0);
+    }
+    for (size_t i = 0; i < OWNERS; i++) {
+        worker_do(workers[i], use_often, crew.pool);
+        REQUIRE_EQUAL(crew_take(&crew.members[i], SIZE_MAX), CAPACITY);
+        crew_give(&crew.members[i]);
+    }
+    crew_require_obtainable_here(crew.pool);
+    REQUIRE_EQUAL(inside_figures(crew.pool).barriers, 0);
+    end_crew(&crew);
+}
+
+static void wait_without_barrier(const struct scene *scene)
+{
+    struct worker *owner;
+    struct waiter waiter;
+    cpool_t *pool;
+    void *slot;
+
+    do_without(scene->way);
+    pool = begin_with_owner(&owner, scene->flags);
+    slot = cpool_alloc_wait(pool, &a_moment); /* out of the cache of the other */
+    REQUIRE(slot != NULL);
+    waiter_start(&waiter, pool, NULL);
+    waiter_begin(&waiter);
+    waiter_await_sleep(pool, 1);
+    cpool_free(pool, slot);
+    slot = waiter_end(&waiter);
+    REQUIRE(slot != NULL);
+    cpool_free(pool, slot);
+    worker_stop(waiter.worker);
+    worker_stop(owner);
     support_destroy_empty(pool);
 }
 
-#else
-
-int main(void)
+static void never(int variant, void (*body)(const struct scene *scene))
 {
-    return support_skip_all("barrier", "no way here to refuse the barrier");
+    struct scene scene = { body, 0, growth_kinds[variant % GROWTH_KINDS],
+                           variant / GROWTH_KINDS };
+
+    SKIP_IF(scene.way != BY_OPTION && !can_refuse(), "no way here to refuse the barrier");
+    require_messages(&scene, 0);
 }
 
-#endif
+TEST_TIMES(use_without_the_barrier_from_the_start_finds_all, GROWTH_KINDS * WAYS)
+{
+    never(_i, use_without_barrier);
+}
+
+TEST_TIMES(wait_without_the_barrier_from_the_start_ends, GROWTH_KINDS * WAYS)
+{
+    never(_i, wait_without_barrier);
+}

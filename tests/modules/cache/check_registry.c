@@ -72,7 +72,7 @@ TEST(destroy_pool_clears_its_entry_in_the_table)
         REQUIRE(is_clear(cpi_thread_entry(pool)));
         cpool_free(pool, cpool_alloc(pool));
         REQUIRE(cpi_thread_entry(pool)->pool == pool);
-        REQUIRE_EQUAL(cpi_thread_entry(pool)->count, ROUNDS);
+        REQUIRE_EQUAL(cpi_cache_count(cpi_thread_entry(pool)->home), ROUNDS);
         support_destroy_empty(pool);
         REQUIRE(is_clear(cpi_thread_entry(pool)));
     }
