@@ -361,6 +361,15 @@ static cpool_t *begin_with_owner(struct worker **owner, unsigned flags)
     return pool;
 }
 
+/* Returns when the waiter sleeps. */
+static void begin_wait(struct waiter *waiter)
+{
+    uint64_t waits = support_stats(waiter->pool).waits;
+
+    waiter_begin(waiter);
+    waiter_await_sleep(waiter->pool, waits + 1);
+}
+
 static void wait_after_loss(const struct scene *scene)
 {
     struct worker *owner;
@@ -370,17 +379,15 @@ static void wait_after_loss(const struct scene *scene)
     refuse(scene->error);
     REQUIRE(cpool_alloc_wait(pool, &a_moment) == NULL);
     waiter_start(&waiter, pool, NULL);
-    waiter_begin(&waiter);
-    waiter_await_sleep(pool, 2);
+    begin_wait(&waiter);
     worker_do(owner, use_once, pool);
     cpool_free(pool, waiter_end(&waiter));
     REQUIRE_EQUAL(open_entries(pool), 0);
     support_require_live(pool, 0);
-    for (int round = 0; round < 3; round++) { /* by each, for the other */
+    for (int round = 0; round < 3; round++) { /* all entries are closed */
         void *slot = cpool_alloc(pool);
 
-        waiter_begin(&waiter);
-        waiter_await_sleep(pool, 3 + (uint64_t)round);
+        begin_wait(&waiter);
         cpool_free(pool, slot);
         slot = waiter_end(&waiter);
         REQUIRE(slot != NULL);
@@ -536,8 +543,7 @@ static void wait_without_barrier(const struct scene *scene)
     slot = cpool_alloc_wait(pool, &a_moment); /* out of the cache of the other */
     REQUIRE(slot != NULL);
     waiter_start(&waiter, pool, NULL);
-    waiter_begin(&waiter);
-    waiter_await_sleep(pool, 1);
+    begin_wait(&waiter);
     cpool_free(pool, slot);
     slot = waiter_end(&waiter);
     REQUIRE(slot != NULL);
