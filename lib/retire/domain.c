@@ -83,13 +83,20 @@ static void end_section(struct cpi_reader *reader)
     cpi_word_store(&reader->face.inside, word + word % 2, release); /* [leave] */
 }
 
+/* Its next beginning, if any, meets the looks.  So it is in nobody's way, with the kernel's
+ * barrier and without. */
+static void park(struct cpi_reader *reader)
+{
+    (void)cpi_word_exchange(&reader->face.epoch, CPI_PARKED, acq_rel); /* [meet] */
+}
+
 /* A thread that has vanished may have left the bags as they were for a moment. */
 static void give_up(struct cpi_reader *reader, bool vanished)
 {
     bool empty = !vanished && cpi_reader_rests(reader);
 
     cpi_store(&reader->noted, CPI_NOTED_NONE, relaxed); /* [noted] */
-    (void)cpi_word_exchange(&reader->face.epoch, CPI_PARKED, acq_rel); /* [meet] */
+    park(reader);
     cpi_store(&reader->state, empty ? CPI_READER_FREE : CPI_READER_LEFT, release); /* [leave] */
 }
 
@@ -468,6 +475,7 @@ int cpool_domain_destroy(cpool_domain_t *domain)
     for (size_t i = 0; i < domain->readers; i++) {
         disown(&domain->reader[i]);
         end_section(&domain->reader[i]);
+        park(&domain->reader[i]);
     }
     cpi_unlock();
     empty_bags(domain);
