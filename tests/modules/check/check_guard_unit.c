@@ -27,7 +27,7 @@ static void make_slab(int shape)
     struct cpi_extent side;
     char *memory = support_lines(size);
     const struct cpi_slab_shape slab_shape = { shapes[shape].size, shapes[shape].stride, CAPACITY,
-                                               CAPACITY, CAPACITY };
+                                               CAPACITY };
 
     memset(memory, 0x5C, size);
     slab = support_lines(sizeof(*slab));

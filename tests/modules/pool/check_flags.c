@@ -6,8 +6,7 @@
 
 TEST(flag_of_nothing_is_refused)
 {
-    const unsigned flags =
-        CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL;
+    const unsigned flags = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL;
     cpool_config_t config = support_config(64, 100);
     cpool_t *pool;
 

@@ -13,7 +13,7 @@
 
 enum { CAPACITY = 4, MOST = 7 };
 
-static const unsigned modes[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE };
+static const unsigned modes[] = { 0, CPOOL_CHECKED };
 
 #define MODES (sizeof(modes) / sizeof(modes[0]))
 
@@ -21,7 +21,7 @@ static cpool_t *make_pool(unsigned flags)
 {
     cpool_config_t config = support_config(32, CAPACITY);
 
-    config.flags = flags | CPOOL_EXACT; /* so that the figures are */
+    config.flags = flags;
     config.max_capacity = MOST;
     return support_create(&config);
 }
@@ -116,7 +116,6 @@ TEST(discarded_slots_are_zero_and_their_neighbours_are_not)
     char *slots[MANY];
     size_t zero = 0;
 
-    config.flags = CPOOL_EXACT;
     config.memory_flags = CPOOL_MEMORY_NO_POISON;
     pool = support_create(&config);
     for (size_t i = 0; i < MANY; i++) {

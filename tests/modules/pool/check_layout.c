@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_layout.c - from a configuration to a layout (lib/pool/pool_config.c), near the
- * limits of 32 bits.  With slack the slots are still at most as many as 32 bits can
- * count, every part has the room it needs, and a layout that does not fit is refused.
+ * limits of 32 bits.  The slots are as many as were asked for, every part has the room it
+ * needs, and a layout that does not fit is refused.
  *
  * Includes support.h and pool_impl.h.
  */
@@ -58,22 +58,17 @@ static void require_parts(const struct cpi_layout *layout)
         REQUIRE(parts.part[i].at + parts.part[i].size <= parts.part[i + 1].at);
 }
 
-/* As many slots as were asked for, and slack for all caches, as far as 32 bits can
- * count them. */
-static void require_slots(const struct cpi_layout *layout, uint64_t most, bool slack)
+/* As many slots as were asked for.  A watermark at the end does not spill into the capacity
+ * beside it. */
+static void require_slots(const struct cpi_layout *layout, uint64_t most)
 {
-    uint64_t slots = most + (slack ? (uint64_t)layout->caches * layout->rounds : 0);
-
-    REQUIRE_EQUAL(layout->most, most);
-    REQUIRE_EQUAL(layout->slots, slots < UINT32_MAX ? slots : UINT32_MAX);
-    /* A watermark at the end does not spill into the capacity beside it. */
-    REQUIRE_EQUAL(CPI_BOUNDS_FRESH(CPI_BOUNDS(layout->most, layout->slots)), layout->slots);
-    REQUIRE_EQUAL(CPI_BOUNDS_CAPACITY(CPI_BOUNDS(layout->most, layout->slots)), layout->most);
+    REQUIRE_EQUAL(layout->slots, most);
+    REQUIRE_EQUAL(CPI_BOUNDS_FRESH(CPI_BOUNDS(most, layout->slots)), most);
+    REQUIRE_EQUAL(CPI_BOUNDS_CAPACITY(CPI_BOUNDS(most, layout->slots)), most);
 }
 
 static void require_layout(const cpool_config_t *config)
 {
-    bool exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
     uint64_t most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
     struct cpi_layout layout;
     int code = cpi_layout_compute(&layout, config, PAGE);
@@ -85,7 +80,7 @@ static void require_layout(const cpool_config_t *config)
         return;
     }
     REQUIRE(layout.rounds >= 1 && layout.caches >= 1);
-    require_slots(&layout, most, !exact);
+    require_slots(&layout, most);
     require_parts(&layout);
 }
 
@@ -93,8 +88,7 @@ static const size_t sizes[] = {
     1, 8, 64, 4096, (size_t)1 << 20, SIZE_MAX / UINT32_MAX, SIZE_MAX / 2, SIZE_MAX,
 };
 
-static const unsigned flag_sets[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED,
-                                      CPOOL_TRACKED };
+static const unsigned flag_sets[] = { 0, CPOOL_CHECKED, CPOOL_TRACKED };
 
 /* Slots that lack to the largest number. */
 static const uint32_t lacking[] = { 0, 1, 2, 63, 4095, 4096, 258047, 258048, 258049, 1u << 24 };
@@ -125,8 +119,8 @@ TEST_TIMES(slots_near_the_end_are_counted_or_refused, SIZES * FLAG_SETS)
     }
 }
 
-/* The slack alone may be more than 32 bits count. */
-TEST_TIMES(slack_of_large_magazines_is_counted, FLAG_SETS)
+/* The rounds of all caches may be more than 32 bits count. */
+TEST_TIMES(large_magazines_of_many_caches_add_no_slot, FLAG_SETS)
 {
     cpool_config_t config = support_config(1, CPOOL_ROUNDS_MAX);
 

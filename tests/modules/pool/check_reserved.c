@@ -90,8 +90,8 @@ static void *take_and_stay(void *argument)
     return NULL;
 }
 
-/* As in memory of its own, slots that another thread has loaded are replaced. */
-TEST(alloc_all_beside_a_loaded_cache_finds_slack)
+/* As in memory of its own. */
+TEST(alloc_all_beside_a_loaded_cache_takes_what_is_loaded)
 {
     cpool_config_t config = reserved_config();
     cpool_t *pool = create_in_range(&config);

@@ -159,8 +159,6 @@ static const struct fault_case cases[] = {
       BARRIER(0) },
     { "cpool_alloc", 0, make_dry_with_bags, alloc, end_all, SOME,
       BARRIER(SOME) },
-    { "cpool_alloc, exact", CPOOL_EXACT, make_dry_with_bags, alloc, end_all, SOME,
-      BARRIER(SOME) },
     { "cpool_domain_destroy", 0, make_bags, domain_destroy, fault_end, 0,
       ROWS({ MEMBARRIER, 1, 1, 0, ABORTS }, { MUNMAP, 1, 1, 0, 0 }) },
 };

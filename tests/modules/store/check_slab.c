@@ -22,8 +22,7 @@ static struct cpi_slab *make_slab(size_t stride)
     struct cpi_slab *slab = support_lines(sizeof(*slab));
     struct cpi_extent extent;
     void *memory = support_lines(size);
-    const struct cpi_slab_shape shape = { stride > 1 ? stride - 1 : 1, stride, CAPACITY, CAPACITY,
-                                          CAPACITY };
+    const struct cpi_slab_shape shape = { stride > 1 ? stride - 1 : 1, stride, CAPACITY, CAPACITY };
 
     cpi_extent_init_committed(&extent, memory, size);
     cpi_slab_init(slab, &extent, LEAD, &shape);
@@ -130,7 +129,7 @@ TEST(provide_makes_slots_and_side_memory_usable)
     size_t size = 64 * page;
     char *memory = cpi_os_reserve((1 + CPI_SIDES) * size, cpi_os_page_size());
     struct cpi_extent extent;
-    const struct cpi_slab_shape shape = { page / 4, page / 4, 252, 252, 252 };
+    const struct cpi_slab_shape shape = { page / 4, page / 4, 252, 252 };
     struct cpi_slab *slab = support_lines(sizeof(*slab));
 
     REQUIRE(memory != NULL);

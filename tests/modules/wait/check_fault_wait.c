@@ -78,41 +78,41 @@ static int wake_all(struct fault_scene *scene)
 }
 
 static const struct fault_case slots[] = {
-    { "cpool_alloc_wait", CPOOL_WAITABLE, fault_make, alloc_wait, fault_end, SOME,
+    { "cpool_alloc_wait", 0, fault_make, alloc_wait, fault_end, SOME,
       ROWS({ MMAP, 1, 1, SOME, NONE },
            { MPROTECT, 1, 1, SOME, NONE },
            { SETSPECIFIC, 1, 1, SOME, NONE },
            { MPROTECT, 2, 4, SOME, NONE }) },
-    { "cpool_alloc_wait, dry", CPOOL_WAITABLE, fault_make_dry, alloc_wait, fault_end, NONE,
+    { "cpool_alloc_wait, dry", 0, fault_make_dry, alloc_wait, fault_end, NONE,
       ROWS({ COND_ATTR, 1, 2, NONE, NONE },
            { COND_INIT, 1, 1, NONE, NONE },
-           { MEMBARRIER, 1, 1, NONE, ABORTS }) },
-    { "cpool_alloc_wait, beside a cache", CPOOL_WAITABLE, fault_make_dry_beside_a_cache, alloc_wait,
+           { MEMBARRIER, 1, 1, NONE, NONE }) },
+    { "cpool_alloc_wait, beside a cache", 0, fault_make_dry_beside_a_cache, alloc_wait,
       fault_end_beside_a_cache, SOME,
       ROWS({ COND_ATTR, 1, 2, SOME, SOME },
            { COND_INIT, 1, 1, SOME, SOME },
-           { MEMBARRIER, 1, 2, SOME, ABORTS }) },
-    { "cpool_alloc_wait, asleep", CPOOL_WAITABLE, make_dry_until_one_sleeps, alloc_wait_for_ever,
+           { MEMBARRIER, 1, 2, SOME, NONE }) },
+    { "cpool_alloc_wait, asleep", 0, make_dry_until_one_sleeps, alloc_wait_for_ever,
       end_beside_a_worker, SOME,
       ROWS({ COND_ATTR, 1, 2, NONE, NONE },
            { COND_INIT, 1, 1, NONE, NONE },
-           { MEMBARRIER, 1, 1, SOME, ABORTS }) },
-    { "cpool_alloc_wait, more memory", CPOOL_WAITABLE, fault_make_at_the_edge, alloc_wait,
+           { MEMBARRIER, 1, 1, SOME, SOME }) },
+    { "cpool_alloc_wait, more memory", 0, fault_make_at_the_edge, alloc_wait,
       fault_end, SOME,
       ROWS({ MMAP, 1, 1, SOME, SOME },
            { MPROTECT, 1, 1, SOME, SOME },
            { SETSPECIFIC, 1, 1, SOME, SOME },
            { MPROTECT, 2, 2, SOME, SOME }) },
-    { "cpool_alloc_or_notify, dry", CPOOL_WAITABLE, fault_make_dry, alloc_or_notify, fault_end,
+    { "cpool_alloc_or_notify, dry", 0, fault_make_dry, alloc_or_notify, fault_end,
       NONE,
-      ROWS({ MEMBARRIER, 1, 1, NONE, ABORTS }) },
-    { "cpool_alloc_or_notify", CPOOL_WAITABLE, fault_make, alloc_or_notify, fault_end, SOME,
+      ROWS({ MEMBARRIER, 1, 1, NONE, NONE }) },
+    { "cpool_alloc_or_notify", 0, fault_make, alloc_or_notify, fault_end, SOME,
       ROWS({ MMAP, 1, 1, SOME, NONE },
            { MPROTECT, 1, 1, SOME, NONE },
            { SETSPECIFIC, 1, 1, SOME, NONE },
            { MPROTECT, 2, 4, SOME, NONE }) },
-    { "cpool_set_ready", CPOOL_WAITABLE, fault_make, set_ready, fault_end, 0, NO_ROWS },
-    { "cpool_wake_all", CPOOL_WAITABLE, fault_make, wake_all, fault_end, 0, NO_ROWS },
+    { "cpool_set_ready", 0, fault_make, set_ready, fault_end, 0, NO_ROWS },
+    { "cpool_wake_all", 0, fault_make, wake_all, fault_end, 0, NO_ROWS },
 };
 
 /*
@@ -131,7 +131,7 @@ static void make_objects(struct fault_scene *scene)
     config.type = &type;
     config.capacity = OBJECTS;
     config.max_capacity = OBJECTS;
-    config.pool_flags = CPOOL_WAITABLE;
+    config.flags = CPOOL_OBJECT_WAITABLE;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
     scene->object = pool;
 }
@@ -254,7 +254,7 @@ static const struct fault_case objects[] = {
       end_objects_beside_a_worker, 0,
       ROWS({ COND_ATTR, 1, 2, CPOOL_EDRY, CPOOL_EDRY },
            { COND_INIT, 1, 1, CPOOL_EDRY, CPOOL_EDRY },
-           { MEMBARRIER, 1, 1, 0, ABORTS }) },
+           { MEMBARRIER, 1, 1, 0, 0 }) },
 };
 
 #define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))

@@ -83,7 +83,6 @@ TEST(wait_without_memory_ends_when_there_is_some)
     cpool_t *pool;
 
     refuse_init();
-    config.flags = CPOOL_WAITABLE;
     pool = support_create(&config);
     slots[0] = cpool_alloc(pool);
     refuse_arm(REFUSE_MEMORY, 1, true);
@@ -114,7 +113,6 @@ TEST(bell_does_not_ring_for_want_of_memory)
     int rings = 0;
 
     refuse_init();
-    config.flags = CPOOL_WAITABLE;
     pool = support_create(&config);
     REQUIRE_EQUAL(cpool_set_ready(pool, count_ring, &rings), CPOOL_OK);
     refuse_arm(REFUSE_MEMORY, 1, true);
@@ -139,7 +137,6 @@ TEST_TIMES(wait_without_memory_tries_again_by_itself, 2)
     cpool_t *pool;
 
     refuse_init();
-    config.flags = CPOOL_WAITABLE;
     config.max_capacity = _i == 0 ? 0 : 16;
     pool = support_create(&config);
     refuse_arm(REFUSE_MEMORY, 1, true);
