@@ -51,6 +51,11 @@ uint64_t points_now(void);
 
 #define CPI_ATOMIC_POINT() points->reach(__func__)
 
+/* So that a few operations show what otherwise takes many, and a stop costs few steps. */
+#define CPI_CALM 3u
+#define CPI_LOOKS 3u
+#define CPI_LINGER 2u
+
 #define cpi_cas_weak(object, expected, desired, success, failure)                             \
     (CPI_ATOMIC_POINT(),                                                                      \
      points->fails()                                                                          \

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_CHECKED };
+static const unsigned kinds[] = { 0, CPOOL_CHECKED };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

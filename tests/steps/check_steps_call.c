@@ -4,14 +4,13 @@
  * itself.  Meanwhile the slot is for threads that run, and a waiter that is held up, as a
  * trim that is, holds up no other waiter.
  *
- * Includes meeting.h, and pool_alloc.h to choose the pool's patience and to look what is left.
+ * Includes meeting.h, and pool_wait.h to choose the pool's patience.
  */
 #include "meeting.h"
 
 #include <sched.h>
 
 #include "inside_wait.h"
-#include "pool/pool_alloc.h"
 
 /* Slots that the giver holds at first. */
 enum { HELD = 4 };
@@ -235,7 +234,7 @@ TEST(wait_beside_a_trim_keeps_its_time)
 {
     static const struct timespec moment = { 0, 1000000 };
     static const struct timespec long_time = { 600, 0 };
-    cpool_t *pool = steps_pool(CPOOL_WAITABLE, 4, 0, 2);
+    cpool_t *pool = steps_pool(0, 4, 0, 2);
     struct beside beside = { { { pool, &moment, NULL, false }, { pool, &long_time, NULL, false } },
                              { worker_start(), worker_start() }, false };
     struct hold hold;
@@ -303,99 +302,4 @@ TEST(waiter_does_not_linger_when_its_time_is_up)
     }
     for (int i = 0; i < 2; i++)
         worker_stop(workers[i]);
-}
-
-/*
- * A thread is about to open a cache that it has just made, which is all zero until then.
- * It holds the library's lock, so no thread can be stopped there.
- */
-TEST(search_of_a_waiter_passes_a_cache_that_is_being_made)
-{
-    cpool_t *pool = steps_pool(CPOOL_WAITABLE, 2, 0, 2);
-    void *slot = cpool_alloc(pool);
-    struct cpi_cache *cache = cpi_registry_cache(&inside(pool)->registry, 0);
-    cpool_cache_t *active = cpi_cache_active(cache);
-
-    cpool_free(pool, slot);
-    atomic_store(&cache->active, NULL);
-    atomic_store(&cache->visible, NULL);
-    REQUIRE(cpi_pool_has_any(inside(pool)));
-    atomic_store(&cache->active, active);
-    atomic_store(&cache->visible, active);
-    support_destroy_empty(pool);
-}
-
-/*
- * ---- A cache that was locked ---------------------------------------------
- */
-
-static void free_one(void *hold)
-{
-    hold_free(hold, 1);
-}
-
-static void take_two_and_free_one(void *hold)
-{
-    REQUIRE_EQUAL(hold_take(hold, 2), 2);
-    hold_free(hold, 1);
-}
-
-/* Whether the first waiter was called so often, has looked in vain since, and sleeps. */
-static bool is_first_asleep(cpool_t *pool, uint32_t calls)
-{
-    struct cpi_waiters *waiters = cpi_waiters_of(inside(pool));
-    const struct cpi_waiter *first;
-    bool asleep;
-
-    pthread_mutex_lock(&waiters->lock);
-    first = waiters->queue.first;
-    asleep = first != NULL && first->asleep && first->epoch == calls &&
-             cpi_queue_says(&waiters->queue, CPI_QUEUE_ASKS);
-    pthread_mutex_unlock(&waiters->lock);
-    return asleep;
-}
-
-static bool is_second_over(const struct meeting_second *second)
-{
-    return atomic_load_explicit(&second->over, memory_order_acquire); /* see meeting_wait_too */
-}
-
-/* The second one to wait has locked the owner's cache, while the owner was inside with a free,
- * and stands still before it unlocks it.  The owner leaves, and calls the first one. */
-TEST(waiter_that_leaves_an_owner_alone_looks_again_when_the_owner_has_left)
-{
-    struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
-    cpool_t *pool = steps_pool(CPOOL_WAITABLE, 2, 0, 2);
-    struct meeting_second waits[2] = { { pool, NULL, NULL, false }, { pool, NULL, NULL, false } };
-    struct steps_stop free;
-    struct steps_stop look;
-    struct hold hold;
-
-    cpi_waiters_of(inside(pool))->starving_after = MEETING_LONG;
-    hold_init(&hold, pool);
-    worker_do(workers[0], take_two_and_free_one, &hold);
-    REQUIRE(steps_run(&free, workers[0], cpi_mark_has_barrier ? "cpi_pool_push" : "cpi_cache_push",
-                      1, free_one, &hold));
-    worker_begin(workers[1], meeting_wait_too, &waits[0]);
-    while (!is_first_asleep(pool, 0))
-        sched_yield();
-    REQUIRE(steps_run(&look, workers[2], "cpi_mark_unlock", 1, meeting_wait_too, &waits[1]));
-    steps_go_on(&free);
-    while (!is_first_asleep(pool, 1))
-        sched_yield();
-    steps_resume(&look);
-    while (!is_second_over(&waits[1])) {
-        REQUIRE(support_stats(pool).waits < 2);
-        sched_yield();
-    }
-    steps_go_on(&look);
-    worker_await(workers[1]);
-    for (int i = 0; i < 2; i++) {
-        REQUIRE(waits[i].slot != NULL);
-        cpool_free(pool, waits[i].slot);
-    }
-    for (int i = 0; i < 3; i++)
-        worker_stop(workers[i]);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
 }

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cache/mark.h"
+#include "cache/reclaim.h"
 #include "inside_wait.h"
 #include "waiter.h"
 
@@ -24,7 +24,7 @@ enum { CAPACITY = 24, ROUNDS = 3, USED = 4 * ROUNDS - 1 };
 /* The most that a thread that vanishes inside may take with it: three magazines. */
 enum { MOST_LOST = 3 * ROUNDS };
 
-static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE };
+static const unsigned kinds[] = { 0, CPOOL_TRACKED };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 /*
@@ -167,6 +167,47 @@ TEST_TIMES(thread_stopped_at_its_end_holds_up_no_other_pool, KINDS)
 }
 
 /*
+ * ---- Those who find the pool dry -----------------------------------------
+ */
+
+static size_t take_all(cpool_t *pool, void **slots, size_t count)
+{
+    while (count < CAPACITY && (slots[count] = cpool_alloc(pool)) != NULL)
+        count++;
+    return count;
+}
+
+/* All but what the ending thread has in its hands can be had, and then that, too. */
+TEST_TIMES(thread_stopped_at_its_end_hides_what_it_has_in_its_hands, KINDS)
+{
+    struct end end;
+    bool stopped;
+
+    REQUIRE(cpi_thread_startup());
+    REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
+    for (size_t nth = 1;; nth++) {
+        void *slots[CAPACITY];
+        size_t count = 0;
+
+        stopped = begin_end(&end, kinds[_i], nth);
+        if (!stopped || lock_is_free()) {
+            count = take_all(end.pool, slots, 0);
+            REQUIRE(count + (stopped ? MOST_LOST : 0) >= CAPACITY);
+        }
+        let_end(&end);
+        count = take_all(end.pool, slots, count);
+        REQUIRE_EQUAL(count, CAPACITY);
+        REQUIRE(cpool_alloc(end.pool) == NULL);
+        cpool_free_bulk(end.pool, slots, count);
+        cpool_flush(end.pool);
+        support_require_obtainable(end.pool, 0);
+        support_destroy_empty(end.pool);
+        if (!stopped)
+            break;
+    }
+}
+
+/*
  * ---- Forks ---------------------------------------------------------------
  */
 
@@ -209,7 +250,7 @@ TEST_TIMES(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable, KINDS)
 static bool only_leaves(const cpool_t *pool)
 {
     for (size_t i = 0; i < cpi_registry_made(&inside(pool)->registry); i++)
-        if (cpi_mark_is_seen(cpi_registry_cache(&inside(pool)->registry, i)))
+        if (cpi_registry_cache(&inside(pool)->registry, i)->busy % 2 != 0)
             return false;
     return inside(pool)->registry.leaving > 0;
 }
@@ -300,7 +341,7 @@ TEST(thread_stopped_at_its_end_wakes_who_waits)
         struct heir heir = { NULL, NULL, false };
         struct end end;
 
-        stopped = begin_end_in(&end, steps_pool(CPOOL_WAITABLE, ROUNDS, 0, ROUNDS), ROUNDS, nth);
+        stopped = begin_end_in(&end, steps_pool(0, ROUNDS, 0, ROUNDS), ROUNDS, nth);
         heir.pool = end.pool;
         cpi_waiters_of(inside(end.pool))->starving_after = UINT64_MAX / 4; /* no look before */
         if (!stopped || lock_is_free()) {
@@ -364,7 +405,7 @@ static ssize_t write_late(void *stop, const char *text, size_t size)
 static void exit_beside_free(void *unused)
 {
     const cookie_io_functions_t functions = { .write = write_late };
-    struct last_free free = { steps_pool(CPOOL_WAITABLE, CAPACITY, 0, ROUNDS), NULL, 0 };
+    struct last_free free = { steps_pool(0, CAPACITY, 0, ROUNDS), NULL, 0 };
     struct worker *worker = worker_start();
     static struct steps_stop stop;
     FILE *stream = fopencookie(&stop, "w", functions);
@@ -382,7 +423,7 @@ static void exit_beside_free(void *unused)
 TEST(exit_beside_the_last_step_of_a_free_does_no_harm)
 {
     REQUIRE(cpi_thread_startup());
-    if (!cpi_mark_has_barrier)
+    if (!cpi_has_barrier())
         SKIP("without the kernel's barrier the pool is there until the last step");
     support_in_child(exit_beside_free, NULL);
 }

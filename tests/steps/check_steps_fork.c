@@ -13,45 +13,25 @@
 #include <string.h>
 #include <time.h>
 
+#include "crew.h"
 #include "inside_wait.h"
-
-/* Across the edges of magazines in both directions, with spares full and empty,
- * and with the partial magazine. */
-static void play(void *argument)
-{
-    struct script *script = argument;
-
-    script_take(script, 2 * SCRIPT_ROUNDS + 1);
-    script_give(script, SCRIPT_ROUNDS + 2);
-    script->door->flush(script);
-    script_take(script, 3 * SCRIPT_ROUNDS);
-    script_give(script, 2 * SCRIPT_ROUNDS + 1);
-    script_take(script, 2);
-    script_give(script, script->count - 1);
-    script->door->flush(script);
-}
-
-/* Magazines that a thread leaves behind that vanishes inside. */
-enum { LEFT_BEHIND = 3 };
 
 /* How many slots may be in none of the places where they are looked for: those left
  * behind, and one on its way to or from the caller. */
 static size_t most_lost(const struct script *script)
 {
-    size_t lost = script->inside ? LEFT_BEHIND * SCRIPT_ROUNDS : 0;
-
-    return lost + (script->taking || script->freeing != NULL ? 1 : 0);
+    return script->hands * SCRIPT_ROUNDS + script_in_transit(script);
 }
 
 static void be_child(void *argument)
 {
     struct script *script = argument;
 
-    REQUIRE(script->count + script->more_count <= SCRIPT_ROOM);
+    REQUIRE(script->count + script->more_count <= SCRIPT_CAPACITY);
     memcpy(script->live + script->count, script->more, script->more_count * sizeof(void *));
     script->count += script->more_count;
     script->more_count = 0;
-    script_require_whole(script, most_lost(script), script->inside ? LEFT_BEHIND : 0);
+    script_require_whole(script, most_lost(script), script->hands);
     if (script->cache != NULL) {
         void *slot = cpool_cache_alloc(script->cache);
 
@@ -61,27 +41,17 @@ static void be_child(void *argument)
     }
 }
 
-/* Hands out all slots once. */
-static void use_up_fresh(struct script *script)
-{
-    void *slots[SCRIPT_CAPACITY];
-
-    REQUIRE_EQUAL(support_take_all(script->pool, slots), SCRIPT_CAPACITY);
-    cpool_free_bulk(script->pool, slots, SCRIPT_CAPACITY);
-    cpool_flush(script->pool);
-}
-
 /* Takes all that can be had while the other thread stands still, its spares too, so
  * that the magazines that it names may lie in this thread's cache.  Half of it stays
  * live. */
 static void take_what_can_be_had(struct script *script)
 {
-    void *slots[SCRIPT_ROOM];
-    size_t count = script_take_rest(script, slots);
+    size_t half;
 
-    cpool_free_bulk(script->pool, slots + count / 2, count - count / 2);
-    memcpy(script->more, slots, count / 2 * sizeof(*slots));
-    script->more_count = count / 2;
+    script_take_more(script);
+    half = script->more_count / 2;
+    cpool_free_bulk(script->pool, script->more + half, script->more_count - half);
+    script->more_count = half;
 }
 
 enum { FRESH,
@@ -90,52 +60,51 @@ enum { FRESH,
        STATES };
 
 /* False if the script has fewer steps. */
-static bool fork_at(unsigned flags, const struct script_door *door, int state,
-                    struct worker *worker, size_t nth)
+static bool fork_at(const struct script_door *door, int state, struct worker *worker, size_t nth)
 {
     struct script script;
     struct steps_stop stop;
     bool stopped;
 
-    script_init(&script, flags, SCRIPT_CAPACITY, door, worker);
+    script_init(&script, SCRIPT_CAPACITY, door, worker);
     if (state != FRESH)
-        use_up_fresh(&script);
-    stopped = steps_run(&stop, worker, NULL, nth, play, &script);
+        script_use_up_fresh(&script);
+    stopped = steps_run(&stop, worker, NULL, nth, script_play, &script);
     if (state == ROBBED)
         take_what_can_be_had(&script);
-    script.inside = script_is_inside(script.pool);
+    script.hands = script_count_hands(script.pool);
     script_fork(be_child, &script);
-    cpool_free_bulk(script.pool, script.more, script.more_count);
-    cpool_flush(script.pool);
+    script_give_more(&script);
     steps_go_on(&stop);
     worker_do(worker, script_begin, &script); /* the parent is none the worse */
-    cpool_free_bulk(script.pool, script.live, script.count);
-    support_require_live(script.pool, 0);
-    support_destroy_empty(script.pool);
+    script_fini(&script);
     return stopped;
 }
 
-/* In an exact pool a thread that revokes one that stands still inside has patience, so
- * only some steps are tried there. */
-static size_t stride_of(unsigned flags, int state)
+static void fork_at_all(void *argument)
 {
-    return state == ROBBED && flags != 0 ? SUPPORT_COUNT(23u, 101u) : SUPPORT_COUNT(1u, 17u);
-}
-
-TEST_TIMES(fork_at_every_step_child_finds_everything, SCRIPT_DOORS * SCRIPT_KINDS)
-{
+    const struct script_door *door = argument;
     struct worker *worker = worker_start();
-    const struct script_door *door = &script_doors[_i % SCRIPT_DOORS];
-    unsigned flags = script_kinds[_i / SCRIPT_DOORS];
 
     for (int state = 0; state < STATES; state++) {
         size_t nth = 1;
 
-        while (fork_at(flags, door, state, worker, nth))
-            nth += stride_of(flags, state);
+        /* One that finds the pool dry beside a thread that stands still inside has patience. */
+        while (fork_at(door, state, worker, nth))
+            nth += state == ROBBED ? SUPPORT_COUNT(7u, 101u) : SUPPORT_COUNT(1u, 17u);
         REQUIRE(nth > 100);
     }
     worker_stop(worker);
+}
+
+TEST_TIMES(fork_at_every_step_child_finds_everything, 2 * SCRIPT_DOORS)
+{
+    struct script_door door = script_doors[_i % SCRIPT_DOORS];
+
+    if (_i < SCRIPT_DOORS)
+        fork_at_all(&door);
+    else
+        crew_without_barrier(fork_at_all, &door);
 }
 
 /*
@@ -159,7 +128,7 @@ static void find_all(void *argument)
 {
     struct spill *spill = argument;
     struct script *script = &spill->script;
-    void *slots[SCRIPT_ROOM];
+    void *slots[SCRIPT_CAPACITY];
     size_t lost = spill->loaded + (script->freeing != NULL);
 
     REQUIRE(script_take_rest(script, slots) + script->count + lost >= SCRIPT_CAPACITY);
@@ -173,10 +142,10 @@ static bool fork_in_spill(struct worker *worker, size_t nth)
     struct steps_stop stop;
     bool stopped;
 
-    script_init(script, CPOOL_EXACT, SCRIPT_CAPACITY, &script_doors[1], worker);
+    script_init(script, SCRIPT_CAPACITY, &script_doors[SCRIPT_CACHE], worker);
     script_take(script, 4 * SCRIPT_ROUNDS);
     stopped = steps_run(&stop, worker, "cpi_cache_set_stocked", nth, give_all, script);
-    spill.loaded = cpi_word_load(&cpi_cache_active(script->cache->home)->count, relaxed);
+    spill.loaded = cpi_cache_count(script->cache->home);
     script_fork(find_all, &spill);
     steps_go_on(&stop);
     cpool_cache_destroy(script->cache);
@@ -219,12 +188,11 @@ static bool fork_in_theft(struct worker *worker, size_t nth)
     struct steps_stop stop;
     bool stopped;
 
-    script_init(&script, CPOOL_EXACT, SCRIPT_CAPACITY, &script_doors[0], worker);
+    script_init(&script, SCRIPT_CAPACITY, &script_doors[SCRIPT_OWN], worker);
     REQUIRE_EQUAL(support_take_all(script.pool, script.more), SCRIPT_CAPACITY);
     script.more_count = SCRIPT_CAPACITY - LOADED;
     cpool_free_bulk(script.pool, script.more + script.more_count, LOADED);
     stopped = steps_run(&stop, worker, NULL, nth, take_one, &script);
-    script.inside = script_is_inside(script.pool);
     script_fork(use_own_cache, &script);
     steps_go_on(&stop);
     script_give(&script, 1);
@@ -264,7 +232,7 @@ static bool fork_in_free(struct worker *worker, size_t nth)
     struct steps_stop stop;
     bool stopped;
 
-    script_init(&script, CPOOL_WAITABLE, SCRIPT_CAPACITY, &script_doors[1], worker);
+    script_init(&script, SCRIPT_CAPACITY, &script_doors[SCRIPT_CACHE], worker);
     script_take(&script, 1);
     stopped = steps_run(&stop, worker, NULL, nth, give_one, &script);
     script_fork(destroy, &script);
@@ -329,7 +297,7 @@ static void wait_in_child(void *argument)
 TEST(child_of_a_fork_has_a_queue_of_its_own)
 {
     struct worker *workers[2] = { worker_start(), worker_start() };
-    struct waiting waiting = { steps_pool(CPOOL_WAITABLE, 1, 0, 1), NULL };
+    struct waiting waiting = { steps_pool(0, 1, 0, 1), NULL };
 
     waiting.held = cpool_alloc(waiting.pool);
     worker_begin(workers[0], wait_and_free, &waiting);

@@ -23,7 +23,7 @@ enum { TAKEN = 2 * ROUNDS + ROUNDS / 2 + 1 };
 /* Where a thread vanishes: its loaded magazine, two in its hands, and one of the frame's. */
 enum { LEFT_BEHIND = 4 * ROUNDS };
 
-static const unsigned modes[] = {0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_TRACKED, CPOOL_CHECKED};
+static const unsigned modes[] = {0, CPOOL_TRACKED, CPOOL_CHECKED};
 
 #define MODES (sizeof modes / sizeof modes[0])
 
@@ -84,14 +84,14 @@ static struct party begin(unsigned flags, struct worker *worker, size_t taken)
 /* Takes all that can be had, each slot once.  Returns how many. */
 static size_t take_all(cpool_t *pool, void **slots)
 {
-    bool taken[4 * CAPACITY] = {false};
+    bool taken[CAPACITY] = {false};
     size_t count = 0;
     void *slot;
 
     for (; (slot = cpool_alloc(pool)) != NULL; count++) {
         size_t index = cpool_index(pool, slot);
 
-        REQUIRE(index < 4 * CAPACITY && !taken[index]);
+        REQUIRE(index < CAPACITY && !taken[index]);
         taken[index] = true;
         if (slots != NULL)
             slots[count] = slot;
@@ -153,7 +153,7 @@ static bool take_beside(unsigned flags, void (*body)(void *argument), struct wor
                         size_t nth)
 {
     struct party party = begin(flags, worker, TAKEN);
-    void *slots[4 * CAPACITY];
+    void *slots[CAPACITY];
     struct steps_stop stop;
     bool stopped = steps_run(&stop, worker, NULL, nth, body, &party);
     size_t got = take_all(party.pool, slots);
@@ -196,7 +196,7 @@ static bool destroy_beside(struct worker *worker, size_t nth)
     REQUIRE_EQUAL(cpool_frame_begin(&party.frame, pool), 0);
     worker_do(worker, take, &party);
     stopped = steps_run(&stop, worker, NULL, nth, end, &party);
-    all = take_all(pool, NULL) >= CAPACITY;
+    all = take_all(pool, NULL) == CAPACITY;
     if (all) {
         support_destroy(pool);
         pool = steps_pool(0, CAPACITY, 0, ROUNDS);
@@ -243,7 +243,7 @@ static bool destroy_awaits(struct worker *worker, struct worker *other, size_t n
     REQUIRE_EQUAL(cpool_frame_begin(&party.frame, pool), 0);
     worker_do(worker, take, &party);
     stopped = steps_run(&stop, worker, NULL, nth, end, &party);
-    all = take_all(pool, NULL) >= CAPACITY;
+    all = take_all(pool, NULL) == CAPACITY;
     if (all)
         worker_begin(other, destroy, pool);
     while (all && stopped && steps_go_on_to(&stop, NULL, 1))
@@ -256,7 +256,7 @@ static bool destroy_awaits(struct worker *worker, struct worker *other, size_t n
     return stopped;
 }
 
-START_TEST(destroy_awaits_an_end_that_slack_has_hidden)
+START_TEST(destroy_awaits_an_end)
 {
     struct worker *worker = worker_start();
     struct worker *other = worker_start();
@@ -300,7 +300,7 @@ static bool reset_within_search(unsigned flags, struct worker *worker, size_t nt
     if (!done)
         worker_do(worker, reset, &searcher.party);
     got = take_all(searcher.party.pool, NULL) + (slot != NULL);
-    REQUIRE((flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0 ? got == TAKEN : got >= TAKEN);
+    REQUIRE_EQUAL(got, TAKEN);
     worker_do(worker, end, &searcher.party);
     support_destroy(searcher.party.pool);
     return done;
@@ -349,7 +349,7 @@ static void start_sleeper(void *argument)
 
 static bool wait_within(void (*body)(void *argument), size_t first, size_t nth)
 {
-    cpool_t *pool = steps_pool(CPOOL_WAITABLE, CAPACITY, 0, ROUNDS);
+    cpool_t *pool = steps_pool(0, CAPACITY, 0, ROUNDS);
     struct party party = {pool, NULL, first, 0};
     struct sleeper sleeper = {.pool = pool};
     bool done;
@@ -390,7 +390,7 @@ int main(void)
         TIMES(fork_leaves_each_slot_in_one_place, 2 * MODES * BODIES),
         TIMES(others_have_each_slot_once, MODES * BODIES),
         ONCE(end_leaves_a_destroyed_pool_alone),
-        TIMES(destroy_awaits_an_end_that_slack_has_hidden, 2),
+        TIMES(destroy_awaits_an_end, 2),
         TIMES(search_and_reset_lose_no_slot, MODES),
         TIMES(waiter_that_comes_meanwhile_gets_a_slot, 6),
     };

@@ -9,10 +9,6 @@
 
 enum { CAPACITY = 100, TAKEN = 40, ROUNDS = 8 };
 
-static const unsigned kinds[] = { 0, CPOOL_EXACT };
-
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 /*
  * ---- Operations ----------------------------------------------------------
  */
@@ -111,9 +107,8 @@ static void prepare(struct encounter *encounter, bool fresh)
 }
 
 /* The slots added and removed are the change of the capacity, and that many
- * slots can be had.  In an exact pool there are no more, and all lie within the
- * capacity. */
-static void require_sums(struct encounter *encounter, size_t before, bool exact)
+ * slots can be had, and no more. */
+static void require_sums(struct encounter *encounter, size_t before)
 {
     size_t capacity = before + encounter->here.added + encounter->there.added -
                       encounter->here.removed - encounter->there.removed;
@@ -124,8 +119,7 @@ static void require_sums(struct encounter *encounter, size_t before, bool exact)
     worker_do(encounter->worker, op_flush, &encounter->there);
     hold_take(&encounter->here.hold, SIZE_MAX);
     live = encounter->here.hold.count + encounter->there.hold.count;
-    REQUIRE(live >= capacity);
-    REQUIRE(!exact || live == capacity);
+    REQUIRE_EQUAL(live, capacity);
     hold_verify(&encounter->there.hold);
     hold_free_all(&encounter->there.hold);
     hold_free_all(&encounter->here.hold);
@@ -134,13 +128,13 @@ static void require_sums(struct encounter *encounter, size_t before, bool exact)
 
 /* Does one operation, and another thread's in the middle.  Returns false if the first
  * one has fewer steps than that. */
-static bool meet_at(struct encounter *encounter, void (*ours)(void *argument), unsigned flags,
-                    bool fresh, size_t nth)
+static bool meet_at(struct encounter *encounter, void (*ours)(void *argument), bool fresh,
+                    size_t nth)
 {
     size_t before;
     bool met;
 
-    encounter->pool = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    encounter->pool = steps_pool(0, CAPACITY, 0, ROUNDS);
     hold_init(&encounter->here.hold, encounter->pool);
     hold_init(&encounter->there.hold, encounter->pool);
     encounter->here.removed = cpool_shrink(encounter->pool, 20); /* room to grow */
@@ -154,19 +148,18 @@ static bool meet_at(struct encounter *encounter, void (*ours)(void *argument), u
     met = steps_drop();
     if (met)
         steps_go_on(&encounter->stop);
-    require_sums(encounter, before, flags == CPOOL_EXACT);
+    require_sums(encounter, before);
     hold_fini(&encounter->here.hold);
     hold_fini(&encounter->there.hold);
     support_destroy_empty(encounter->pool);
     return met;
 }
 
-TEST_TIMES(two_operations_at_every_step_add_up, OPS * OPS * KINDS)
+TEST_TIMES(two_operations_at_every_step_add_up, OPS * OPS)
 {
     struct encounter encounter;
     int ours = _i % OPS;
-    int theirs = _i / OPS % OPS;
-    unsigned flags = kinds[_i / OPS / OPS];
+    int theirs = _i / OPS;
     size_t stride = SUPPORT_COUNT(1u, 11u);
 
     encounter.worker = worker_start();
@@ -174,7 +167,7 @@ TEST_TIMES(two_operations_at_every_step_add_up, OPS * OPS * KINDS)
     for (int fresh = 0; fresh <= 1; fresh++) {
         size_t nth = 1;
 
-        while (meet_at(&encounter, ops[ours], flags, fresh != 0, nth))
+        while (meet_at(&encounter, ops[ours], fresh != 0, nth))
             nth += stride;
         REQUIRE(nth > 1); /* there were steps */
     }
@@ -210,7 +203,7 @@ static void shrink_meanwhile(void *argument)
 
 static bool claim_at(struct worker *worker, size_t nth)
 {
-    cpool_t *pool = steps_pool(CPOOL_EXACT, CAPACITY, 0, ROUNDS);
+    cpool_t *pool = steps_pool(0, CAPACITY, 0, ROUNDS);
     struct squeeze squeeze = { .pool = pool, .worker = worker };
     bool met;
 
@@ -258,7 +251,7 @@ static void claim_meanwhile(void *argument)
 
 static bool shrink_at(struct worker *worker, size_t nth)
 {
-    cpool_t *pool = steps_pool(CPOOL_EXACT, CAPACITY, 0, ROUNDS);
+    cpool_t *pool = steps_pool(0, CAPACITY, 0, ROUNDS);
     struct squeeze squeeze = { .pool = pool, .worker = worker };
     size_t removed;
     bool met;

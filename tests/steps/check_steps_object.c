@@ -140,7 +140,7 @@ static cpool_objects_t *make_waitable(size_t capacity, size_t max)
     config.type = &type;
     config.capacity = capacity;
     config.max_capacity = max;
-    config.pool_flags = CPOOL_WAITABLE;
+    config.flags = CPOOL_OBJECT_WAITABLE;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
     return pool;
 }
@@ -245,7 +245,7 @@ static cpool_objects_t *make_failing(bool *fails, size_t max)
     type.arg = fails;
     config.type = &type;
     config.max_capacity = max;
-    config.pool_flags = CPOOL_WAITABLE;
+    config.flags = CPOOL_OBJECT_WAITABLE;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
     return pool;
 }
@@ -299,7 +299,7 @@ TEST_TIMES(get_awaits_the_last_slot_that_another_thread_has_in_hand, HOLDS)
 enum { STRETCH = 16, CLAIMS = 3, CLAIMED = STRETCH + CLAIMS };
 
 /* All objects but these are the caller's. */
-static cpool_objects_t *make_claimed(unsigned pool_flags, size_t left, size_t max)
+static cpool_objects_t *make_claimed(unsigned flags, size_t left, size_t max)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
@@ -310,7 +310,7 @@ static cpool_objects_t *make_claimed(unsigned pool_flags, size_t left, size_t ma
     config.capacity = STRETCH + left;
     config.max_capacity = max;
     config.populate = STRETCH;
-    config.pool_flags = pool_flags;
+    config.flags = flags;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
     for (size_t i = 0; i < STRETCH; i++)
         REQUIRE(cpool_object_get(pool) != NULL);
@@ -379,7 +379,7 @@ TEST(child_of_a_fork_beside_a_claim_runs_dry)
 
 static bool grow_beside_claim(struct worker *worker, size_t nth)
 {
-    cpool_objects_t *pool = make_claimed(CPOOL_WAITABLE, 0, STRETCH + 2);
+    cpool_objects_t *pool = make_claimed(CPOOL_OBJECT_WAITABLE, 0, STRETCH + 2);
     struct steps_stop stop;
     bool stopped = steps_run(&stop, worker, NULL, nth, grow_by_one, pool);
     size_t offered;

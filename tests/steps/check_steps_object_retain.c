@@ -11,7 +11,7 @@
 
 enum { OBJECTS = 12 };
 
-static cpool_objects_t *make_of(size_t objects, unsigned pool_flags)
+static cpool_objects_t *make_of(size_t objects, unsigned flags)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
@@ -21,7 +21,7 @@ static cpool_objects_t *make_of(size_t objects, unsigned pool_flags)
     config.type = &type;
     config.capacity = objects;
     config.populate = objects;
-    config.pool_flags = pool_flags;
+    config.flags = flags;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
     return pool;
 }
@@ -180,7 +180,7 @@ static bool keep_beside_the_waiter(const cpool_object_idle_t *idle, void *argume
 TEST(waiter_finds_an_object_that_a_retain_holds)
 {
     struct worker *worker = worker_start();
-    cpool_objects_t *pool = make_of(2, CPOOL_WAITABLE);
+    cpool_objects_t *pool = make_of(2, CPOOL_OBJECT_WAITABLE);
     struct get get = { .pool = pool, .code = CPOOL_EHOOK };
 
     retain(pool); /* so that the other one has its memory */

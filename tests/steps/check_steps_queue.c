@@ -254,7 +254,7 @@ static void free_all(void *hold)
  * hands, and another one waits.  When the slot is gone there is room for growth. */
 static bool shrink_at(struct worker **workers, size_t nth)
 {
-    cpool_t *pool = steps_pool(CPOOL_WAITABLE, SMALL, LARGE, 2);
+    cpool_t *pool = steps_pool(0, SMALL, LARGE, 2);
     struct meeting_second second = { pool, NULL, NULL, false };
     struct steps_stop stop;
     struct hold hold;

@@ -289,7 +289,7 @@ static void leave_claim(const cpool_error_t *error, void *reader)
 
 TEST(bag_that_a_claim_keeps_open_is_not_lost)
 {
-    cpool_t *pool = steps_pool(CPOOL_EXACT, CAPACITY, 0, ROUNDS);
+    cpool_t *pool = steps_pool(0, CAPACITY, 0, ROUNDS);
     cpool_domain_t *domain;
     cpool_reader_t *other;
     struct cpi_reader *by;

@@ -24,8 +24,8 @@ struct seat {
     uint64_t number;
 };
 
-CPOOL_DECLARE_WAITABLE(seats, struct seat);
-CPOOL_DEFINE_WAITABLE(seats, struct seat, .capacity = CAPACITY);
+CPOOL_DECLARE(seats, struct seat);
+CPOOL_DEFINE(seats, struct seat, .capacity = CAPACITY);
 
 static volatile sig_atomic_t handled;
 

@@ -6,7 +6,6 @@
  *
  * Includes steps.h.
  */
-#include "cache/mark.h"
 #include "inside.h"
 #include "steps.h"
 
@@ -90,7 +89,7 @@ static bool flush_stops_at(unsigned flags, struct worker *worker, size_t nth)
 
 TEST_TIMES(flush_stopped_anywhere_hides_no_spare, 2)
 {
-    const unsigned kinds[] = { CPOOL_EXACT, CPOOL_WAITABLE };
+    const unsigned kinds[] = { 0, CPOOL_TRACKED };
     struct worker *worker = worker_start();
     size_t nth = 1;
 
@@ -142,7 +141,7 @@ static void set_ways(struct slot_user *stopped, struct slot_user *waiter, int wa
  * free.  Another thread's alloc returns when that one goes on, and not before. */
 static bool alloc_waits_for(int way, struct worker **workers, size_t nth)
 {
-    cpool_t *pool = make_pool(CPOOL_EXACT, 1, 2, FOR_EVER);
+    cpool_t *pool = make_pool(0, 1, 2, FOR_EVER);
     struct slot_user stopped = { .pool = pool };
     struct slot_user waiter = { .pool = pool };
     struct steps_stop stop;
@@ -195,9 +194,9 @@ static void *look_in_vain(void *argument)
 
 /* It does not wait longer than it was told to, says so in the figures, and has
  * nothing to say where the slot is live. */
-TEST_TIMES(alloc_gives_up_when_the_stall_limit_ends, 3)
+TEST_TIMES(alloc_gives_up_when_the_stall_limit_ends, 2)
 {
-    const unsigned kinds[] = { CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED | CPOOL_EXACT };
+    const unsigned kinds[] = { 0, CPOOL_CHECKED };
     cpool_t *pool = make_pool(kinds[_i], 1, 2, 1);
     struct worker *worker = worker_start();
     struct slot_user stopped = { .pool = pool };
@@ -208,9 +207,7 @@ TEST_TIMES(alloc_gives_up_when_the_stall_limit_ends, 3)
     worker_do(worker, take, &stopped);
     REQUIRE(cpool_alloc(pool) == NULL);
     REQUIRE_EQUAL(support_stats(pool).stalls, 0);
-    REQUIRE(steps_run(&stop, worker,
-                      _i < 2 && cpi_mark_has_barrier ? "cpi_mark_end_push" : "cpi_mark_end", 1,
-                      give, &stopped));
+    REQUIRE(steps_run(&stop, worker, "cpi_cache_unmark", 1, give, &stopped));
     REQUIRE(cpool_alloc(pool) == NULL);
     REQUIRE_EQUAL(support_stats(pool).stalls, 1);
     REQUIRE_EQUAL(pthread_join(support_start(look_in_vain, &doomed), &result), 0);
@@ -228,7 +225,7 @@ TEST_TIMES(alloc_gives_up_when_the_stall_limit_ends, 3)
  * waits as long as it was told to.  False if a flush has fewer steps. */
 static bool flush_is_awaited_at(bool uncached, struct worker *worker, size_t nth)
 {
-    cpool_t *pool = make_pool(CPOOL_EXACT, 1, 2, 1);
+    cpool_t *pool = make_pool(0, 1, 2, 1);
     struct slot_user stopped = { .pool = pool };
     struct slot_user user = { .pool = pool, .uncached = uncached };
     struct steps_stop stop;
@@ -257,7 +254,7 @@ TEST(alloc_gives_up_on_a_free_without_a_cache)
     bool did_stop = true;
 
     for (; did_stop; nth++) {
-        cpool_t *pool = make_pool(CPOOL_EXACT, 1, 2, 1);
+        cpool_t *pool = make_pool(0, 1, 2, 1);
         struct slot_user stopped = { .pool = pool, .uncached = true };
         struct steps_stop stop;
         void *slot;
@@ -314,7 +311,6 @@ TEST(free_beyond_those_in_flight_waits_for_one)
     config.magazine_rounds = ROUNDS;
     config.memory = memory;
     config.memory_size = sizeof memory;
-    config.flags = CPOOL_EXACT;
     config.stall_limit = 1;
     pool = support_create(&config);
     REQUIRE_EQUAL(take_rest(pool, slots, 0), CAPACITY);

@@ -9,10 +9,6 @@
 
 enum { CAPACITY = 32, ROUNDS = 4 };
 
-static const unsigned kinds[] = { 0, CPOOL_EXACT };
-
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 /*
  * ---- Frees meanwhile -----------------------------------------------------
  */
@@ -31,9 +27,9 @@ static void free_meanwhile(void *argument)
         steps_plan("cpi_depot_take_partial", 1, free_meanwhile, hold);
 }
 
-TEST_TIMES(trim_leaves_empty_magazines_for_frees_meanwhile, KINDS)
+TEST(trim_leaves_empty_magazines_for_frees_meanwhile)
 {
-    cpool_t *pool = steps_pool(kinds[_i], 20 * MANY, 0, 0);
+    cpool_t *pool = steps_pool(0, 20 * MANY, 0, 0);
     struct hold hold;
 
     hold_init(&hold, pool);
@@ -100,13 +96,12 @@ static const struct room {
 enum {
     TAKES = sizeof(takes) / sizeof(takes[0]),
     ROOMS = sizeof(rooms) / sizeof(rooms[0]),
-    VARIANTS = KINDS * TAKES * ROOMS
+    VARIANTS = TAKES * ROOMS
 };
 
 struct variant {
     void (*take)(void *argument);
     const struct room *room;
-    unsigned flags;
     enum { TRIMS, SHRINKS, COLLECTORS } drainer;
 };
 
@@ -116,7 +111,6 @@ static struct variant variant_of(int number)
 
     variant.take = takes[number % TAKES];
     variant.room = &rooms[number / TAKES % ROOMS];
-    variant.flags = kinds[number / TAKES / ROOMS % KINDS];
     variant.drainer = (unsigned)number / VARIANTS;
     return variant;
 }
@@ -142,7 +136,7 @@ static void collect_init(struct encounter *encounter, const struct variant *vari
 {
     const struct room *room = variant->room;
 
-    encounter->pool = steps_pool(variant->flags, CAPACITY, room->max_capacity, ROUNDS);
+    encounter->pool = steps_pool(0, CAPACITY, room->max_capacity, ROUNDS);
     hold_init(&encounter->here, encounter->pool);
     hold_init(&encounter->there, encounter->pool);
     while (encounter->here.count < room->used)
@@ -242,9 +236,9 @@ static void grow_meanwhile(void *argument)
 }
 
 /* Free slots keep their bytes, but for those that are removed. */
-static bool shrink_and_grow_at(unsigned flags, size_t nth)
+static bool shrink_and_grow_at(size_t nth)
 {
-    cpool_t *pool = steps_pool(flags, BIG, 2 * BIG, BIG_ROUNDS);
+    cpool_t *pool = steps_pool(0, BIG, 2 * BIG, BIG_ROUNDS);
     struct hold hold;
     size_t removed;
     bool met;
@@ -265,112 +259,11 @@ static bool shrink_and_grow_at(unsigned flags, size_t nth)
     return met;
 }
 
-TEST_TIMES(shrink_that_removes_nothing_leaves_the_bytes_of_slots, KINDS)
+TEST(shrink_that_removes_nothing_leaves_the_bytes_of_slots)
 {
     size_t nth = 1;
 
-    while (shrink_and_grow_at(kinds[_i], nth))
+    while (shrink_and_grow_at(nth))
         nth++;
     REQUIRE(nth > 10);
-}
-
-/*
- * A pool that is dry, with slots in a sleeping thread's cache, so that there is
- * slack, and another thread is about to claim more.  Now the topmost slots come
- * back, and one of them is removed.
- */
-struct squeeze {
-    cpool_t *pool;
-    struct hold here;
-    struct hold there;
-    struct hold asleep;
-    struct steps_stop stop;
-};
-
-static void leave_some_loaded(void *argument)
-{
-    struct hold *hold = argument;
-
-    REQUIRE_EQUAL(hold_take(hold, ROUNDS), ROUNDS);
-    hold_free(hold, ROUNDS - 1);
-}
-
-static void free_top(struct hold *hold)
-{
-    size_t top = 0;
-
-    for (size_t i = 1; i < hold->count; i++)
-        if (hold->slots[i] > hold->slots[top])
-            top = i;
-    hold_free_one(hold, top);
-}
-
-static void squeeze_init(struct squeeze *squeeze, struct worker **workers)
-{
-    squeeze->pool = steps_pool(0, CAPACITY, 0, ROUNDS);
-    hold_init(&squeeze->here, squeeze->pool);
-    hold_init(&squeeze->there, squeeze->pool);
-    hold_init(&squeeze->asleep, squeeze->pool);
-    worker_do(workers[0], leave_some_loaded, &squeeze->asleep);
-    worker_do(workers[1], take_and_return, &squeeze->there);
-    while (support_stats(squeeze->pool).slack == 0)
-        take_cached(&squeeze->here);
-    REQUIRE(steps_run(&squeeze->stop, workers[1], "cpi_slab_bump", 1, take_cached,
-                      &squeeze->there));
-    free_top(&squeeze->here);
-    free_top(&squeeze->here);
-    cpool_flush(squeeze->pool);
-}
-
-static void claim_meanwhile(void *argument)
-{
-    struct squeeze *squeeze = argument;
-
-    (void)steps_go_on_to(&squeeze->stop, STEPS_LOCK, 1);
-}
-
-static void require_below_watermark(const struct hold *hold)
-{
-    for (size_t i = 0; i < hold->count; i++)
-        REQUIRE(cpool_index(hold->pool, hold->slots[i]) < support_stats(hold->pool).circulating);
-}
-
-static bool squeeze_at(struct worker **workers, size_t nth)
-{
-    struct squeeze squeeze;
-    size_t removed;
-    bool met;
-
-    squeeze_init(&squeeze, workers);
-    steps_plan(NULL, nth, claim_meanwhile, &squeeze);
-    removed = cpool_shrink(squeeze.pool, 1);
-    met = steps_drop();
-    steps_go_on(&squeeze.stop);
-    growth_require_capacity(squeeze.pool, CAPACITY - removed);
-    require_below_watermark(&squeeze.here);
-    require_below_watermark(&squeeze.there);
-    hold_take(&squeeze.here, SIZE_MAX);
-    hold_verify(&squeeze.there);
-    hold_verify(&squeeze.asleep);
-    hold_free_all(&squeeze.asleep);
-    hold_free_all(&squeeze.there);
-    hold_free_all(&squeeze.here);
-    support_require_live(squeeze.pool, 0);
-    hold_fini(&squeeze.asleep);
-    hold_fini(&squeeze.there);
-    hold_fini(&squeeze.here);
-    support_destroy_empty(squeeze.pool);
-    return met;
-}
-
-TEST(shrink_while_slack_is_claimed_leaves_no_slot_above_the_watermark)
-{
-    struct worker *workers[2] = { worker_start(), worker_start() };
-    size_t nth = 1;
-
-    while (squeeze_at(workers, nth))
-        nth++;
-    REQUIRE(nth > 10);
-    worker_stop(workers[0]);
-    worker_stop(workers[1]);
 }

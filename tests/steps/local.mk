@@ -19,6 +19,7 @@ tests_steps = \
 	tests/steps/check_steps_object_claim \
 	tests/steps/check_steps_object_fork \
 	tests/steps/check_steps_object_retain \
+	tests/steps/check_steps_owner \
 	tests/steps/check_steps_priority \
 	tests/steps/check_steps_queue \
 	tests/steps/check_steps_retire \
@@ -27,8 +28,7 @@ tests_steps = \
 	tests/steps/check_steps_signal \
 	tests/steps/check_steps_stall \
 	tests/steps/check_steps_steal \
-	tests/steps/check_steps_trim \
-	tests/steps/check_steps_typed
+	tests/steps/check_steps_trim
 
 if HAVE_CHECK
 check_PROGRAMS += $(tests_steps)

@@ -71,7 +71,7 @@ void meeting_init(struct meeting *meeting, struct worker **workers, enum manner 
 {
     struct giver *giver = &meeting->giver;
 
-    giver->pool = steps_pool(CPOOL_WAITABLE, CAPACITY + 1, 0, ROUNDS);
+    giver->pool = steps_pool(0, CAPACITY + 1, 0, ROUNDS);
     cpi_waiters_of(inside(giver->pool))->starving_after = manner == CALLS ? MEETING_LONG : 0;
     meeting->timeout = NULL;
     REQUIRE_EQUAL(cpool_shrink(giver->pool, 1), 1);

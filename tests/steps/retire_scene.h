@@ -19,9 +19,7 @@
 
 enum { CAPACITY = 24, RETIRED = 11, ROUNDS = 2, READERS = 3, BAG = 4, HELD = 4 * BAG };
 
-/* Without slack, so that all slots are known. */
-static const unsigned modes[] = {CPOOL_EXACT, CPOOL_EXACT | CPOOL_CHECKED,
-                                 CPOOL_EXACT | CPOOL_TRACKED};
+static const unsigned modes[] = {0, CPOOL_CHECKED, CPOOL_TRACKED};
 
 #define MODES (sizeof modes / sizeof modes[0])
 

@@ -4,12 +4,16 @@
  *
  * Includes pool_impl.h, to count magazines.
  */
+#include "points.h" /* first: the inline path takes its points from here */
+
+#define CPOOL_POINT_() points->reach(__func__)
+
 #include "script.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache/mark.h"
+#include "cache/reclaim.h"
 #include "inside.h"
 
 /* More steps than any child needs: one that makes more goes round in circles. */
@@ -18,6 +22,13 @@ enum { ENDLESS = 1000000 };
 /*
  * ---- What the vanished thread does ---------------------------------------
  */
+
+struct seat {
+    uint64_t words[2];
+};
+
+CPOOL_DECLARE(seats, struct seat);
+CPOOL_DEFINE(seats, struct seat, .capacity = 1);
 
 static void *take_cached(struct script *script)
 {
@@ -50,6 +61,18 @@ static void flush_cache(struct script *script)
     (void)script;
 }
 
+static void *take_typed(struct script *script)
+{
+    (void)script;
+    return seats_alloc();
+}
+
+static void give_typed(struct script *script, void *slot)
+{
+    (void)script;
+    seats_free(slot);
+}
+
 static void *take_from_depot(struct script *script)
 {
     return cpool_depot_alloc(script->pool);
@@ -61,30 +84,33 @@ static void give_to_depot(struct script *script, void *slot)
 }
 
 const struct script_door script_doors[SCRIPT_DOORS] = {
-    { take_cached, give_cached, flush_cached },
-    { take_from_cache, give_to_cache, flush_cache },
-    { take_from_depot, give_to_depot, flush_cache },
+    { take_cached, give_cached, flush_cached, 0, false },
+    { take_from_cache, give_to_cache, flush_cache, 0, false },
+    { take_typed, give_typed, flush_cached, 0, true },
+    { take_cached, give_cached, flush_cached, CPOOL_TRACKED, false },
+    { take_from_cache, give_to_cache, flush_cache, CPOOL_TRACKED, false },
+    { take_from_depot, give_to_depot, flush_cache, 0, false },
 };
 
-const unsigned script_kinds[SCRIPT_KINDS] = { 0, CPOOL_EXACT, CPOOL_WAITABLE };
-
-/* With slack for as many caches as there may be. */
-static cpool_t *create(unsigned flags, size_t capacity)
+static cpool_t *create(const struct script_door *door, size_t capacity)
 {
-    cpool_config_t config = support_config(16, capacity);
+    cpool_config_t config = support_config(sizeof(struct seat), capacity);
 
-    config.flags = flags;
+    config.flags = door->flags;
     config.magazine_rounds = SCRIPT_ROUNDS;
     config.thread_caches = SCRIPT_CACHES;
     config.stall_limit = 1; /* the threads that stop are not to be waited for */
-    return support_create(&config);
+    if (!door->typed)
+        return support_create(&config);
+    REQUIRE_EQUAL(seats_open(&config), 0);
+    return seats_pool();
 }
 
-void script_init(struct script *script, unsigned flags, size_t capacity,
-                        const struct script_door *door, struct worker *worker)
+void script_init(struct script *script, size_t capacity, const struct script_door *door,
+                 struct worker *worker)
 {
     memset(script, 0, sizeof(*script));
-    script->pool = create(flags, capacity);
+    script->pool = create(door, capacity);
     script->capacity = capacity;
     script->door = door;
     if (door->take == take_from_cache)
@@ -94,17 +120,22 @@ void script_init(struct script *script, unsigned flags, size_t capacity,
     worker_do(worker, script_begin, script);
 }
 
+static bool take_one(struct script *script)
+{
+    void *slot;
+
+    script->taking = true;
+    slot = script->door->take(script);
+    if (slot != NULL)
+        script->live[script->count++] = slot;
+    script->taking = false;
+    return slot != NULL;
+}
+
 void script_take(struct script *script, size_t n)
 {
-    for (; n > 0; n--) {
-        void *slot;
-
-        script->taking = true;
-        slot = script->door->take(script);
-        REQUIRE(slot != NULL);
-        script->live[script->count++] = slot;
-        script->taking = false;
-    }
+    for (; n > 0; n--)
+        REQUIRE(take_one(script));
 }
 
 void script_give(struct script *script, size_t n)
@@ -123,6 +154,63 @@ void script_begin(void *argument)
     script_take(script, 1);
     script_give(script, 1);
     script->door->flush(script);
+}
+
+static void take_up_to(struct script *script, size_t count)
+{
+    while (script->count < count && take_one(script))
+        ;
+}
+
+static void give_down_to(struct script *script, size_t count)
+{
+    if (script->count > count)
+        script_give(script, script->count - count);
+}
+
+void script_play(void *argument)
+{
+    struct script *script = argument;
+
+    take_up_to(script, 2 * SCRIPT_ROUNDS + 1);
+    give_down_to(script, SCRIPT_ROUNDS - 1);
+    script->door->flush(script);
+    take_up_to(script, 4 * SCRIPT_ROUNDS - 1);
+    give_down_to(script, 2 * SCRIPT_ROUNDS - 2);
+    take_up_to(script, 2 * SCRIPT_ROUNDS);
+    give_down_to(script, 1);
+    script->door->flush(script);
+    give_down_to(script, 0);
+}
+
+void script_use_up_fresh(struct script *script)
+{
+    void *slots[SCRIPT_CAPACITY];
+
+    REQUIRE_EQUAL(support_take_all(script->pool, slots), script->capacity);
+    cpool_free_bulk(script->pool, slots, script->capacity);
+    cpool_flush(script->pool);
+}
+
+void script_close_entries(struct script *script)
+{
+    struct cpi_registry *registry = &inside(script->pool)->registry;
+
+    cpi_reclaim_begin(registry);
+    (void)cpi_reclaim_all(registry, NULL, false);
+    cpi_reclaim_end(registry);
+}
+
+void script_take_more(struct script *script)
+{
+    script->more_count = script_take_rest(script, script->more);
+}
+
+void script_give_more(struct script *script)
+{
+    cpool_free_bulk(script->pool, script->more, script->more_count);
+    script->more_count = 0;
+    cpool_flush(script->pool);
 }
 
 void script_fork(void (*body)(void *argument), void *argument)
@@ -188,37 +276,44 @@ static void require_account(const cpool_t *pool)
     REQUIRE_EQUAL(inside_figures(pool).stocked, cpi_depot_count_stocked(&inside(pool)->depot));
 }
 
-bool script_is_inside(const cpool_t *pool)
+static size_t hands_of(const struct cpi_cache *cache)
 {
-    const struct cpi_registry *registry = &inside(pool)->registry;
-
-    for (size_t i = 0; i < cpi_registry_made(registry); i++)
-        if (cpi_mark_is_seen(cpi_registry_cache(registry, i)))
-            return true;
-    return cpi_depot_in_flight(
-               atomic_load_explicit(&registry->depot->flights, memory_order_relaxed)) != 0;
+    if (atomic_load_explicit(&cache->busy, memory_order_acquire) % 2 != 0)
+        return SCRIPT_HANDS;
+    return (__atomic_load_n(&cpi_cache_active(cache)->count, __ATOMIC_ACQUIRE) & CPI_BUSY) != 0;
 }
 
-/* No thread has a hand in any cache any more. */
+size_t script_count_hands(const cpool_t *pool)
+{
+    const struct cpi_registry *registry = &inside(pool)->registry;
+    uint64_t flights = atomic_load_explicit(&registry->depot->flights, memory_order_relaxed);
+    size_t hands = SCRIPT_HANDS * cpi_depot_in_flight(flights);
+
+    for (size_t i = 0; i < cpi_registry_made(registry); i++)
+        hands += hands_of(cpi_registry_cache(registry, i));
+    return hands;
+}
+
+size_t script_in_transit(const struct script *script)
+{
+    return script->taking || script->freeing != NULL ? 1 : 0;
+}
+
+/* No thread is inside any more, and none closes entries. */
 void script_require_no_hands(const cpool_t *pool)
 {
-    for (size_t i = 0; i < cpi_registry_made(&inside(pool)->registry); i++) {
-        const struct cpi_cache *cache = cpi_registry_cache(&inside(pool)->registry, i);
-
-        REQUIRE_EQUAL(cache->hidden.locked_by, 0);
-    }
-    REQUIRE(!script_is_inside(pool));
+    REQUIRE_EQUAL(script_count_hands(pool), 0);
+    REQUIRE_EQUAL(inside(pool)->registry.closed, 0);
 }
 
 /* All that can be had, beside what was live: each slot once. */
-size_t script_take_rest(struct script *script, void **slots)
+size_t script_take_rest(const struct script *script, void **slots)
 {
-    bool taken[SCRIPT_ROOM] = { false };
-    size_t limit = cpool_index_limit(script->pool);
+    bool taken[SCRIPT_CAPACITY] = { false };
     size_t count = 0;
     void *slot;
 
-    REQUIRE(limit <= SCRIPT_ROOM);
+    REQUIRE_EQUAL(cpool_index_limit(script->pool), script->capacity);
     for (size_t i = 0; i < script->count; i++)
         taken[cpool_index(script->pool, script->live[i])] = true;
     for (size_t i = 0; i < script->more_count; i++)
@@ -235,7 +330,7 @@ size_t script_take_rest(struct script *script, void **slots)
 
 void script_require_whole(struct script *script, size_t lost_slots, size_t lost_magazines)
 {
-    void *slots[SCRIPT_ROOM];
+    void *slots[SCRIPT_CAPACITY];
     size_t count;
 
     script_require_no_hands(script->pool);
@@ -254,3 +349,12 @@ void script_require_whole(struct script *script, size_t lost_slots, size_t lost_
     require_account(script->pool);
 }
 
+void script_fini(struct script *script)
+{
+    script_give_more(script);
+    script_require_whole(script, 0, 0);
+    if (script->cache != NULL)
+        cpool_cache_destroy(script->cache);
+    support_require_live(script->pool, 0);
+    support_destroy_empty(script->pool);
+}

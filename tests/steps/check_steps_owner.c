@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_owner.c - the owner of a cache stops at every access of its allocs, its frees and
+ * its flushes, inline and out of line, while its entry is open, and while it is closed and opened
+ * again.  Meanwhile another thread takes all that it can have, waits, or trims.
+ *
+ * Includes script.h, waiter.h, and pool_impl.h to see the pool's queue.
+ */
+#include "script.h" /* first: it says which system interfaces are wanted */
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include <cpool/events.h>
+
+#include "crew.h"
+#include "inside_wait.h"
+#include "waiter.h"
+
+/* What the owner finds: fresh slots, all in the depot and its entry closed for long, or just
+ * closed. */
+enum state { FRESH, USED_UP, CLOSED, STATES };
+
+/* One sweep. */
+struct sweep {
+    bool (*at)(const struct sweep *sweep, size_t nth); /* false if there are fewer steps */
+    const struct script_door *door;
+    enum state state;
+    struct worker *owner;
+    struct worker *other;
+};
+
+/* The owner stands still at its nth step. */
+static bool begin(const struct sweep *sweep, struct script *script, struct steps_stop *stop,
+                  size_t nth)
+{
+    bool stopped;
+
+    script_init(script, SCRIPT_CAPACITY, sweep->door, sweep->owner);
+    if (sweep->state != FRESH)
+        script_use_up_fresh(script);
+    if (sweep->state == CLOSED) {
+        worker_do(sweep->owner, script_begin, script);
+        script_close_entries(script);
+    }
+    stopped = steps_run(stop, sweep->owner, NULL, nth, script_play, script);
+    script->hands = script_count_hands(script->pool);
+    return stopped;
+}
+
+static void sweep_all(const struct sweep *shape)
+{
+    struct sweep sweep = *shape;
+
+    sweep.owner = worker_start();
+    sweep.other = worker_start();
+    for (int state = FRESH; state < STATES; state++) {
+        size_t nth = 1;
+
+        sweep.state = (enum state)state;
+        while (sweep.at(&sweep, nth))
+            nth += SUPPORT_COUNT(1u, 17u);
+        REQUIRE(nth > 100);
+    }
+    worker_stop(sweep.owner);
+    worker_stop(sweep.other);
+}
+
+static void sweep_body(void *sweep)
+{
+    sweep_all(sweep);
+}
+
+/* Each door, with the kernel's barrier and without. */
+enum { SWEEPS = 2 * SCRIPT_DOORS };
+
+static void sweep_variant(bool (*at)(const struct sweep *sweep, size_t nth), int variant)
+{
+    struct sweep sweep = { .at = at, .door = &script_doors[variant % SCRIPT_DOORS] };
+
+    if (variant < SCRIPT_DOORS)
+        sweep_body(&sweep);
+    else
+        crew_without_barrier(sweep_body, &sweep);
+}
+
+/*
+ * ---- All that can be had -------------------------------------------------
+ */
+
+/* All but what the stopped operation has in its hands, and no more.  What the owner does
+ * afterwards loses nothing. */
+static bool drain_at(const struct sweep *sweep, size_t nth)
+{
+    struct steps_stop stop;
+    struct script script;
+    bool stopped = begin(sweep, &script, &stop, nth);
+    size_t in_sight;
+
+    script_take_more(&script);
+    in_sight = script.count + script.more_count;
+    REQUIRE(in_sight <= SCRIPT_CAPACITY);
+    REQUIRE(in_sight + script_in_transit(&script) + script.hands * SCRIPT_ROUNDS >=
+            SCRIPT_CAPACITY);
+    REQUIRE(script.hands > 0 || support_stats(script.pool).stalls == 0);
+    steps_go_on(&stop);
+    script_fini(&script);
+    return stopped;
+}
+
+TEST_TIMES(owner_stopped_anywhere_hides_what_it_has_in_its_hands, SWEEPS)
+{
+    sweep_variant(drain_at, _i);
+}
+
+/*
+ * ---- Waiting -------------------------------------------------------------
+ */
+
+struct waiting {
+    cpool_t *pool;
+    void *slot;
+    _Atomic bool over;
+};
+
+static void wait_for_slot(void *argument)
+{
+    struct waiting *waiting = argument;
+
+    waiting->slot = waiter_wait(waiting->pool);
+    atomic_store_explicit(&waiting->over, true, memory_order_release); /* see await_waiter */
+}
+
+/* Until it sleeps, or has its slot. */
+static void await_waiter(const struct waiting *waiting)
+{
+    struct cpi_waiters *waiters = cpi_waiters_of(inside(waiting->pool));
+    bool asleep;
+
+    do {
+        sched_yield();
+        pthread_mutex_lock(&waiters->lock);
+        asleep = waiters->queue.first != NULL && waiters->queue.first->asleep;
+        pthread_mutex_unlock(&waiters->lock);
+    } while (!asleep &&
+             !atomic_load_explicit(&waiting->over, memory_order_acquire)); /* see wait_for_slot */
+}
+
+/* All is live, or in the owner's hands.  It goes on to free all that it has, which the waiter
+ * learns of. */
+static bool wait_at(const struct sweep *sweep, size_t nth)
+{
+    struct waiting waiting = { .over = false };
+    struct steps_stop stop;
+    struct script script;
+    bool stopped = begin(sweep, &script, &stop, nth);
+
+    waiting.pool = script.pool;
+    cpi_waiters_of(inside(script.pool))->starving_after = UINT64_MAX / 4; /* no look before */
+    if (stopped)
+        script_take_more(&script);
+    if (script.more_count == SCRIPT_CAPACITY) /* the owner has nothing left to free */
+        cpool_free(script.pool, script.more[--script.more_count]);
+    worker_begin(sweep->other, wait_for_slot, &waiting);
+    await_waiter(&waiting);
+    steps_go_on(&stop);
+    worker_await(sweep->other);
+    REQUIRE(waiting.slot != NULL);
+    cpool_free(script.pool, waiting.slot);
+    script_fini(&script);
+    return stopped;
+}
+
+TEST_TIMES(waiter_beside_an_owner_stopped_anywhere_gets_what_it_frees, SWEEPS)
+{
+    sweep_variant(wait_at, _i);
+}
+
+struct asking {
+    _Atomic unsigned notices;
+};
+
+static void count_notice(cpool_t *pool, void *argument)
+{
+    struct asking *asking = argument;
+
+    (void)pool;
+    atomic_fetch_add(&asking->notices, 1u);
+}
+
+/* The same with a notice.  The call waits for the owner no longer than the stall limit. */
+static bool ask_at(const struct sweep *sweep, size_t nth)
+{
+    struct asking asking = { 0 };
+    struct steps_stop stop;
+    struct script script;
+    bool stopped = begin(sweep, &script, &stop, nth);
+    void *slot;
+
+    REQUIRE_EQUAL(cpool_set_ready(script.pool, count_notice, &asking), 0);
+    if (stopped)
+        script_take_more(&script);
+    if (script.more_count == SCRIPT_CAPACITY)
+        cpool_free(script.pool, script.more[--script.more_count]);
+    slot = cpool_alloc_or_notify(script.pool);
+    steps_go_on(&stop);
+    REQUIRE(slot != NULL || asking.notices > 0);
+    cpool_free(script.pool, slot);
+    script_fini(&script);
+    return stopped;
+}
+
+TEST_TIMES(notice_beside_an_owner_stopped_anywhere_comes, SWEEPS)
+{
+    sweep_variant(ask_at, _i);
+}
+
+/*
+ * ---- Trimming ------------------------------------------------------------
+ */
+
+static bool trim_at(const struct sweep *sweep, size_t nth)
+{
+    struct steps_stop stop;
+    struct script script;
+    bool stopped = begin(sweep, &script, &stop, nth);
+
+    (void)cpool_trim(script.pool);
+    steps_go_on(&stop);
+    script_fini(&script);
+    return stopped;
+}
+
+TEST_TIMES(trim_beside_an_owner_stopped_anywhere_loses_nothing, SWEEPS)
+{
+    sweep_variant(trim_at, _i);
+}
+
+/*
+ * ---- Two that find the pool dry ------------------------------------------
+ */
+
+enum { FEW = SCRIPT_ROUNDS };
+
+struct taker {
+    cpool_t *pool;
+    void *slot;
+};
+
+static void take_one(void *argument)
+{
+    struct taker *taker = argument;
+
+    taker->slot = cpool_alloc(taker->pool);
+}
+
+static void free_and_take(void *argument)
+{
+    struct script *script = argument;
+
+    script_give(script, 2);
+    script->door->flush(script);
+    script_give(script, 1);
+    if ((script->live[0] = script->door->take(script)) != NULL)
+        script->door->give(script, script->live[0]);
+}
+
+static void take_few(void *script)
+{
+    script_take(script, FEW);
+}
+
+/* Stopped are an owner and one thread that finds the pool dry, and a second one does then.  Of the
+ * slots that the owner has freed none is had twice, and the two have what they can. */
+static bool contend_at(const struct sweep *sweep, size_t owners, size_t takers, bool *more)
+{
+    struct taker takes[2];
+    struct steps_stop stops[2];
+    struct script script;
+    size_t free = FEW;
+    bool stopped;
+
+    script_init(&script, FEW, sweep->door, sweep->owner);
+    takes[0].pool = takes[1].pool = script.pool;
+    worker_do(sweep->owner, take_few, &script);
+    stopped = steps_run(&stops[0], sweep->owner, NULL, owners, free_and_take, &script);
+    script.hands = script_count_hands(script.pool);
+    free -= script.count + script_in_transit(&script);
+    *more = steps_run(&stops[1], sweep->other, NULL, takers, take_one, &takes[0]);
+    take_one(&takes[1]);
+    steps_go_on(&stops[1]);
+    if (stopped && script.hands == 0) {
+        REQUIRE(free < 1 || takes[0].slot != NULL || takes[1].slot != NULL);
+        REQUIRE(free < 2 || takes[0].slot != NULL);
+    }
+    steps_go_on(&stops[0]);
+    REQUIRE(takes[0].slot == NULL || takes[0].slot != takes[1].slot);
+    for (int i = 0; i < 2; i++)
+        if (takes[i].slot != NULL)
+            script.more[script.more_count++] = takes[i].slot;
+    script_fini(&script);
+    return stopped;
+}
+
+static bool contend_at_all(const struct sweep *sweep, size_t owners)
+{
+    bool stopped = true;
+    bool more = true;
+
+    for (size_t takers = 1; more; takers += SUPPORT_COUNT(7u, 41u))
+        stopped = contend_at(sweep, owners, takers, &more);
+    return stopped;
+}
+
+static void contend(void *argument)
+{
+    struct sweep *sweep = argument;
+    size_t owners = 1;
+
+    sweep->owner = worker_start();
+    sweep->other = worker_start();
+    while (contend_at_all(sweep, owners))
+        owners += SUPPORT_COUNT(1u, 7u);
+    REQUIRE(owners > 20);
+    worker_stop(sweep->owner);
+    worker_stop(sweep->other);
+}
+
+TEST_TIMES(two_that_find_the_pool_dry_beside_an_owner_share_what_it_frees, SWEEPS)
+{
+    struct sweep sweep = { .door = &script_doors[_i % SCRIPT_DOORS] };
+
+    if (_i < SCRIPT_DOORS)
+        contend(&sweep);
+    else
+        crew_without_barrier(contend, &sweep);
+}
