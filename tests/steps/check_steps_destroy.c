@@ -6,9 +6,7 @@
  *
  * Includes steps.h.  Memory that is touched after the end of the pool is no longer mapped.
  */
-#include "points.h" /* first: the inline path takes its points from here */
-
-#define CPOOL_POINT_() points->reach(__func__)
+#include "inline_steps.h" /* first */
 
 #include "steps.h"
 

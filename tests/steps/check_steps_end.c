@@ -11,11 +11,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include "cache/reclaim.h"
 #include "inside_wait.h"
 #include "waiter.h"
 
@@ -360,72 +356,3 @@ TEST(thread_stopped_at_its_end_wakes_who_waits)
     }
     worker_stop(worker);
 }
-
-/*
- * ---- The end of the process ----------------------------------------------
- */
-
-#if defined(__linux__)
-
-struct last_free {
-    cpool_t *pool;
-    void *slot;
-    size_t steps;
-};
-
-static void free_last(void *argument)
-{
-    struct last_free *free = argument;
-    size_t made = steps_made();
-
-    cpool_free(free->pool, free->slot);
-    free->steps = steps_made() - made;
-}
-
-/* Fills the cache, so that a free later is a push. */
-static void take_last(void *argument)
-{
-    struct last_free *free = argument;
-
-    for (int i = 0; i < 2; i++) {
-        free->slot = cpool_alloc(free->pool);
-        free_last(free);
-    }
-    free->slot = cpool_alloc(free->pool);
-}
-
-/* A stream's buffer is written after all destructors. */
-static ssize_t write_late(void *stop, const char *text, size_t size)
-{
-    (void)text;
-    steps_go_on(stop);
-    return (ssize_t)size;
-}
-
-static void exit_beside_free(void *unused)
-{
-    const cookie_io_functions_t functions = { .write = write_late };
-    struct last_free free = { steps_pool(0, CAPACITY, 0, ROUNDS), NULL, 0 };
-    struct worker *worker = worker_start();
-    static struct steps_stop stop;
-    FILE *stream = fopencookie(&stop, "w", functions);
-
-    (void)unused;
-    REQUIRE(stream != NULL && fputs("late", stream) != EOF);
-    worker_do(worker, take_last, &free);
-    REQUIRE(steps_run(&stop, worker, NULL, free.steps, free_last, &free));
-    REQUIRE_EQUAL(cpool_destroy(free.pool), 0);
-    exit(EXIT_SUCCESS);
-}
-
-/* The thread has given the slot back, and looks whether somebody waits.  Meanwhile the pool is
- * destroyed and the process ends. */
-TEST(exit_beside_the_last_step_of_a_free_does_no_harm)
-{
-    REQUIRE(cpi_thread_startup());
-    if (!cpi_has_barrier())
-        SKIP("without the kernel's barrier the pool is there until the last step");
-    support_in_child(exit_beside_free, NULL);
-}
-
-#endif

@@ -6,7 +6,8 @@
  *
  * Includes steps.h.
  */
-#include "inside.h"
+#include "inline_steps.h" /* first */
+
 #include "steps.h"
 
 #include <stdatomic.h>
@@ -207,7 +208,7 @@ TEST_TIMES(alloc_gives_up_when_the_stall_limit_ends, 2)
     worker_do(worker, take, &stopped);
     REQUIRE(cpool_alloc(pool) == NULL);
     REQUIRE_EQUAL(support_stats(pool).stalls, 0);
-    REQUIRE(steps_run(&stop, worker, "cpi_cache_unmark", 1, give, &stopped));
+    REQUIRE(steps_run(&stop, worker, "cpi_cache_loaded", 1, give, &stopped));
     REQUIRE(cpool_alloc(pool) == NULL);
     REQUIRE_EQUAL(support_stats(pool).stalls, 1);
     REQUIRE_EQUAL(pthread_join(support_start(look_in_vain, &doomed), &result), 0);

@@ -4,9 +4,7 @@
  *
  * Includes pool_impl.h, to count magazines.
  */
-#include "points.h" /* first: the inline path takes its points from here */
-
-#define CPOOL_POINT_() points->reach(__func__)
+#include "inline_steps.h" /* first */
 
 #include "script.h"
 
