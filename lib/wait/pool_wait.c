@@ -298,10 +298,12 @@ static void conclude(struct cpi_pool *pool, bool found)
     cpi_mutex_unlock(&waiters->lock);
 }
 
-/* A slot that is not marked yet. */
+/* A slot that is not marked yet.  The look waits for an owner that is inside, however long that
+ * has been stopped: it may leave a slot behind by the inline path, which calls nobody, and the bell
+ * does not nap. */
 static void *obtain_or_ask(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    struct cpi_backoff backoff = {pool->stall_limit, 0, 0};
+    struct cpi_backoff backoff = {UINT64_MAX / 2, 0, 0};
     void *slot = cpi_pool_take(pool, cache);
 
     if (slot != NULL) {
