@@ -50,6 +50,8 @@ uint64_t points_now(void);
 #ifdef CPI_ATOMIC_HEADER
 
 #define CPI_ATOMIC_POINT() points->reach(__func__)
+#undef CPOOL_POINT_ /* of the inline path, as the library itself takes it */
+#define CPOOL_POINT_() CPI_ATOMIC_POINT()
 
 /* So that a few operations show what otherwise takes many, and a stop costs few steps. */
 #define CPI_CALM 3u

@@ -144,8 +144,9 @@ TEST(get_that_others_overtake_twice_is_followed_by_one_that_succeeds)
     REQUIRE(steps_go_on_to(&get.stop, NULL, 1)); /* it has seen that there is no room */
     REQUIRE_EQUAL(cpool_object_retain(pool, 0, keep_none, NULL), 1);
     REQUIRE(steps_go_on_to(&get.stop, "cpi_object_count_in", 1)); /* and no inactive object */
+    REQUIRE(steps_run(&other.stop, workers[1], "cpi_object_count_in", 1, get_one, &other));
     REQUIRE_EQUAL(cpool_object_put(pool, back), 0);
-    worker_do(workers[1], get_one, &other);
+    steps_go_on(&other.stop);
     REQUIRE(other.code == 0 && other.object != back);
     steps_go_on(&get.stop);
     REQUIRE_EQUAL(get.code, CPOOL_EDRY);

@@ -10,7 +10,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <string.h>
+#include <time.h>
 
 #include <cpool/events.h>
 
@@ -178,6 +178,8 @@ TEST_TIMES(waiter_beside_an_owner_stopped_anywhere_gets_what_it_frees, SWEEPS)
 }
 
 struct asking {
+    cpool_t *pool;
+    void *slot;
     _Atomic unsigned notices;
 };
 
@@ -189,24 +191,33 @@ static void count_notice(cpool_t *pool, void *argument)
     atomic_fetch_add(&asking->notices, 1u);
 }
 
-/* The same with a notice.  The call waits for the owner no longer than the stall limit. */
+static void ask(void *argument)
+{
+    struct asking *asking = argument;
+
+    asking->slot = cpool_alloc_or_notify(asking->pool);
+}
+
+/* The same with a notice, before which the call waits for an owner that is inside. */
 static bool ask_at(const struct sweep *sweep, size_t nth)
 {
-    struct asking asking = { 0 };
+    static const struct timespec a_while = { 0, 200000 };
     struct steps_stop stop;
     struct script script;
     bool stopped = begin(sweep, &script, &stop, nth);
-    void *slot;
+    struct asking asking = { script.pool, NULL, 0 };
 
     REQUIRE_EQUAL(cpool_set_ready(script.pool, count_notice, &asking), 0);
     if (stopped)
         script_take_more(&script);
     if (script.more_count == SCRIPT_CAPACITY)
         cpool_free(script.pool, script.more[--script.more_count]);
-    slot = cpool_alloc_or_notify(script.pool);
+    worker_begin(sweep->other, ask, &asking);
+    REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
     steps_go_on(&stop);
-    REQUIRE(slot != NULL || asking.notices > 0);
-    cpool_free(script.pool, slot);
+    worker_await(sweep->other);
+    REQUIRE(asking.slot != NULL || asking.notices > 0);
+    cpool_free(script.pool, asking.slot);
     script_fini(&script);
     return stopped;
 }
