@@ -108,8 +108,10 @@ size_t audit_hands(const cpool_t *pool)
         const void *place = caches + i * cpi_registry_bytes(1, registry->quota_max);
         const struct cpi_cache *cache = place;
 
-        hands += atomic_load_explicit(&cache->busy, memory_order_relaxed) % 2;
-        hands += cache->hidden.frees % 2 + (cache->hidden.home != NULL);
+        const cpool_cache_t *active = atomic_load_explicit(&cache->active, memory_order_relaxed);
+
+        hands += atomic_load_explicit(&cache->busy, memory_order_relaxed) % 2 != 0 ||
+                 (__atomic_load_n(&active->count, __ATOMIC_RELAXED) & CPI_BUSY) != 0;
     }
     return hands + cpi_depot_in_flight(
                        atomic_load_explicit(&inside(pool)->depot.flights, memory_order_relaxed));

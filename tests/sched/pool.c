@@ -7,6 +7,10 @@
  * holder's list before its free is called, and put on one after an alloc returned
  * it, and must be on none then: so a run that hands a slot out twice ends there.
  */
+#include "points.h" /* first: the inline path takes its points from here */
+
+#define CPOOL_POINT_() points->reach(__func__)
+
 #include "scenario.h"
 
 #include <cpool.h>
@@ -18,10 +22,9 @@
 
 #include "audit.h"
 #include "linear.h"
-#include "points.h"
 #include "types.h"
 
-#define CAPACITY_MAX 64 /* with slack */
+#define CAPACITY_MAX 64
 #define MEMORY_MAX (64 * 1024)
 
 /* Holders beside the threads' numbers. */
@@ -40,7 +43,6 @@ struct party {
 
 static struct {
     const struct scenario *scenario;
-    const struct types *types;
     cpool_t *pool;
     cpool_cache_t *cache; /* an explicit one, or NULL */
     unsigned holder[CAPACITY_MAX];
@@ -84,7 +86,6 @@ static void pool_open(const struct scenario *scenario)
     memset(&the, 0, sizeof the);
     history.count = 0;
     the.scenario = scenario;
-    the.types = types_of(scenario->flags);
     the.waits = count_operations(scenario, "wW");
     the.capacity = scenario->capacity;
     for (i = 0; i < CAPACITY_MAX; i++)
@@ -97,17 +98,14 @@ static void pool_open(const struct scenario *scenario)
     config.cache_slots = scenario->cache_slots;
     config.thread_caches = scenario->thread_caches;
     config.flags = scenario->flags;
-    if (!scenario->own_memory) {
-        config.memory = memory;
-        config.memory_size = sizeof memory;
-    }
-    if (count_operations(scenario, "TU") > 0 ? the.types->open(&config) != 0
+    config.memory = memory;
+    config.memory_size = sizeof memory;
+    if (count_operations(scenario, "TU") > 0 ? types_open(&config) != 0
                                              : cpool_create(&the.pool, &config) != 0)
         explorer_fail("the pool cannot be created");
     if (count_operations(scenario, "TU") > 0)
-        the.pool = the.types->pool();
-    if ((config.flags & CPOOL_WAITABLE) != 0)
-        audit_starve_after(the.pool, scenario->fair ? 0 : NO_STARVING);
+        the.pool = types_pool();
+    audit_starve_after(the.pool, scenario->fair ? 0 : NO_STARVING);
     if (scenario->later > 0 && cpool_shrink(the.pool, scenario->later) != scenario->later)
         explorer_fail("the pool cannot be shrunk");
     if (count_operations(scenario, "C") > 0 &&
@@ -144,26 +142,15 @@ static void *drop_oldest(unsigned holder)
 
 /* --- The history --- */
 
-/* The slots that a thread can keep out of others' reach: none in a pool that is exact
- * or has slack for it, else its loaded ones. */
-static size_t loaded_out_of_reach(void)
-{
-    bool all_in_reach = the.scenario->own_memory ||
-                        (the.scenario->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
-
-    return all_in_reach ? 0 : the.scenario->rounds;
-}
-
-/* In the hands of a thread inside can be what it has loaded, a spare and a magazine
- * on its way. */
+/* No thread is stopped for longer than others wait for it, so at some instant of an alloc that
+ * finds nothing all slots are live. */
 static void check_history(void)
 {
-    struct linear_specification specification;
+    struct linear_specification specification = {
+        .capacity = the.capacity - the.scenario->later, /* the least that there was */
+        .slots = cpool_index_limit(the.pool),
+    };
 
-    specification.capacity = the.capacity - the.scenario->later; /* the least that there was */
-    specification.slots = cpool_index_limit(the.pool);
-    specification.inside = 3 * the.scenario->rounds;
-    specification.outside = loaded_out_of_reach();
     if (linear_check(&specification, &history) == NULL)
         return;
     history_print(&history, stdout);
@@ -194,18 +181,27 @@ static void add(struct operation *operation, const void *slot)
 
 static bool alloc(unsigned thread, void *(*function)(cpool_t *))
 {
-    bool cached = function != cpool_depot_alloc;
     struct operation *operation =
-        enter(thread, HISTORY_TAKE, cached ? "alloc" : "depot_alloc", 1);
+        enter(thread, HISTORY_TAKE, function == cpool_depot_alloc ? "depot_alloc" : "alloc", 1);
     void *slot = function(the.pool);
 
-    operation->beside = cached ? 0 : loaded_out_of_reach();
     if (slot != NULL) {
         take(thread, slot);
         add(operation, slot);
     }
     leave(thread);
     return slot != NULL;
+}
+
+/* By the inline path. */
+static void *alloc_inline(cpool_t *pool)
+{
+    return cpool_alloc(pool);
+}
+
+static void free_inline(cpool_t *pool, void *slot)
+{
+    cpool_free(pool, slot);
 }
 
 static void free_oldest(unsigned thread, void (*function)(cpool_t *, void *))
@@ -296,7 +292,7 @@ static void put_lowest_first(struct party *party)
 static void free_lowest_and_shrink(unsigned thread)
 {
     put_lowest_first(&the.party[thread]);
-    free_oldest(thread, cpool_free);
+    free_oldest(thread, free_inline);
     do_other(thread, "shrink", shrink);
 }
 
@@ -463,9 +459,9 @@ static void fork_child(unsigned thread)
 static void pool_step(unsigned thread, char operation)
 {
     switch (operation) {
-    case 'a': alloc(thread, cpool_alloc); break;
+    case 'a': alloc(thread, alloc_inline); break;
     case 'A': alloc(thread, cpool_depot_alloc); break;
-    case 'f': free_oldest(thread, cpool_free); break;
+    case 'f': free_oldest(thread, free_inline); break;
     case 'F': free_oldest(thread, cpool_depot_free); break;
     case 'b': alloc_bulk(thread); break;
     case 'B': free_bulk(thread); break;
@@ -475,8 +471,8 @@ static void pool_step(unsigned thread, char operation)
     case 'H': free_lowest_and_shrink(thread); break;
     case 'X': do_other(thread, "cache_destroy", destroy_cache); break;
     case 'C': free_oldest(thread, free_cached); break;
-    case 'T': alloc(thread, the.types->alloc); break;
-    case 'U': free_oldest(thread, the.types->free); break;
+    case 'T': alloc(thread, types_alloc); break;
+    case 'U': free_oldest(thread, types_free); break;
     case 'w': alloc_wait(thread, wait_for_slot); break;
     case 'W': alloc_wait(thread, wait_some_time); break;
     case 'N': alloc(thread, alloc_beside_waiter); break;
@@ -522,13 +518,13 @@ static void pool_close(void)
         if (the.party[t].inside != NULL)
             leave(t);
     check_magazines(0);
-    while (alloc(MAILBOX, cpool_alloc))
+    while (alloc(MAILBOX, alloc_inline))
         ;
     check_magazines(0);
     check_history();
     if (the.held < the.capacity)
         explorer_fail("slots were lost");
-    if (the.held > the.capacity && !the.scenario->own_memory)
+    if (the.held > the.capacity)
         explorer_fail("there are more slots than the capacity");
     if (cpool_stats(the.pool, &stats) != 0 || stats.live != the.held)
         explorer_fail("the pool counts its live slots wrongly");

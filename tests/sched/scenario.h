@@ -33,7 +33,6 @@ struct scenario {
     size_t cache_slots;   /* 0: one spare */
     size_t thread_caches; /* 0: enough */
     unsigned flags;
-    bool own_memory; /* from the operating system, so that there is slack */
     bool fair;       /* a waiter starves at once; else it never does */
     size_t later;    /* slots of the capacity that are there only after a 'G' */
 
@@ -49,7 +48,7 @@ extern const struct kind stack_kind;
 
 /*
  * A pool.
- *   a A   allocate a slot, through the cache, without one
+ *   a A   allocate a slot, by the inline path, without a cache
  *   f F   free the slot that has been held longest, through the cache, without
  *   b B   allocate three slots at once, or free all that are held at once
  *   l     flush the cache
@@ -61,8 +60,7 @@ extern const struct kind stack_kind;
  *   z y   step aside until a waiter sleeps, or once at most
  *   N     allocate without the cache, in vain if a waiter sleeps that the slot belongs to
  *   C X   free the slot held longest into an explicit cache, or destroy that cache
- *   T U   as a and f, by the functions of a typed pool.  The scenario's pool is one then, and
- *         a waitable one if it has the flag
+ *   T U   as a and f, by the functions of a typed pool.  The scenario's pool is one then
  *   t G   trim, or grow by what the scenario left for later
  *   H     free the lowest slot that is held, and shrink by one
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * types.c - the typed pools of scenarios (types.h).
+ * types.c - the typed pool of scenarios (types.h).
  */
 #include "points.h" /* first: the inline path takes its points from here */
 
@@ -14,37 +14,25 @@ struct word {
 
 CPOOL_DECLARE(words, struct word);
 CPOOL_DEFINE(words, struct word, .capacity = 1);
-CPOOL_DECLARE_WAITABLE(wanted, struct word);
-CPOOL_DEFINE_WAITABLE(wanted, struct word, .capacity = 1);
 
-static void *alloc_word(cpool_t *pool)
+int types_open(const cpool_config_t *config)
+{
+    return words_open(config);
+}
+
+cpool_t *types_pool(void)
+{
+    return words_pool();
+}
+
+void *types_alloc(cpool_t *pool)
 {
     (void)pool;
     return words_alloc();
 }
 
-static void free_word(cpool_t *pool, void *slot)
+void types_free(cpool_t *pool, void *slot)
 {
     (void)pool;
     words_free(slot);
-}
-
-static void *alloc_wanted(cpool_t *pool)
-{
-    (void)pool;
-    return wanted_alloc();
-}
-
-static void free_wanted(cpool_t *pool, void *slot)
-{
-    (void)pool;
-    wanted_free(slot);
-}
-
-const struct types *types_of(unsigned flags)
-{
-    static const struct types plain = {words_open, words_pool, alloc_word, free_word};
-    static const struct types waitable = {wanted_open, wanted_pool, alloc_wanted, free_wanted};
-
-    return (flags & CPOOL_WAITABLE) != 0 ? &waitable : &plain;
 }

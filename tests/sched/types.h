@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * types.h - the typed pools of scenarios.
+ * types.h - the typed pool of scenarios.
  *
- * Each access of their inline path is a scheduling point.
+ * Each access of its inline path is a scheduling point.
  */
 #ifndef TYPES_H
 #define TYPES_H
@@ -12,14 +12,9 @@
 /* Bytes of a slot, in any pool of a scenario. */
 #define TYPES_SLOT sizeof(uint64_t)
 
-struct types {
-    int (*open)(const cpool_config_t *config);
-    cpool_t *(*pool)(void);
-    void *(*alloc)(cpool_t *pool);
-    void (*free)(cpool_t *pool, void *slot);
-};
-
-/* The typed pool for a pool with these flags. */
-const struct types *types_of(unsigned flags);
+int types_open(const cpool_config_t *config);
+cpool_t *types_pool(void);
+void *types_alloc(cpool_t *pool);
+void types_free(cpool_t *pool, void *slot);
 
 #endif /* TYPES_H */
