@@ -39,7 +39,7 @@ static void usage(FILE *out)
           "  --list                 what can be measured\n"
           "experiments with libcpool\n"
           "  --config KEY=VALUE,... members of cpool_config_t for its pools, flags by number\n"
-          "                         or as checked+exact+...\n"
+          "                         or as checked+tracked+...\n"
           "  --rounds N             the same as --config magazine_rounds=N\n"
           "  --variant NAME:KEY=VALUE,...  one more contestant, up to 8, measured between the\n"
           "                         others; KEY also rival=cpool-cache, program=FILE (bench of\n"

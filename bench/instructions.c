@@ -3,7 +3,7 @@
  * instructions.c - runs the hot path for callgrind to count.
  *
  * Includes instructions.h, and bench.h for BENCH_SANITIZER.  Run by instructions.sh,
- * which has callgrind collect inside functions named measured_* only and write out what
+ * which has callgrind collect inside functions named *_measured only and write out what
  * it has collected before each call of instructions_mark.  Every part does N operations
  * and then 2N.  The difference, over N, is the cost of one operation, without one-time
  * costs.  Parts that are loops get loops of twice the length the second time, not twice
@@ -66,22 +66,22 @@ COUNTED void instructions_mark(void)
 
 /* ---- What is counted ------------------------------------------------------------ */
 
-COUNTED void *measured_inline_alloc(cpool_t *pool)
+COUNTED void *inline_alloc_measured(cpool_t *pool)
 {
     return cpool_alloc(pool);
 }
 
-COUNTED void measured_inline_free(cpool_t *pool, void *slot)
+COUNTED void inline_free_measured(cpool_t *pool, void *slot)
 {
     cpool_free(pool, slot);
 }
 
-COUNTED void *measured_cache_alloc(cpool_cache_t *cache)
+COUNTED void *cache_alloc_measured(cpool_cache_t *cache)
 {
     return cpool_cache_alloc(cache);
 }
 
-COUNTED void measured_cache_free(cpool_cache_t *cache, void *slot)
+COUNTED void cache_free_measured(cpool_cache_t *cache, void *slot)
 {
     cpool_cache_free(cache, slot);
 }
@@ -100,29 +100,29 @@ CPOOL_DEFINE(even, struct even, .capacity = 16 * (size_t)ROUNDS, .magazine_round
 CPOOL_DECLARE(uneven, struct uneven);
 CPOOL_DEFINE(uneven, struct uneven, .capacity = 16 * (size_t)ROUNDS, .magazine_rounds = ROUNDS);
 
-COUNTED void *measured_typed_alloc(void)
+COUNTED void *typed_alloc_measured(void)
 {
     return even_alloc();
 }
 
-COUNTED void measured_typed_free(void *slot)
+COUNTED void typed_free_measured(void *slot)
 {
     even_free((struct even *)slot);
 }
 
-COUNTED void *measured_uneven_alloc(void)
+COUNTED void *uneven_alloc_measured(void)
 {
     return uneven_alloc();
 }
 
-COUNTED void measured_uneven_free(void *slot)
+COUNTED void uneven_free_measured(void *slot)
 {
     uneven_free((struct uneven *)slot);
 }
 
 /* The loops differ in two expressions, one that gives a slot and one that takes it. */
 #define LOOPS(name, type, give, take)                                                  \
-    COUNTED void measured_##name##_loop_alloc(type *owner, void **slots, size_t n)     \
+    COUNTED void name##_loop_alloc_measured(type *owner, void **slots, size_t n)     \
     {                                                                                  \
         size_t i;                                                                      \
                                                                                        \
@@ -135,7 +135,7 @@ COUNTED void measured_uneven_free(void *slot)
         }                                                                              \
     }                                                                                  \
                                                                                        \
-    COUNTED void measured_##name##_loop_free(type *owner, void **slots, size_t n)      \
+    COUNTED void name##_loop_free_measured(type *owner, void **slots, size_t n)      \
     {                                                                                  \
         size_t i;                                                                      \
                                                                                        \
@@ -148,7 +148,7 @@ COUNTED void measured_uneven_free(void *slot)
         }                                                                              \
     }                                                                                  \
                                                                                        \
-    COUNTED void measured_##name##_loop_pair(type *owner, void **slots, size_t n)      \
+    COUNTED void name##_loop_pair_measured(type *owner, void **slots, size_t n)      \
     {                                                                                  \
         size_t i;                                                                      \
                                                                                        \
@@ -227,27 +227,27 @@ static void give_typed_slots(struct work *work, size_t n)
             call;                                                                      \
     }
 
-SINGLE(inline_alloc, cpool_free(work->pool, measured_inline_alloc(work->pool)))
-SINGLE(inline_free, measured_inline_free(work->pool, cpool_alloc(work->pool)))
-SINGLE(cache_alloc, cpool_free(work->pool, measured_cache_alloc(work->cache)))
-SINGLE(cache_free, measured_cache_free(work->cache, cpool_alloc(work->pool)))
-SINGLE(outline_alloc, cpool_free(work->pool, measured_outline_alloc(work->pool)))
-SINGLE(outline_free, measured_outline_free(work->pool, cpool_alloc(work->pool)))
-SINGLE(typed_alloc, even_free((struct even *)measured_typed_alloc()))
-SINGLE(typed_free, measured_typed_free(even_alloc()))
-SINGLE(uneven_alloc_part, uneven_free((struct uneven *)measured_uneven_alloc()))
-SINGLE(uneven_free_part, measured_uneven_free(uneven_alloc()))
+SINGLE(inline_alloc, cpool_free(work->pool, inline_alloc_measured(work->pool)))
+SINGLE(inline_free, inline_free_measured(work->pool, cpool_alloc(work->pool)))
+SINGLE(cache_alloc, cpool_free(work->pool, cache_alloc_measured(work->cache)))
+SINGLE(cache_free, cache_free_measured(work->cache, cpool_alloc(work->pool)))
+SINGLE(outline_alloc, cpool_free(work->pool, outline_alloc_measured(work->pool)))
+SINGLE(outline_free, outline_free_measured(work->pool, cpool_alloc(work->pool)))
+SINGLE(typed_alloc, even_free((struct even *)typed_alloc_measured()))
+SINGLE(typed_free, typed_free_measured(even_alloc()))
+SINGLE(uneven_alloc_part, uneven_free((struct uneven *)uneven_alloc_measured()))
+SINGLE(uneven_free_part, uneven_free_measured(uneven_alloc()))
 
 /* Out of line, without an edge of a magazine. */
-SINGLE(tracked_alloc, cpool_free(work->tracked_pool, measured_inline_alloc(work->tracked_pool)))
-SINGLE(tracked_free, measured_inline_free(work->tracked_pool, cpool_alloc(work->tracked_pool)))
+SINGLE(tracked_alloc, cpool_free(work->tracked_pool, inline_alloc_measured(work->tracked_pool)))
+SINGLE(tracked_free, inline_free_measured(work->tracked_pool, cpool_alloc(work->tracked_pool)))
 
 /* A part that is one loop.  `before` takes the slots for it, and `after` gives them back. */
 #define LOOP(name, owner, before, after)                                               \
     static void name(struct work *work, size_t n)                                      \
     {                                                                                  \
         before;                                                                        \
-        measured_##name(work->owner, work->slots, n);                                  \
+        name##_measured(work->owner, work->slots, n);                                  \
         after;                                                                         \
     }
 

@@ -19,36 +19,36 @@
 #define COUNTED __attribute__((__noinline__))
 
 /* Inline, the calling thread's cache. */
-void *measured_inline_alloc(cpool_t *pool);
-void measured_inline_free(cpool_t *pool, void *slot);
-void measured_inline_loop_alloc(cpool_t *pool, void **slots, size_t n);
-void measured_inline_loop_free(cpool_t *pool, void **slots, size_t n);
-void measured_inline_loop_pair(cpool_t *pool, void **slots, size_t n);
+void *inline_alloc_measured(cpool_t *pool);
+void inline_free_measured(cpool_t *pool, void *slot);
+void inline_loop_alloc_measured(cpool_t *pool, void **slots, size_t n);
+void inline_loop_free_measured(cpool_t *pool, void **slots, size_t n);
+void inline_loop_pair_measured(cpool_t *pool, void **slots, size_t n);
 
 /* Inline, an explicit cache. */
-void *measured_cache_alloc(cpool_cache_t *cache);
-void measured_cache_free(cpool_cache_t *cache, void *slot);
-void measured_cache_loop_alloc(cpool_cache_t *cache, void **slots, size_t n);
-void measured_cache_loop_free(cpool_cache_t *cache, void **slots, size_t n);
-void measured_cache_loop_pair(cpool_cache_t *cache, void **slots, size_t n);
+void *cache_alloc_measured(cpool_cache_t *cache);
+void cache_free_measured(cpool_cache_t *cache, void *slot);
+void cache_loop_alloc_measured(cpool_cache_t *cache, void **slots, size_t n);
+void cache_loop_free_measured(cpool_cache_t *cache, void **slots, size_t n);
+void cache_loop_pair_measured(cpool_cache_t *cache, void **slots, size_t n);
 
 /* Inline, typed pools: 64 bytes, and 48. */
-void *measured_typed_alloc(void);
-void measured_typed_free(void *slot);
-void *measured_uneven_alloc(void);
-void measured_uneven_free(void *slot);
-void measured_typed_loop_alloc(cpool_t *pool, void **slots, size_t n);
-void measured_typed_loop_free(cpool_t *pool, void **slots, size_t n);
-void measured_typed_loop_pair(cpool_t *pool, void **slots, size_t n);
+void *typed_alloc_measured(void);
+void typed_free_measured(void *slot);
+void *uneven_alloc_measured(void);
+void uneven_free_measured(void *slot);
+void typed_loop_alloc_measured(cpool_t *pool, void **slots, size_t n);
+void typed_loop_free_measured(cpool_t *pool, void **slots, size_t n);
+void typed_loop_pair_measured(cpool_t *pool, void **slots, size_t n);
 
 /* The same loops around nothing. */
-void measured_empty_loop_alloc(cpool_t *pool, void **slots, size_t n);
-void measured_empty_loop_free(cpool_t *pool, void **slots, size_t n);
-void measured_empty_loop_pair(cpool_t *pool, void **slots, size_t n);
+void empty_loop_alloc_measured(cpool_t *pool, void **slots, size_t n);
+void empty_loop_free_measured(cpool_t *pool, void **slots, size_t n);
+void empty_loop_pair_measured(cpool_t *pool, void **slots, size_t n);
 
 /* The symbols of the library: instructions_outline.c. */
-void *measured_outline_alloc(cpool_t *pool);
-void measured_outline_free(cpool_t *pool, void *slot);
+void *outline_alloc_measured(cpool_t *pool);
+void outline_free_measured(cpool_t *pool, void *slot);
 
 /* The modes: instructions_modes.c. */
 struct instructions_mode {
@@ -61,29 +61,29 @@ extern const struct instructions_mode instructions_modes[];
 
 void instructions_modes_create(void);
 void instructions_modes_destroy(void);
-void *measured_exactly_alloc(void);
-void measured_exactly_free(void *slot);
-void *measured_waited_alloc(void);
-void measured_waited_free(void *slot);
-void *measured_known_alloc(void);
-void measured_known_free(void *slot);
-void *measured_flagged_alloc(void);
-void measured_flagged_free(void *slot);
-void *measured_things_get(void);
-void measured_things_put(void *object);
-void *measured_object_get(cpool_objects_t *objects);
-void measured_object_put(cpool_objects_t *objects, void *object);
-void *measured_frame_alloc(cpool_frame_t *frame);
-void measured_frame(cpool_frame_t *frame);
-void *measured_sized_alloc(cpool_sized_t *blocks);
-void measured_sized_free(cpool_sized_t *blocks, void *block);
-void measured_life(void);
+void *exactly_alloc_measured(void);
+void exactly_free_measured(void *slot);
+void *waited_alloc_measured(void);
+void waited_free_measured(void *slot);
+void *known_alloc_measured(void);
+void known_free_measured(void *slot);
+void *flagged_alloc_measured(void);
+void flagged_free_measured(void *slot);
+void *things_get_measured(void);
+void things_put_measured(void *object);
+void *object_get_measured(cpool_objects_t *objects);
+void object_put_measured(cpool_objects_t *objects, void *object);
+void *frame_alloc_measured(cpool_frame_t *frame);
+void frame_measured(cpool_frame_t *frame);
+void *sized_alloc_measured(cpool_sized_t *blocks);
+void sized_free_measured(cpool_sized_t *blocks, void *block);
+void life_measured(void);
 
 /* Sections and retired slots: instructions_retire.c. */
 extern const struct instructions_mode instructions_retire[];
 
-void measured_section(cpool_reader_t *reader);
-int measured_retire(cpool_reader_t *reader, cpool_t *pool, void *slot);
+void section_measured(cpool_reader_t *reader);
+int retire_measured(cpool_reader_t *reader, cpool_t *pool, void *slot);
 
 /* Makes a pointer unknown to the compiler, and keeps a call from becoming a jump. */
 #define INSTRUCTIONS_HIDE(p) __asm__ __volatile__("" : "+r"(p) : : "memory")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * instructions_modes.c - the modes: bounds, waiters, handles, checks, objects and blocks,
- * without an edge of a magazine, an alloc that finds a plain pool dry, and the
+ * instructions_modes.c - the modes: handles, checks, objects and blocks,
+ * without an edge of a magazine, an alloc that finds a pool dry, and the
  * whole life of a small pool.
  */
 #ifdef HAVE_CONFIG_H
@@ -31,23 +31,14 @@ struct element {
     char bytes[BLOCK];
 };
 
-CPOOL_DECLARE_EXACT(exactly, struct element);
-CPOOL_DEFINE_EXACT(exactly, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
-CPOOL_DECLARE_WAITABLE(waited, struct element);
-CPOOL_DEFINE_WAITABLE(waited, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
 CPOOL_DECLARE(known, struct element);
 CPOOL_DEFINE(known, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS,
              .flags = CPOOL_TRACKED);
-CPOOL_DECLARE(flagged, struct element);
-CPOOL_DEFINE(flagged, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS,
-             .flags = CPOOL_EXACT);
 CPOOL_OBJECTS_DECLARE(things, struct element);
 CPOOL_OBJECTS_DEFINE(things, struct element, CPOOL_OBJECT_HOOKS(.arg = NULL),
                      .capacity = CAPACITY, .populate = CAPACITY);
 
 static struct {
-    cpool_t *exact;
-    cpool_t *waitable;
     cpool_t *checked;
     cpool_t *framed;
     cpool_t *dry;
@@ -59,83 +50,53 @@ static struct {
 
 /* ---- What is counted ------------------------------------------------------------ */
 
-COUNTED void *measured_exactly_alloc(void)
-{
-    return exactly_alloc();
-}
-
-COUNTED void measured_exactly_free(void *slot)
-{
-    exactly_free((struct element *)slot);
-}
-
-COUNTED void *measured_waited_alloc(void)
-{
-    return waited_alloc();
-}
-
-COUNTED void measured_waited_free(void *slot)
-{
-    waited_free((struct element *)slot);
-}
-
-COUNTED void *measured_known_alloc(void)
+COUNTED void *known_alloc_measured(void)
 {
     return known_alloc();
 }
 
-COUNTED void measured_known_free(void *slot)
+COUNTED void known_free_measured(void *slot)
 {
     known_free((struct element *)slot);
 }
 
-COUNTED void *measured_flagged_alloc(void)
-{
-    return flagged_alloc();
-}
-
-COUNTED void measured_flagged_free(void *slot)
-{
-    flagged_free((struct element *)slot);
-}
-
-COUNTED void *measured_things_get(void)
+COUNTED void *things_get_measured(void)
 {
     return things_get();
 }
 
-COUNTED void measured_things_put(void *object)
+COUNTED void things_put_measured(void *object)
 {
     things_put((struct element *)object);
 }
 
-COUNTED void *measured_object_get(cpool_objects_t *objects)
+COUNTED void *object_get_measured(cpool_objects_t *objects)
 {
     return cpool_object_get(objects);
 }
 
-COUNTED void measured_object_put(cpool_objects_t *objects, void *object)
+COUNTED void object_put_measured(cpool_objects_t *objects, void *object)
 {
     cpool_object_put(objects, object);
 }
 
-COUNTED void *measured_sized_alloc(cpool_sized_t *blocks)
+COUNTED void *sized_alloc_measured(cpool_sized_t *blocks)
 {
     return cpool_sized_alloc(blocks, BLOCK);
 }
 
-COUNTED void measured_sized_free(cpool_sized_t *blocks, void *block)
+COUNTED void sized_free_measured(cpool_sized_t *blocks, void *block)
 {
     cpool_sized_free(blocks, block);
 }
 
-COUNTED void *measured_frame_alloc(cpool_frame_t *frame)
+COUNTED void *frame_alloc_measured(cpool_frame_t *frame)
 {
     return cpool_frame_alloc(frame);
 }
 
 /* Some slots, and the reset that gives them back. */
-COUNTED void measured_frame(cpool_frame_t *frame)
+COUNTED void frame_measured(cpool_frame_t *frame)
 {
     int i;
 
@@ -146,7 +107,7 @@ COUNTED void measured_frame(cpool_frame_t *frame)
 }
 
 /* A small pool's life: its creation, one pair, and its end. */
-COUNTED void measured_life(void)
+COUNTED void life_measured(void)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
     cpool_t *pool;
@@ -171,30 +132,22 @@ COUNTED void measured_life(void)
     }
 
 #define BY_HANDLE(name)                                                                \
-    SINGLE(name##_alloc, cpool_free(pools.name, measured_inline_alloc(pools.name)))    \
-    SINGLE(name##_free, measured_inline_free(pools.name, cpool_alloc(pools.name)))
+    SINGLE(name##_alloc, cpool_free(pools.name, inline_alloc_measured(pools.name)))    \
+    SINGLE(name##_free, inline_free_measured(pools.name, cpool_alloc(pools.name)))
 
-BY_HANDLE(exact)
-BY_HANDLE(waitable)
 BY_HANDLE(checked)
-SINGLE(typed_exact_alloc, exactly_free((struct element *)measured_exactly_alloc()))
-SINGLE(typed_exact_free, measured_exactly_free(exactly_alloc()))
-SINGLE(typed_waitable_alloc, waited_free((struct element *)measured_waited_alloc()))
-SINGLE(typed_waitable_free, measured_waited_free(waited_alloc()))
-SINGLE(typed_tracked_alloc, known_free((struct element *)measured_known_alloc()))
-SINGLE(typed_tracked_free, measured_known_free(known_alloc()))
-SINGLE(flagged_exact_alloc, flagged_free((struct element *)measured_flagged_alloc()))
-SINGLE(flagged_exact_free, measured_flagged_free(flagged_alloc()))
-SINGLE(bare_get, cpool_object_put(pools.bare, measured_object_get(pools.bare)))
-SINGLE(bare_put, measured_object_put(pools.bare, cpool_object_get(pools.bare)))
-SINGLE(hooked_get, cpool_object_put(pools.hooked, measured_object_get(pools.hooked)))
-SINGLE(hooked_put, measured_object_put(pools.hooked, cpool_object_get(pools.hooked)))
-SINGLE(sized_alloc, cpool_sized_free(pools.blocks, measured_sized_alloc(pools.blocks)))
-SINGLE(sized_free, measured_sized_free(pools.blocks, cpool_sized_alloc(pools.blocks, BLOCK)))
-SINGLE(typed_get, things_put((struct element *)measured_things_get()))
-SINGLE(typed_put, measured_things_put(things_get()))
+SINGLE(typed_tracked_alloc, known_free((struct element *)known_alloc_measured()))
+SINGLE(typed_tracked_free, known_free_measured(known_alloc()))
+SINGLE(bare_get, cpool_object_put(pools.bare, object_get_measured(pools.bare)))
+SINGLE(bare_put, object_put_measured(pools.bare, cpool_object_get(pools.bare)))
+SINGLE(hooked_get, cpool_object_put(pools.hooked, object_get_measured(pools.hooked)))
+SINGLE(hooked_put, object_put_measured(pools.hooked, cpool_object_get(pools.hooked)))
+SINGLE(sized_alloc, cpool_sized_free(pools.blocks, sized_alloc_measured(pools.blocks)))
+SINGLE(sized_free, sized_free_measured(pools.blocks, cpool_sized_alloc(pools.blocks, BLOCK)))
+SINGLE(typed_get, things_put((struct element *)things_get_measured()))
+SINGLE(typed_put, things_put_measured(things_get()))
 
-SINGLE(small_pair, measured_life())
+SINGLE(small_pair, life_measured())
 
 static cpool_frame_t *begin_frame(void)
 {
@@ -213,7 +166,7 @@ static void frame_alloc(size_t n)
         size_t part = n < FRAME ? n : FRAME;
 
         for (n -= part; part > 0; part--)
-            measured_frame_alloc(frame);
+            frame_alloc_measured(frame);
         cpool_frame_reset(frame);
     }
     cpool_frame_end(frame);
@@ -224,7 +177,7 @@ static void frame_pair(size_t n)
     cpool_frame_t *frame = begin_frame();
 
     while (n-- > 0)
-        measured_frame(frame);
+        frame_measured(frame);
     cpool_frame_end(frame);
 }
 
@@ -232,19 +185,11 @@ static void frame_pair(size_t n)
 static void dry_alloc(size_t n)
 {
     while (n-- > 0)
-        if (measured_inline_alloc(pools.dry) != NULL)
+        if (inline_alloc_measured(pools.dry) != NULL)
             exit(EXIT_FAILURE);
 }
 
 const struct instructions_mode instructions_modes[] = {
-    { "exact-alloc", exact_alloc },
-    { "exact-free", exact_free },
-    { "typed-exact-alloc", typed_exact_alloc },
-    { "typed-exact-free", typed_exact_free },
-    { "waitable-alloc", waitable_alloc },
-    { "waitable-free", waitable_free },
-    { "typed-waitable-alloc", typed_waitable_alloc },
-    { "typed-waitable-free", typed_waitable_free },
     { "typed-tracked-alloc", typed_tracked_alloc },
     { "typed-tracked-free", typed_tracked_free },
     { "checked-alloc", checked_alloc },
@@ -261,8 +206,6 @@ const struct instructions_mode instructions_modes[] = {
     { "sized-alloc", sized_alloc },
     { "sized-free", sized_free },
     { "small-pair", small_pair },
-    { "flagged-exact-alloc", flagged_exact_alloc },
-    { "flagged-exact-free", flagged_exact_free },
     { NULL, NULL },
 };
 
@@ -351,8 +294,6 @@ static void drop_all(void)
 
 void instructions_modes_create(void)
 {
-    pools.exact = create(CPOOL_EXACT);
-    pools.waitable = create(CPOOL_WAITABLE);
     pools.checked = create(CPOOL_CHECKED);
     pools.framed = create(0);
     cpool_free(pools.framed, cpool_alloc(pools.framed)); /* a magazine to go back to */
@@ -365,8 +306,6 @@ void instructions_modes_create(void)
 
 void instructions_modes_destroy(void)
 {
-    require(cpool_destroy(pools.exact));
-    require(cpool_destroy(pools.waitable));
     require(cpool_destroy(pools.checked));
     require(cpool_destroy(pools.framed));
     drop_all();

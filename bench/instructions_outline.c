@@ -11,7 +11,7 @@
 
 #include "instructions.h"
 
-void *measured_outline_alloc(cpool_t *pool)
+void *outline_alloc_measured(cpool_t *pool)
 {
     void *slot = cpool_alloc(pool);
 
@@ -19,7 +19,7 @@ void *measured_outline_alloc(cpool_t *pool)
     return slot;
 }
 
-void measured_outline_free(cpool_t *pool, void *slot)
+void outline_free_measured(cpool_t *pool, void *slot)
 {
     cpool_free(pool, slot);
     INSTRUCTIONS_HIDE(slot);

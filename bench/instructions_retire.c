@@ -20,14 +20,14 @@
 
 /* ---- What is counted ------------------------------------------------------------ */
 
-COUNTED void measured_section(cpool_reader_t *reader)
+COUNTED void section_measured(cpool_reader_t *reader)
 {
     cpool_read_begin(reader);
     INSTRUCTIONS_HIDE(reader);
     cpool_read_end(reader);
 }
 
-COUNTED int measured_retire(cpool_reader_t *reader, cpool_t *pool, void *slot)
+COUNTED int retire_measured(cpool_reader_t *reader, cpool_t *pool, void *slot)
 {
     return cpool_retire(reader, pool, slot);
 }
@@ -59,7 +59,7 @@ static void section_pair(size_t n)
     cpool_reader_t *reader = begin_domain(&domain);
 
     while (n-- > 0)
-        measured_section(reader);
+        section_measured(reader);
     require(cpool_domain_destroy(domain));
 }
 
@@ -76,7 +76,7 @@ static void retire_free(size_t n)
     require(cpool_create(&pool, &config));
     require(cpool_retire(reader, pool, cpool_alloc(pool)));
     while (n-- > 0)
-        require(measured_retire(reader, pool, cpool_alloc(pool)));
+        require(retire_measured(reader, pool, cpool_alloc(pool)));
     require(cpool_domain_destroy(domain));
     require(cpool_destroy(pool));
 }

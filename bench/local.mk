@@ -18,14 +18,13 @@ bench_rivals = \
 	bench/rival_array.c bench/rival_ck_epoch.c bench/rival_ck_hp.c \
 	bench/rival_ck_stack.c bench/rival_condvar.c \
 	bench/rival_cpool.c bench/rival_cpool.h bench/rival_cpool_cache.c \
-	bench/rival_cpool_colour.c bench/rival_cpool_exact.c bench/rival_cpool_framed.c \
+	bench/rival_cpool_colour.c bench/rival_cpool_framed.c \
 	bench/rival_cpool_frame_reset.c \
 	bench/rival_cpool_object.c bench/rival_cpool_object.h bench/rival_cpool_tracked.c \
 	bench/rival_cpool_typed.c bench/rival_cpool_typed_object.c \
 	bench/rival_cpool_typed.h bench/rival_cpool_typed_1024.c \
 	bench/rival_cpool_typed_256.c bench/rival_cpool_typed_4096.c \
-	bench/rival_cpool_typed_8.c bench/rival_cpool_typed_exact.c \
-	bench/rival_cpool_typed_waitable.c \
+	bench/rival_cpool_typed_8.c \
 	bench/rival_gslice.c \
 	bench/rival_malloc.c bench/rival_mutex.c bench/rival_no_grace.c \
 	bench/rival_semaphore.c \

@@ -225,14 +225,14 @@ const char *plan_title(enum plan_section section)
         "Creating and destroying a pool, slots of 64 bytes: nanoseconds per pool",
         "Latency of single operations: nanoseconds",
         "A full pool, slots of 64 bytes: nanoseconds per slot obtained and processor",
-        ("Waiting for slots of 64 bytes, in `waiters` half as many as threads (cpool:\n"
-         "CPOOL_WAITABLE): nanoseconds per pair and processor"),
+        ("Waiting for slots of 64 bytes, in `waiters` half as many as threads: nanoseconds per pair\n"
+         "and processor"),
         ("A dry priority pool: nanoseconds per object reclaimed and processor (mutex: an indexed\n"
          "binary heap behind it)"),
         ("Nodes of 64 bytes that are replaced while others read them: nanoseconds of its thread's\n"
          "processor time for an update (allocate, publish, retire)"),
         "Scaling, slots of 64 bytes",
-        "Figures of their own, in the units named (cpool in hand-off: CPOOL_WAITABLE)",
+        "Figures of their own, in the units named",
         ("Handles, visits, frames and objects, slots of 64 bytes (cpool in resolve and foreach:\n"
          "CPOOL_TRACKED)"),
     };

@@ -30,15 +30,13 @@ static const struct {
     struct figure figures[FIGURES_MAX];
 } tables[] = {
     { "recall",
-      "an alloc that takes a spare magazine of a sleeping thread, a loaded one, or slack",
+      "an alloc that takes a spare magazine of a sleeping thread, or its loaded one",
       { { "spare_us.p50", "spare p50", "us", 1.0 },
         { "spare_us.p99", "p99", "us", 1.0 },
         { "spare_us.max", "max", "us", 1.0 },
         { "loaded_us.p50", "loaded p50", "us", 1.0 },
+        { "loaded_us.p99", "p99", "us", 1.0 },
         { "loaded_us.max", "max", "us", 1.0 },
-        { "slack_us.p50", "slack p50", "us", 1.0 },
-        { "slack_us.p99", "p99", "us", 1.0 },
-        { "slack_us.max", "max", "us", 1.0 },
         { "all_us.p50", "all slots", "us", 1.0 } } },
     { "hand-off",
       "from the free to when a thread that slept has the slot",

@@ -105,7 +105,6 @@ static const char *column_name(const char *name)
 {
     static const char *const ours[][2] = { { "cpool-typed", "(typed)" },
                                            { "cpool-cache", "(cache)" },
-                                           { "cpool-exact", "(exact)" },
                                            { "cpool-colour", "(colour)" },
                                            { "urcu-pool", "(pool)" } };
     size_t i;

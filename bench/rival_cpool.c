@@ -32,7 +32,7 @@ static size_t rival_trim(void *pool)
 
 static void *rival_create_waitable(const struct bench_cell *cell)
 {
-    return rival_create_with(cell, CPOOL_WAITABLE, 0);
+    return rival_create(cell);
 }
 
 static inline void *rival_alloc_wait(void *handle)

@@ -25,9 +25,10 @@ static unsigned parse_flags(const char *text)
     static const struct {
         const char *name;
         unsigned flag;
-    } names[] = { { "checked", CPOOL_CHECKED }, { "exact", CPOOL_EXACT },
-                  { "waitable", CPOOL_WAITABLE }, { "huge_pages", CPOOL_MEMORY_HUGE_PAGES },
-                  { "tracked", CPOOL_TRACKED },   { "colour", CPOOL_MEMORY_COLOUR } };
+    } names[] = { { "checked", CPOOL_CHECKED },
+                  { "tracked", CPOOL_TRACKED },
+                  { "huge_pages", CPOOL_MEMORY_HUGE_PAGES },
+                  { "colour", CPOOL_MEMORY_COLOUR } };
     unsigned flags = 0;
     size_t length, i;
 

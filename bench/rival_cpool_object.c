@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rival_cpool_object.c - libcpool by an object pool, which stands on an exact pool.
+ * rival_cpool_object.c - libcpool by an object pool.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

@@ -31,7 +31,7 @@ static void object_deactivate(void *object, void *arg)
     *(volatile char *)object = 0;
 }
 
-static void *object_create_with(const struct bench_cell *cell, unsigned pool_flags)
+static void *object_create_with(const struct bench_cell *cell, unsigned flags)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
@@ -47,7 +47,7 @@ static void *object_create_with(const struct bench_cell *cell, unsigned pool_fla
     config.type = &type;
     config.capacity = cell->capacity;
     config.populate = strstr(cell->config, "populate=1") != NULL ? cell->capacity : 0;
-    config.pool_flags = pool_flags;
+    config.flags = flags;
     code = objects_make(&pool, &config);
     if (code != CPOOL_OK)
         bench_fail("no object pool: %s", cpool_strerror(code));
@@ -73,7 +73,7 @@ static void object_exchanges(void *pool, struct bench_exchanges *so_far)
 
 static void *rival_create_waitable(const struct bench_cell *cell)
 {
-    return object_create_with(cell, CPOOL_WAITABLE);
+    return object_create_with(cell, CPOOL_OBJECT_WAITABLE);
 }
 
 static inline void *rival_alloc_wait(void *handle)

@@ -4,9 +4,7 @@
  *
  * A template: slots have the size of the type, so each size is compiled on its own, by
  * a file that defines RIVAL_SLOT, bytes, RIVAL_POOL, the name of the pool, and RIVAL_ID,
- * the name of the rival's variable.  All have one name in the table, unless the file has
- * RIVAL_DECLARE and RIVAL_DEFINE, which declare and define the pool in another way, and
- * RIVAL_NAME, RIVAL_SUMMARY and RIVAL_TRAITS.
+ * the name of the rival's variable.  All have one name in the table.
  */
 #define RIVAL_HAS_HANDLES
 #define RIVAL_MAKES_POOLS
@@ -17,13 +15,8 @@ struct slot {
 };
 
 /* The name of the pool is a macro, to be replaced before it becomes a part of names. */
-#ifndef RIVAL_DECLARE
 #define RIVAL_DECLARE(name) CPOOL_DECLARE(name, struct slot)
 #define RIVAL_DEFINE(name) CPOOL_DEFINE(name, struct slot, .capacity = 1)
-#define RIVAL_NAME "cpool-typed"
-#define RIVAL_SUMMARY "libcpool, inline, by a typed pool: slots_alloc()"
-#define RIVAL_TRAITS BENCH_OURS
-#endif
 #define RIVAL_JOIN(name, what) name##what
 #define RIVAL_NAMED(name, what) RIVAL_JOIN(name, what)
 #define RIVAL_CALL(what) RIVAL_NAMED(RIVAL_POOL, what)
@@ -75,8 +68,8 @@ static inline void rival_free(void *handle, void *slot)
 #include "workloads.h"
 
 const struct bench_rival RIVAL_ID = {
-    RIVAL_NAME, RIVAL_SUMMARY,
-    RIVAL_TRAITS, sizeof(struct slot), sizeof(struct slot),
+    "cpool-typed", "libcpool, inline, by a typed pool: slots_alloc()",
+    BENCH_OURS, sizeof(struct slot), sizeof(struct slot),
     NULL, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads,
     rival_exchanges
 };

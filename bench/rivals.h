@@ -21,14 +21,11 @@
     X(cpool)                \
     X(cpool_typed)          \
     X(cpool_cache)          \
-    X(cpool_exact)          \
     X(cpool_framed)         \
     X(cpool_frame_reset)    \
     X(cpool_tracked)        \
     X(cpool_object)         \
     X(cpool_colour)         \
-    X(cpool_typed_exact)    \
-    X(cpool_typed_waitable) \
     X(cpool_typed_object)   \
     X(array)                \
     X(no_grace)             \
@@ -64,8 +61,6 @@
  * table, a description, the rival, and its config.
  */
 #define BENCH_MODES(X)                                                                 \
-    X("cpool-waitable", "libcpool with CPOOL_WAITABLE, nobody waits", "cpool",         \
-      "flags=waitable")                                                                \
     X("cpool-typed-tracked", "a typed pool with CPOOL_TRACKED", "cpool-typed",         \
       "flags=tracked")                                                                 \
     X("cpool-object-made", "an object pool, all objects created beforehand",           \

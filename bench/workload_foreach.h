@@ -78,7 +78,7 @@ static cpool_t *foreach_pool(const struct bench_worker *self, const uint32_t *or
 
     cell.capacity = all->slots;
     cell.slot_size = sizeof(struct foreach_body);
-    pool = (cpool_t *)rival_create_with(&cell, CPOOL_TRACKED | CPOOL_EXACT, 0);
+    pool = (cpool_t *)rival_create_with(&cell, CPOOL_TRACKED, 0);
     for (i = 0; i < all->slots; i++)
         foreach_touch(bench_take(cpool_alloc(pool), 0));
     for (i = all->live; i < all->slots; i++)

@@ -13,9 +13,7 @@
  *               it gives another back.  With T threads T - 1 look in vain at a time.
  *
  * An operation is a slot obtained.  Attempts that found nothing are counted apart, and
- * so are the slots of the thread that got least.  A pool of libcpool's that is not
- * exact may have more than its capacity live for a while, so fewer of its attempts
- * fail.
+ * so are the slots of the thread that got least.
  */
 
 /* Misses of one chunk, each of which may take long, before the clock is looked at. */

@@ -7,9 +7,8 @@
  * Nothing is left in the depot, nothing is fresh.  Then the measured thread takes the
  * whole capacity:
  *
- *     n x 1 magazine   spare ones, by an atomic exchange            spare
- *     n x 1 magazine   loaded ones: of an exact pool, by a barrier  loaded
- *                      else as many slots from the slack, in runs   slack
+ *     n x 1 magazine   spare ones, by an atomic exchange    spare
+ *     n x 1 magazine   loaded ones, all by one barrier      loaded
  *
  * One round times every alloc on its own and asks the pool's statistics after
  * each about the origin of the slot.  The next times all of them together.  A
@@ -27,7 +26,7 @@
 /* Pairs of rounds in a chunk. */
 #define RECALL_REPEATS 4u
 
-enum recall_source { RECALL_CACHED, RECALL_SPARE, RECALL_LOADED, RECALL_SLACK, RECALL_SOURCES };
+enum recall_source { RECALL_CACHED, RECALL_SPARE, RECALL_LOADED, RECALL_SOURCES };
 
 struct recall;
 
@@ -148,23 +147,17 @@ static void recall_hoard(struct recall *recall)
 static enum recall_source recall_source(const struct recall *recall, size_t taken,
                                         const cpool_stats_t *before, const cpool_stats_t *after)
 {
-    if (after->slack > before->slack)
-        return RECALL_SLACK;
     if (after->recalls == before->recalls)
         return RECALL_CACHED;
     return taken < recall->idle_count * RECALL_ROUNDS ? RECALL_SPARE : RECALL_LOADED;
 }
 
-/* Every cache had one spare to give.  The rest is loaded, and reached in one way. */
-static void recall_check(const struct recall *recall, const size_t counts[RECALL_SOURCES],
-                         size_t slack)
+/* Every cache had one spare to give.  What was loaded came all at once. */
+static void recall_check(const struct recall *recall, const size_t counts[RECALL_SOURCES])
 {
-    bool by_slack = slack == recall->idle_count * RECALL_ROUNDS && counts[RECALL_LOADED] == 0;
-    bool by_barrier = counts[RECALL_SLACK] == 0 && counts[RECALL_LOADED] != 0;
-
-    if (counts[RECALL_SPARE] != recall->idle_count || !(by_slack || by_barrier))
-        bench_fail("%zu recalls of spares by %zu threads, %zu of loaded ones, %zu from slack",
-                   counts[RECALL_SPARE], recall->idle_count, counts[RECALL_LOADED], slack);
+    if (counts[RECALL_SPARE] != recall->idle_count || counts[RECALL_LOADED] != 1)
+        bench_fail("%zu recalls of spares by %zu threads, %zu of loaded ones",
+                   counts[RECALL_SPARE], recall->idle_count, counts[RECALL_LOADED]);
 }
 
 static void *recall_must(void *slot, size_t taken)
@@ -206,7 +199,7 @@ static void recall_one_by_one(struct bench_worker *self, struct recall *recall)
         recall->slots[i] = bench_take(recall_must(recall->slots[i], i), self->stamp++);
         before = after;
     }
-    recall_check(recall, counts, after.slack);
+    recall_check(recall, counts);
     recall_return(self, recall);
 }
 
@@ -266,8 +259,7 @@ static void recall_teardown(struct bench_worker *self)
 
 static void recall_report(const struct bench_worker *all)
 {
-    static const char *const names[RECALL_SOURCES] = { "cached_us", "spare_us", "loaded_us",
-                                                       "slack_us" };
+    static const char *const names[RECALL_SOURCES] = { "cached_us", "spare_us", "loaded_us" };
     const struct recall *recall = (const struct recall *)all[0].state;
     unsigned i;
 

@@ -93,8 +93,6 @@ cpool_config_t arena_draw(uint64_t *random, enum arena_room room)
     config.magazine_rounds = arena_draw_rounds(random);
     config.thread_caches = random_once_in(random, 6) ? random_between(random, 1, 6)
                                                      : ARENA_CACHES;
-    if (random_once_in(random, 5))
-        config.flags = CPOOL_EXACT;
     if (room == ARENA_BUSY)
         arena_make_busy(&config, random);
     return config;
@@ -148,7 +146,6 @@ void arena_watch(struct arena *arena, const cpool_config_t *config, size_t users
     arena->users = users + 1;
     arena->slot_size = config->slot_size;
     arena->checked = (config->flags & CPOOL_CHECKED) != 0;
-    arena->exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
     arena->rounds = arena_stats(arena).magazine_rounds;
 }
 
@@ -208,7 +205,7 @@ void arena_destroy(struct arena *arena)
  */
 static void arena_check_magazines(const struct arena *arena, const cpool_stats_t *stats)
 {
-    size_t full = (stats->max_capacity + stats->slack) / stats->magazine_rounds;
+    size_t full = stats->max_capacity / stats->magazine_rounds;
     size_t most = full + full / 2 + 1 + ARENA_USER_MAGAZINES * arena->users;
 
     if (stats->magazines > most)
@@ -244,17 +241,14 @@ static void audit_figures(const struct audit *audit, size_t live, const char *mo
     cpool_stats_t stats = arena_stats(audit->arena);
 
     if (stats.live != live || (!audit->arena->moving && stats.capacity != audit->arena->capacity) ||
-        stats.live + stats.in_depot + stats.in_caches + stats.fresh !=
-            stats.capacity + stats.slack)
+        stats.live + stats.in_depot + stats.in_caches + stats.fresh != stats.capacity)
         stress_fail("%s: %zu live expected, but the statistics say live %zu + in depot %zu + in "
-                    "caches %zu + fresh %zu = capacity %zu + slack %zu",
+                    "caches %zu + fresh %zu = capacity %zu",
                     moment, live, stats.live, stats.in_depot, stats.in_caches, stats.fresh,
-                    stats.capacity, stats.slack);
-    if (stats.circulating + stats.fresh != stats.capacity + stats.slack)
+                    stats.capacity);
+    if (stats.circulating + stats.fresh != stats.capacity)
         stress_fail("%s: circulating %zu, but %zu of %zu slots are fresh", moment,
                     stats.circulating, stats.fresh, stats.capacity);
-    if (audit->arena->exact && !audit->arena->moving && stats.slack != 0)
-        stress_fail("%s: an exact pool uses slack", moment);
 }
 
 static void audit_begin(struct audit *audit)
@@ -361,9 +355,7 @@ static void audit_reset(struct audit *audit)
 /* How many slots can be live once all other threads have ended. */
 static size_t arena_obtainable(const struct arena *arena, const cpool_stats_t *stats)
 {
-    size_t capacity = arena->moving ? stats->max_capacity : arena->capacity;
-
-    return stats->circulating > capacity ? stats->circulating : capacity;
+    return arena->moving ? stats->max_capacity : arena->capacity;
 }
 
 void arena_audit(struct arena *arena, uint64_t *random, struct tally *tally)

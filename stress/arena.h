@@ -19,9 +19,8 @@ struct arena {
     size_t rounds;     /* in a full magazine */
     size_t slot_size;
     size_t users;      /* threads and explicit caches at once, the main thread's included */
-    size_t indices;    /* that a slot can have: more than the capacity, where there is slack */
+    size_t indices;    /* that a slot can have: more than the capacity, where it may grow */
     bool checked;
-    bool exact;
     bool moving;       /* the capacity changes while it is used */
     bool ample;        /* bags take a fair share each, so that it is never dry */
     void *memory;      /* caller-provided memory, or NULL */

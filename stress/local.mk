@@ -21,7 +21,7 @@ STRESS_REPEATS =
 stress_sources = \
 	stress/arena.c stress/arena.h stress/board.h stress/build.h \
 	stress/disturb.c stress/disturb.h stress/main.c \
-	stress/mode_bulk.c stress/mode_caches.c stress/mode_churn.c \
+	stress/mode_bound.c stress/mode_bulk.c stress/mode_caches.c stress/mode_churn.c \
 	stress/mode_depot.c stress/mode_fork.c stress/mode_frame.c stress/mode_full.c \
 	stress/mode_handoff.c stress/mode_lanes.c \
 	stress/mode_lifecycle.c stress/mode_memory.c stress/mode_mixed.c \

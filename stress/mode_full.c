@@ -9,7 +9,7 @@
  *   hunt     each takes slots until it has its quota, and the quotas add up to
  *            the capacity.  In half of the pools one thread sleeps meanwhile,
  *            on a full cache, and its share is the next one's.
- *   full     all hold their quotas, and an exact pool has not one slot more
+ *   full     all hold their quotas, and the pool has not one slot more
  *
  * No alloc may fail while all others are outside the library, asleep or not: as
  * long as somebody hunts there is a slot left for him.  So a slot that was lost, or
@@ -52,16 +52,13 @@ static void full_meet(struct full *full)
 
 /* ---- Pools --------------------------------------------------------------------- */
 
-/* Pools without slack in the caller's memory promise less, unless they are exact. */
 static void full_open(struct episode *episode, struct full *full)
 {
     uint64_t *random = full->random;
     cpool_config_t config = arena_draw(random, ARENA_TIGHT);
 
-    config.flags = random_once_in(random, 2) ? CPOOL_EXACT : 0;
     config.capacity = episode->threads * full->share;
-    arena_create(&full->arena, &config, episode->threads,
-                 config.flags == CPOOL_EXACT ? random : NULL);
+    arena_create(&full->arena, &config, episode->threads, random);
     full->sleeper = (unsigned int)random_below(random, 2 * (size_t)episode->threads);
     if (full->sleeper > episode->threads)
         full->sleeper = episode->threads;
@@ -119,9 +116,9 @@ static void *full_try(struct worker *worker, struct full *full)
 
     atomic_fetch_add_explicit(&full->ended, 1, memory_order_seq_cst);
     if (slot == NULL && alone)
-        stress_fail("an alloc found nothing while nobody else was inside the library, in %s pool "
+        stress_fail("an alloc found nothing while nobody else was inside the library, in a pool "
                     "of %u x %zu slots of which some are free%s",
-                    full->arena.exact ? "an exact" : "a", worker->episode->threads, full->share,
+                    worker->episode->threads, full->share,
                     full->sleeper < worker->episode->threads ? "; one thread sleeps" : "");
     return worker_took(worker, &full->arena, slot);
 }
@@ -149,9 +146,8 @@ static void full_verify(const struct full *full)
 
     if (live != arena->capacity)
         stress_fail("%zu slots of %zu are live, with all quotas filled", live, arena->capacity);
-    if (arena->exact &&
-        (cpool_alloc(arena->pool) != NULL || cpool_depot_alloc(arena->pool) != NULL))
-        stress_fail("an exact pool has more than its capacity of %zu", arena->capacity);
+    if (cpool_alloc(arena->pool) != NULL || cpool_depot_alloc(arena->pool) != NULL)
+        stress_fail("a pool has more than its capacity of %zu", arena->capacity);
 }
 
 static void full_body(struct worker *worker)

@@ -248,7 +248,8 @@ static void objects_open(struct objects *objects, uint64_t *random)
     config.growth = random_below(random, 3);
     config.max_inactive = random_once_in(random, 3) ? 1 + random_below(random, 20) : 0;
     config.flags = flags[random_below(random, sizeof flags / sizeof flags[0])];
-    config.pool_flags = objects->waits ? CPOOL_WAITABLE : 0;
+    if (objects->waits)
+        config.flags |= CPOOL_OBJECT_WAITABLE;
     objects->typed = random_once_in(random, 4);
     if (objects->typed)
         type.object_size = sizeof(struct object);

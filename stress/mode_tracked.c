@@ -180,13 +180,6 @@ static void tracked_meanwhile(struct episode *episode, void *context)
 
 /* ---- The episode --------------------------------------------------------------- */
 
-static unsigned tracked_draw_flags(uint64_t *random)
-{
-    static const unsigned flags[] = {0, 0, CPOOL_EXACT, CPOOL_WAITABLE};
-
-    return CPOOL_TRACKED | flags[random_below(random, sizeof flags / sizeof flags[0])];
-}
-
 static void tracked_pin(struct tracked *tracked, uint64_t *random)
 {
     size_t wanted = random_below(random, TRACKED_PINS);
@@ -218,7 +211,7 @@ static void tracked_run(struct episode *episode)
     struct tracked *tracked = calloc(1, sizeof *tracked);
 
     STRESS_REQUIRE(tracked != NULL);
-    config.flags = tracked_draw_flags(random);
+    config.flags = CPOOL_TRACKED;
     config.memory_flags = random_once_in(random, 5) ? CPOOL_MEMORY_KEEP_PAGES : 0;
     arena_create(&tracked->arena, &config, episode->threads, random);
     tracked->visits = calloc(tracked->arena.indices, 1);

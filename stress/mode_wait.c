@@ -56,7 +56,6 @@ static void wait_run(struct episode *episode)
     cpool_config_t config = arena_draw(random, ARENA_TIGHT);
     struct arena arena;
 
-    config.flags |= CPOOL_WAITABLE;
     if (random_once_in(random, 3))
         config.flags |= CPOOL_CHECKED;
     config.capacity = random_between(random, 1, 2 * episode->threads);

@@ -67,6 +67,7 @@ static inline bool episode_over(struct episode *episode)
     return atomic_load_explicit(&episode->stop, memory_order_relaxed);
 }
 
+extern const struct mode mode_bound;
 extern const struct mode mode_same;
 extern const struct mode mode_pairs;
 extern const struct mode mode_crowd;
