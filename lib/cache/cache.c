@@ -265,7 +265,7 @@ CPI_APART bool cpi_cache_open(struct cpi_cache *cache)
     if (cache->calm < CPI_CALM) {
         cache->calm++;
     } else if (cpi_load(&cache->registry->closed, acquire) == 0 && /* [before] */
-               (!cache->fenced || cpi_has_barrier())) {
+               (!cpi_cache_is_fenced(cache) || cpi_has_barrier())) {
         if (node == 0)
             node = cpi_depot_take_empty(cache->depot, &cache->counters);
         if (node != 0 && try_to_open(cache, node)) {

@@ -84,6 +84,7 @@
  *                                                rounds, and that the owner is inside
  *   see    | spare load, CAS failure | relaxed | - | -
  *   active | active pointer load    | relaxed | - | -
+ *   fenced | fenced load            | relaxed | - | -
  *
  * A spare that its owner takes back needs no acquire: the owner itself put it there.
  */
@@ -140,7 +141,9 @@ struct cpi_cache {
     enum cpi_near near;
     struct cpi_slab *slab;
     struct cpi_depot *depot;
-    bool fenced;        /* who closes the entry passes the kernel's barrier for the owner */
+    _Atomic bool fenced; /* who closes the entry passes the kernel's barrier for the owner.  Others
+                            may look while the registry says so of the next owner's.  After
+                            false it is never true again */
     uint32_t quota;     /* spares it may have */
     uint32_t quota_max; /* constant: the pool's largest quota */
 
@@ -176,6 +179,11 @@ static inline cpool_cache_t *cpi_cache_active(const struct cpi_cache *cache)
     return cpi_load(&cache->active, relaxed); /* [active] */
 }
 
+static inline bool cpi_cache_is_fenced(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->fenced, relaxed); /* [fenced] */
+}
+
 /* --- The owner's mark --- */
 
 /* Rounds in the loaded magazine. */
@@ -199,7 +207,7 @@ static inline void cpi_cache_set_count(struct cpi_cache *cache, uintptr_t count)
 static inline uintptr_t cpi_cache_mark(const struct cpi_cache *cache, cpool_cache_t *active,
                                        uintptr_t count)
 {
-    if (CPI_LIKELY(cache->fenced)) {
+    if (CPI_LIKELY(cpi_cache_is_fenced(cache))) {
         cpi_word_store(&active->count, count | CPI_BUSY, relaxed); /* [busy] */
         CPOOL_FENCE_();
         return cpi_word_load(&active->limit, acquire); /* [room] */

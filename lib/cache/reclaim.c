@@ -150,7 +150,7 @@ static bool take_loaded(struct cpi_registry *registry, struct cpi_cache *cache,
         const cpool_cache_t *active = cpi_cache_active(cache);
         uintptr_t count = cpi_word_load(&active->count, seq_cst); /* [seen] */
 
-        if (CPI_UNLIKELY(cache->fenced && !cpi_has_barrier()))
+        if (CPI_UNLIKELY(cpi_cache_is_fenced(cache) && !cpi_has_barrier()))
             return false;
         if ((count & CPI_BUSY) == 0)
             take(registry, cache, node, count);

@@ -4,6 +4,7 @@
  *
  * ORDERING TABLE
  *   clear | entry words, store; store pointer | relaxed | - | -
+ *   fenced | fenced store      | relaxed | - | -
  *   new   | made store        | release | known | the structure is all zero
  *   known | made load         | acquire | new   | zeroed structure
  *   used  | used load, store  | relaxed | - | -
@@ -203,6 +204,7 @@ static void set_used(struct cpi_registry *registry, int more)
 static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cpi_thread *owner)
 {
     uint32_t more = registry->quota_max - CPI_QUOTA_MIN;
+    bool fenced = cpi_has_barrier();
     uint32_t quota;
     struct cpi_cache *cache = take_structure(registry, more, &quota, owner == NULL);
 
@@ -211,9 +213,9 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cp
         return NULL;
     CPI_ASSERT(!cache->used && cache->owner == NULL);
     cache->used = true;
-    cache->fenced = cpi_has_barrier();
+    cpi_store(&cache->fenced, fenced, relaxed); /* [fenced] */
     cache->near = registry->tracked ? CPI_NEAR_TRACKED : CPI_NEAR_NONE;
-    if (registry->inline_path && cache->fenced)
+    if (registry->inline_path && fenced)
         cache->near = CPI_NEAR_SWAPS;
     cache->owner = owner;
     cache->next = NULL;
