@@ -15,7 +15,8 @@ INDEX_MASK = (1 << 24) - 1
 TAKEN = 1 | 2  # of a slot's word: live, or held back for readers, which counts as live
 HEADER = 8  # bytes of a magazine before its rounds
 LINE = 64
-FLAGS = {0x1: "checked", 0x8: "tracked", 0x10: "fill", 0x100: "reserved", 0x1000: "huge pages", 0x2000: "coloured"}
+FLAGS = {0x1: "checked", 0x8: "tracked", 0x10: "fill", 0x100: "reserved", 0x1000: "huge pages",
+         0x2000: "coloured"}
 LAYERS = {0x4: "objects", 0x8: "sized", 0x10: "lanes"}
 
 
@@ -151,10 +152,9 @@ class Pool:
 
     def cached(self, cache):
         """The free slots of a cache: those loaded, and those in its spares."""
-        entry = gdb.Value(int(cache["active"])) \
-            .cast(gdb.lookup_type("cpool_cache_t").pointer()).dereference()
-        # The top bit says that the owner is inside.  What was taken is counted still.
-        count = int(entry["count"]) & 0x7FFFFFFF if int(cache["loaded"]) != 0 else 0
+        entry = entry_of(cache)
+        # What another thread has taken is counted still.
+        count = int(entry["count"]) & ~busy_of(entry) if int(cache["loaded"]) != 0 else 0
         loaded = read_words(int(entry["rounds"]), count) if count else ()
         spares = []
         if int(cache["quota"]) > 0:
@@ -252,10 +252,21 @@ def the_pool(argument):
     raise Failure("%s is no pool's handle" % argument)
 
 
+def entry_of(cache):
+    """The entry that is in use."""
+    kind = gdb.lookup_type("cpool_cache_t").pointer()
+    return gdb.Value(int(cache["active"])).cast(kind).dereference()
+
+
+def busy_of(entry):
+    """The owner's mark, the top bit of the count: lib/cache/cache.h."""
+    return 1 << 8 * entry["count"].type.sizeof - 1
+
+
 def is_inside(cache):
-    """Whether the owner has one of its three marks: lib/cache/mark.h."""
-    hidden = cache["hidden"]
-    return int(cache["busy"]) % 2 == 1 or int(hidden["frees"]) % 2 == 1 or int(hidden["home"]) != 0
+    """Whether the owner has its mark set, or is out of line."""
+    entry = entry_of(cache)
+    return int(cache["busy"]) % 2 == 1 or int(entry["count"]) & busy_of(entry) != 0
 
 
 def threads_by_word():

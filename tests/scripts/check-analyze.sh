@@ -23,7 +23,7 @@ cat > "$work/head.h" << 'END'
 #include <cpool/sized.h>
 struct job { int number; struct job *next; };
 CPOOL_DECLARE(jobs, struct job);
-CPOOL_DECLARE_EXACT(tasks, struct job);
+CPOOL_DECLARE(tasks, struct job);
 int use(cpool_t *pool, cpool_cache_t *cache, cpool_sized_t *blocks, struct job **list);
 END
 
@@ -149,7 +149,7 @@ fi
 cat > "$work/main.c" << 'END'
 #include "head.h"
 CPOOL_DEFINE(jobs, struct job, .capacity = 10);
-CPOOL_DEFINE_EXACT(tasks, struct job, .capacity = 10);
+CPOOL_DEFINE(tasks, struct job, .capacity = 10);
 int main(void)
 {
     struct job *job = jobs_alloc();

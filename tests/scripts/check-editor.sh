@@ -21,7 +21,7 @@ struct job { int number; };
 /* The jobs of this server. */
 CPOOL_DECLARE(jobs, struct job);
 /* The tasks of this server. */
-CPOOL_DECLARE_EXACT(tasks, struct job);
+CPOOL_DECLARE(tasks, struct job);
 /* The makers of this server. */
 CPOOL_OBJECTS_DECLARE(makers, struct job);
 END
@@ -109,7 +109,6 @@ shows() {
 }
 
 shows CPOOL_DECLARE 'type *<name>_alloc(void)' 'int <name>_close(void)'
-shows CPOOL_DECLARE_EXACT 'CPOOL_DECLARE lists'
 shows CPOOL_OBJECTS_DECLARE 'type *<name>_get(void)' 'int <name>_close(void)'
 shows jobs_alloc 'struct job *jobs_alloc('
 if [ "$version" -ge 19 ]; then

@@ -67,7 +67,7 @@ fi
 # --- The number of the layouts ---
 
 # The members of the structures that inline code knows, and the number that stands for them.
-layouts='abi3 1377823753'
+layouts='abi1 1951711601'
 number=$(sed -n 's/^cpool_.*_\(abi[0-9]*\)$/\1/p' "$work/map" | sort -u)
 for frozen in fast.h:cpool_t fast.h:cpool_cache_t typed.h:cpool_typed_functions typed.h:cpool_typed \
     object_typed.h:cpool_objects_typed retire.h:cpool_reader; do
@@ -102,10 +102,8 @@ shape() {
     done
 }
 if [ -e "$library" ]; then
-    for kind in '' _EXACT _WAITABLE; do
-        shape "CPOOL_DECLARE$kind(jobs, struct job); CPOOL_DEFINE$kind(jobs, struct job, .capacity = 9);
-            void use(void); void use(void) { jobs_free(jobs_alloc()); }" -DCPOOL_NO_INLINE
-    done
+    shape 'CPOOL_DECLARE(jobs, struct job); CPOOL_DEFINE(jobs, struct job, .capacity = 9);
+        void use(void); void use(void) { jobs_free(jobs_alloc()); }' -DCPOOL_NO_INLINE
     shape 'CPOOL_OBJECTS_DECLARE(jobs, struct job);
         CPOOL_OBJECTS_DEFINE(jobs, struct job, CPOOL_OBJECT_HOOKS(.arg = 0), .capacity = 9);
         int use(void); int use(void) { return jobs_put(jobs_get()); }' -DCPOOL_NO_INLINE

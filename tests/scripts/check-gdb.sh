@@ -36,8 +36,8 @@ void *live, *cached, *unused, *inside, *guarded, *freed;
 void stop_here(void);
 static cpool_t *jobs;
 static cpool_t *checked;
-static cpool_t *waitable;
-static cpool_t *exact;
+static cpool_t *awaited;
+static cpool_t *single;
 static cpool_t *tracked;
 static cpool_sized_t *documents;
 void stop_here(void)
@@ -107,10 +107,10 @@ int main(void)
     pthread_join(thread, NULL);
     config.name = "awaited\033";
     config.capacity = 1;
-    config.flags = CPOOL_WAITABLE;
-    if (cpool_create(&waitable, &config) != 0)
+    config.flags = 0;
+    if (cpool_create(&awaited, &config) != 0)
         return 1;
-    await_two(waitable);
+    await_two(awaited);
     blocks.name = "documents";
     blocks.class_bytes = 65536;
     if (cpool_sized_create(&documents, &blocks) != 0)
@@ -118,12 +118,11 @@ int main(void)
     (void)!cpool_sized_alloc(documents, 16);
     (void)!cpool_sized_alloc(documents, 16);
     (void)!cpool_sized_alloc(documents, 1000);
-    config.name = "exact";
+    config.name = "single";
     config.capacity = 10;
-    config.flags = CPOOL_EXACT;
-    if (cpool_create(&exact, &config) != 0)
+    if (cpool_create(&single, &config) != 0)
         return 1;
-    cpool_free(exact, cpool_alloc(exact));
+    cpool_free(single, cpool_alloc(single));
     config.name = "tracked";
     config.flags = CPOOL_TRACKED;
     if (cpool_create(&tracked, &config) != 0)
@@ -131,7 +130,8 @@ int main(void)
     (void)!cpool_alloc(tracked);
     retire_one(tracked);
     stop_here();
-    cpool_free(exact, cpool_alloc(exact));
+    cpool_free(single, cpool_alloc(single));
+    cpool_flush(single);
     return 0;
 }
 END
@@ -161,7 +161,7 @@ shows() {
 questions() {
     shows '^0x[0-9a-f]+ +jobs +6 +[0-9]+ +1000 +48 +0 *$'
     shows '^0x[0-9a-f]+ +verified +1 +[0-9]+ +1000 +48 +0  checked$'
-    shows '^0x[0-9a-f]+ +awaited\? +1 +[0-9]+ +1 +48 +2  .*waitable$'
+    shows '^0x[0-9a-f]+ +awaited\? +1 +[0-9]+ +1 +48 +2  *$'
     shows '^0x[0-9a-f]+ +tracked +2 +[0-9]+ +10 +48 +0  tracked$'
     shows '^0x[0-9a-f]+ +documents +3 +[0-9]+ +[0-9]+ +- +0  sized, reserved$'
     [ "$(grep -c ' documents ' "$work/output")" -eq 1 ] || shows 'one line for all classes'
@@ -197,22 +197,22 @@ debug -x "$top/gdb/cpool.py" -ex 'break stop_here' -ex run "$@" -ex "gcore $work
 grep -q 'Breakpoint 1, stop_here' "$work/output" || skip 'gdb starts no program here'
 questions
 
-# stops_inside WORD - at the first store from stop_here on to this word of the exact pool's
-# cache.  Without the kernel's barrier the owner has another mark.
+# stops_inside WORD - at the first store from stop_here on to this word of the single pool's
+# cache, or of its entry, by which an owner says that it is inside.
 stops_inside() {
     when="at a store to $1"
     debug -x "$top/gdb/cpool.py" -ex 'break stop_here' -ex run -ex 'set scheduler-locking on' \
         -ex 'set can-use-hw-watchpoints 0' -ex 'cpool caches' -ex 'echo stores\n' \
-        -ex "python cache = next(the_pool('exact').caches())[1]" \
-        -ex "python word = cache['hidden']['$1'] if cache['bounded'] else cache['busy']" \
-        -ex "python gdb.execute('watch *(int *)%d' % int(word.address))" \
+        -ex "python cache = next(the_pool('single').caches())[1]" \
+        -ex "python word = cache['busy'] if '$1' == 'busy' else entry_of(cache)['$1']" \
+        -ex "python gdb.execute('watch *(%s *)%d' % (word.type, int(word.address)))" \
         -ex continue -ex 'cpool caches' "$work/program"
-    shows "^pool 'exact', cache 0: of .*, 0 in spares, inside an operation$"
+    shows "^pool 'single', cache 0: of .*, 0 in spares, inside an operation$"
     ! sed '/^stores$/,$d' "$work/output" | grep -q 'inside an operation' ||
         shows 'nobody inside at stop_here'
 }
-stops_inside home
-stops_inside frees
+stops_inside count
+stops_inside busy
 
 when='in a core file'
 debug -x "$top/gdb/cpool.py" "$@" -ex 'cpool show nothing' "$work/program" "$work/core"

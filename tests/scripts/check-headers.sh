@@ -66,15 +66,8 @@ CPOOL_DECLARE_HANDLES(jobs, struct job);
 CPOOL_DECLARE_FRAMES(jobs, struct job);
 CPOOL_DECLARE_NOTICES(jobs, struct job);
 CPOOL_DEFINE(jobs, struct job, .capacity = 10);
-CPOOL_DECLARE_EXACT(tasks, struct job);
-CPOOL_DEFINE_EXACT(tasks, struct job, .capacity = 10);
-CPOOL_DECLARE_WAITABLE(calls, struct job);
-CPOOL_DECLARE_NOTICES(calls, struct job);
-CPOOL_DEFINE_WAITABLE(calls, struct job, .capacity = 10);
 #if defined(__GNUC__)
 CPOOL_DEFINE_INLINE(one, struct job, .capacity = 10);
-CPOOL_DEFINE_EXACT_INLINE(exact, struct job, .capacity = 10);
-CPOOL_DEFINE_WAITABLE_INLINE(waitable, struct job, .capacity = 10);
 #endif
 CPOOL_OBJECTS_DECLARE(makers, struct job);
 CPOOL_OBJECTS_DECLARE_FRAMES(makers, struct job);
@@ -114,8 +107,7 @@ unsigned char *form(cpool_reader_t *reader, cpool_handle_t *handle)
         makers_frame_adopt(objects, makers_frame_get(objects)) != 0)
         return NULL;
     jobs_free(jobs_alloc_or_notify());
-    tasks_free(tasks_alloc());
-    calls_free(calls_alloc_or_notify());
+    jobs_free(jobs_alloc_or_notify());
     return room;
 }'
 

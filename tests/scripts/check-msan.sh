@@ -17,7 +17,7 @@ try() {
     build "$1" correct -O1 || return
     build "$1" mistakes -O1 || return
     silent correct
-    for way in plain typed cache depot bulk exact checked memory; do
+    for way in plain typed cache depot bulk checked memory; do
         silent mistakes "$way" none
         for mistake in unset stale seen; do
             found "$mistake" "$way" use-of-uninitialized-value decided_here

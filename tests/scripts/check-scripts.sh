@@ -68,7 +68,7 @@ plant check-orders.sh lib/store/slab.c 's/\[bump\]/[bupm]/' 'not in the table'
 plant check-orders.sh lib/store/slab.h 's/\(cpi_load([^)]*\), acquire/\1, relaxed/' 'none of the tags cited'
 plant check-orders.sh lib/store/slab.h 's/cpi_load(\([^,]*\), acquire)/atomic_load(\1)/' 'past lib/base/atomic.h'
 plant check-orders.sh lib/store/slab.c 's/^ \*   bounds  |/ *   other   |/' 'not in the table'
-plant check-orders.sh lib/cache/cache.h "s/steal.c's hint/steal.c's hunt/" 'has no row of [hunt]'
+plant check-orders.sh lib/cache/cache.h "s/reclaim.c's seen/reclaim.c's seem/" 'has no row of [seem]'
 plant check-orders.sh include/cpool/fast.h 's/, __ATOMIC_RELAXED//' 'without an order'
 ! command -v clang > /dev/null || plant check-orders.sh lib/host/thread.c \
     's/return cpi_load(&process_ends, relaxed);/return process_ends;/' 'implicit use of sequentially-consistent'

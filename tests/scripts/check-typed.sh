@@ -173,8 +173,6 @@ commas() {
 typedef std::pair<int, long> pair;
 CPOOL_DECLARE(pairs, pair);
 CPOOL_DEFINE(pairs, pair, .capacity = 10, .magazine_rounds = 2, .flags = 0);
-CPOOL_DECLARE_EXACT(exact_pairs, pair);
-CPOOL_DEFINE_EXACT(exact_pairs, pair, .capacity = 10, .magazine_rounds = 2);
 CPOOL_DEFINE_INLINE(inline_pairs, pair, .capacity = 10, .magazine_rounds = 2);
 CPOOL_OBJECTS_DECLARE(pair_objects, pair);
 CPOOL_OBJECTS_DEFINE(pair_objects, pair, CPOOL_OBJECT_HOOKS(.create = nullptr), .max_capacity = 9,
@@ -193,10 +191,9 @@ int main()
     cpool_stats_t stats = CPOOL_STATS_INIT;
     if (cpool_stats(pairs_pool(), &stats) != 0 || stats.slot_size != sizeof(std::pair<int, long>))
         return 1;
-    if (give(pairs_alloc(), pairs_free) + give(exact_pairs_alloc(), exact_pairs_free) +
-            give(inline_pairs_alloc(), inline_pairs_free) + give(pair_objects_get(), pair_objects_put) != 0)
+    if (give(pairs_alloc(), pairs_free) + give(inline_pairs_alloc(), inline_pairs_free) + give(pair_objects_get(), pair_objects_put) != 0)
         return 2;
-    return pairs_close() + exact_pairs_close() + inline_pairs_close() + pair_objects_close() != 0 ? 3 : 0;
+    return pairs_close() + inline_pairs_close() + pair_objects_close() != 0 ? 3 : 0;
 }
 END
     if ! "$@" -Wall -Wextra -Werror -I"$top/include" -Iinclude "$work/commas.cpp" "$library" -pthread \
@@ -300,33 +297,6 @@ esac
 
 [ -z "$left" ] || echo "left out, as it makes no program:$left"
 [ $ran -gt 0 ] || [ $status -ne 0 ] || { echo 'SKIP: no compiler makes a program that runs'; exit 77; }
-# A kind that is declared and another one that is defined: the inline path would not do what the
-# pool needs.  mixed DECLARED DEFINED COMPILER OPTION...
-mixed() {
-    declared=$1 defined=$2
-    shift 2
-    command -v "$1" >/dev/null || return
-    printf '%s\n' '#include <cpool.h>' 'struct job { long number; };' \
-        "CPOOL_DECLARE$declared(jobs, struct job);" \
-        "CPOOL_DEFINE$defined(jobs, struct job, .capacity = 10);" >"$work/mixed.c"
-    if "$@" -I"$top/include" -Iinclude -c "$work/mixed.c" -o "$work/mixed.o" >"$work/output" 2>&1; then
-        [ "$declared" = "$defined" ] && return
-        echo "CPOOL_DECLARE$declared and CPOOL_DEFINE$defined compile together: $*"
-        status=1
-    elif [ "$declared" = "$defined" ]; then
-        echo "CPOOL_DECLARE$declared and CPOOL_DEFINE$defined do not compile: $*"
-        head -n 20 "$work/output"
-        status=1
-    fi
-}
-for compiler in gcc clang; do
-    for declared in '' _EXACT _WAITABLE; do
-        for defined in '' _EXACT _WAITABLE; do
-            mixed "$declared" "$defined" "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Werror
-            mixed "$declared" "$defined" "$compiler" -std=c99 -DCPOOL_NO_INLINE
-        done
-    done
-done
 
 [ $status -ne 0 ] || echo "typed pools work in $ran programs"
 exit $status

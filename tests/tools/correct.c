@@ -88,14 +88,11 @@ static void many_slots(cpool_t *pool)
     cpool_free_bulk(pool, slots, count);
 }
 
-static void waiting(cpool_t *pool, unsigned flags)
+static void waiting(cpool_t *pool)
 {
     const struct timespec moment = { 0, 100000 };
-    void *slot;
+    void *slot = cpool_alloc_wait(pool, &moment);
 
-    if ((flags & CPOOL_WAITABLE) == 0)
-        return;
-    slot = cpool_alloc_wait(pool, &moment);
     use(slot);
     cpool_free(pool, slot);
 }
@@ -209,7 +206,7 @@ static void everything(cpool_t *pool, unsigned flags)
     for (turn = 0; turn < TURNS; turn++) {
         single_slots(pool);
         many_slots(pool);
-        waiting(pool, flags);
+        waiting(pool);
     }
     memory_of_slots(pool);
     if (pthread_create(&thread, NULL, in_a_thread, pool) != 0 || pthread_join(thread, NULL) != 0)
@@ -368,8 +365,8 @@ static void afterwards(void)
 
 int main(void)
 {
-    static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_TRACKED,
-                                      CPOOL_CHECKED, CPOOL_MEMORY_COLOUR, CPOOL_MEMORY_NO_POISON };
+    static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_MEMORY_COLOUR,
+                                      CPOOL_MEMORY_NO_POISON };
     size_t i;
 
     for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {

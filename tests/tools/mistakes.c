@@ -45,9 +45,7 @@ static void create(void)
     config.name = "mistaken";
     config.slot_size = SIZE;
     config.capacity = CAPACITY;
-    if (is("exact"))
-        config.flags = CPOOL_EXACT;
-    else if (is("checked"))
+    if (is("checked"))
         config.flags = CPOOL_CHECKED;
     else if (is("unpoisoned"))
         config.memory_flags = CPOOL_MEMORY_NO_POISON;

@@ -77,7 +77,6 @@ int main(int argc, char **argv)
     is_late = argc > 1 && strcmp(argv[1], "late") == 0;
     config.slot_size = sizeof(*slot);
     config.capacity = 1;
-    config.flags = CPOOL_EXACT;
     if (cpool_create(&pool, &config) != CPOOL_OK)
         abort();
     warm_up();
