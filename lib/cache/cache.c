@@ -12,8 +12,9 @@
  *   shut    | entry limit store 0     | release | reclaim.c's scan | -
  *   out     | loaded CAS to 0         | acq_rel | reclaim.c's take, show | whose the magazine is
  *   lost    | loaded CAS failure      | acquire | reclaim.c's take | that the magazine is another's
- *   active  | active pointer store    | relaxed | - | - (loaded publishes it)
+ *   active  | active pointer store    | release | reclaim.c's scan | what had been loaded
  *   alone   | words of a cache that nobody uses, store | relaxed | - | -
+ *           | its entry count store | release | reclaim.c's seen | what had been loaded
  *   steal   | spare CAS to 0          | acq_rel | cache.h's offer, see | the magazine's count
  *                                              and rounds; that the stealing thread is inside
  *   see     | spare load, CAS failure | acquire | cache.h's offer, steal | that the party that took
@@ -345,7 +346,7 @@ void cpi_cache_abandon(struct cpi_cache *cache)
 
     cpi_store(&cache->loaded, 0, relaxed);      /* [alone] */
     cpi_word_store(&active->limit, 0, relaxed); /* [alone] */
-    cpi_word_store(&active->count, 0, relaxed); /* [alone] */
+    cpi_word_store(&active->count, 0, release); /* [alone] */
 }
 
 void cpi_cache_discard(struct cpi_cache *cache)
@@ -363,7 +364,7 @@ void cpi_cache_begin(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_
 {
     CPI_ASSERT(entry != NULL && quota >= CPI_QUOTA_MIN && quota <= cache->quota_max);
     cache->entry = entry;
-    cpi_store(&cache->active, inline_path ? entry : &cache->hidden, relaxed); /* [active] */
+    cpi_store(&cache->active, inline_path ? entry : &cache->hidden, release); /* [active] */
     entry->pool = pool;
     entry->home = cache;
     cache->quota = quota;

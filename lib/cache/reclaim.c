@@ -147,7 +147,7 @@ static bool take_loaded(struct cpi_registry *registry, struct cpi_cache *cache,
     uint32_t node;
 
     while ((node = cpi_load(&cache->loaded, acquire)) != 0) { /* [scan] */
-        const cpool_cache_t *active = cpi_cache_active(cache);
+        const cpool_cache_t *active = cpi_load(&cache->active, acquire); /* [scan] */
         uintptr_t count = cpi_word_load(&active->count, seq_cst); /* [seen] */
 
         if (CPI_UNLIKELY(cpi_cache_is_fenced(cache) && !cpi_has_barrier()))

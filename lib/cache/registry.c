@@ -4,7 +4,9 @@
  *
  * ORDERING TABLE
  *   clear | entry words, store; store pointer | relaxed | - | -
- *   fenced | fenced store      | relaxed | - | -
+ *         | entry count store, active pointer store | release | reclaim.c's seen, scan | what had
+ *                                               been loaded
+ *   fenced | fenced store    | relaxed | - | -
  *   new   | made store        | release | known | the structure is all zero
  *   known | made load         | acquire | new   | zeroed structure
  *   used  | used load, store  | relaxed | - | -
@@ -107,7 +109,7 @@ void cpi_registry_recount(struct cpi_registry *registry)
 
 static void clear_entry(cpool_cache_t *entry)
 {
-    cpi_word_store(&entry->count, 0, relaxed); /* [clear] */
+    cpi_word_store(&entry->count, 0, release); /* [clear] */
     cpi_word_store(&entry->limit, 0, relaxed); /* [clear] */
     entry->rounds = NULL;
     entry->bound = 0;
@@ -242,7 +244,7 @@ static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *ca
         cache->pointer = NULL;
     }
     cache->entry = &cache->own;
-    cpi_store(&cache->active, &cache->hidden, relaxed); /* [clear] */
+    cpi_store(&cache->active, &cache->hidden, release); /* [clear] */
     registry->spares_out -= cache->quota - CPI_QUOTA_MIN;
     cache->owner = NULL;
     cache->used = false;
