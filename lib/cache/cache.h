@@ -72,8 +72,8 @@
  *   left   | entry count store without BUSY | release | reclaim.c's seen, registry.c's forked | the
  *                                                rounds, read and written
  *   show   | loaded store           | release | reclaim.c's scan, take | which magazine is loaded
- *   inside | busy store odd         | relaxed | reclaim.c's inside | (the exchange that follows
- *                                                                    publishes it)
+ *   inside | busy store odd         | release | reclaim.c's inside | what the owner did before, to
+ *                                                who sees by it that another operation has left
  *   out    | busy store even        | release | reclaim.c's inside, registry.c's forked | what the
  *                                                                    owner did
  *   own    | the owner's own words, load | relaxed | - | -
@@ -256,7 +256,7 @@ static inline bool cpi_cache_enter(struct cpi_cache *cache, cpool_cache_t *activ
     uint32_t busy = cpi_load(&cache->busy, relaxed); /* [own] */
 
     CPI_ASSERT(busy % 2 == 0);
-    cpi_store(&cache->busy, busy + 1, relaxed); /* [inside] */
+    cpi_store(&cache->busy, busy + 1, release); /* [inside] */
     return CPI_LIKELY(cpi_cache_mark(cache, active, cpi_entry_count(active)) != 0);
 }
 
