@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * absent.h - functions that no thread of a model of pools comes to: those of
- * figures and reports.
+ * absent.h - functions that no thread of a model with caches comes to: those of threads with
+ * tables, of figures and reports, and of a refused barrier.
  *
- * Included by pool.h.
+ * Included by caches.h and pool.h.
  */
 #ifndef MODEL_ABSENT_H
 #define MODEL_ABSENT_H
@@ -15,11 +15,11 @@
         abort();                                                                       \
     }
 
-MODEL_ABSENT(void, cpi_pool_report_address, int code, const char *function,
-             const struct cpi_pool *pool, const void *address, uintptr_t index)
-MODEL_ABSENT(void, cpi_pool_report, int code, const char *function, const struct cpi_pool *pool)
-MODEL_ABSENT(void, cpi_pool_report_slot, int code, const char *function,
-             const struct cpi_pool *pool, uintptr_t index)
-MODEL_ABSENT(void, cpi_pool_count_at_exchange, struct cpi_pool *pool, struct cpi_cache *cache)
+MODEL_ABSENT(void, cpi_guard_bumped, const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
+MODEL_ABSENT(bool, cpi_lock_is_held, void)
+MODEL_ABSENT(bool, cpi_thread_may_ask, void)
+MODEL_ABSENT(void, cpi_thread_pause_asking, unsigned operations)
+MODEL_ABSENT(struct cpi_thread *, cpi_thread_self, void)
+MODEL_ABSENT(void, cpi_tell, const char *format, ...)
 
 #endif /* MODEL_ABSENT_H */

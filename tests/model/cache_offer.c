@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache_offer.c - an owner frees two slots, so that the second and the third place of its
- * ring get full spares.  Meanwhile a stealing thread takes the spares it finds, in three
- * looks.
+ * cache_offer.c - an owner frees two slots, so that the second and the third place of its spares
+ * get full magazines.  Meanwhile a stealing thread takes the spares it finds, in three looks.
  *
  * Holds: the claims of cache_steal.c, also for a stealing thread that looked at an older
  * number of full spares.
@@ -22,10 +21,9 @@ static void *owner(void *number)
 
     model_begin(number);
     model_be_lucky();
-    for (i = 2; i < MODEL_SLOTS; i++) {
-        model_use_slot(&model_slots[i]);
-        assert(cpi_cache_free(model_own_cache(), &model_slots[i]));
-    }
+    for (i = 2; i < MODEL_SLOTS; i++)
+        model_free(&model_slots[i]);
+    model_barrier_end();
     return NULL;
 }
 
@@ -46,19 +44,15 @@ static void *stealer(void *number)
 int main(void)
 {
     static model_thread *const bodies[] = {owner, stealer};
-    uintptr_t first;
     int i;
 
-    model_open_committed_depot();
-    model_open_slab();
-    model_open_caches(2);
-    assert(model_claim(MODEL_SLOTS, &first) == MODEL_SLOTS);
+    model_open_caches(1);
     for (i = 0; i < 2; i++)
-        assert(cpi_cache_free(model_cache(1), &model_slots[i]));
+        model_free_by(model_cache(1), &model_slots[i]);
     model_run(2, bodies);
     for (i = 0; i < MODEL_SPARES; i++)
         if (stolen[i] != 0)
             cpi_depot_give(&model_depot, &model_counters[0], stolen[i]);
-    model_audit_caches(2);
+    model_audit_caches();
     return 0;
 }

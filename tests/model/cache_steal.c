@@ -2,8 +2,8 @@
 /*
  * cache_steal.c - while the owner of a cache frees two slots, so that one
  * magazine is loaded and one is a full spare, and allocates and frees them
- * again, and flushes the cache as a thread that ends does, a stealing thread brings a spare
- * out of the cache into the depot, as recall does.
+ * again, and flushes the cache as a thread that ends does, another thread brings a spare
+ * out of the open cache to the depot, as a dry alloc does, and takes its slot.
  *
  * Holds: a spare goes to the stealing thread or to the owner.  Each sees its count, its
  * rounds and its slots.  Nothing is lost.
@@ -20,45 +20,41 @@ static void free_all(void)
 {
     int i;
 
-    for (i = 0; i < MODEL_SLOTS; i++) {
-        if (held[i] == NULL)
-            continue;
-        model_use_slot(held[i]);
-        cpi_cache_free(model_own_cache(), held[i]);
-    }
-}
-
-static void alloc_all(void)
-{
-    int i;
-
     for (i = 0; i < MODEL_SLOTS; i++)
-        held[i] = cpi_cache_alloc(model_own_cache());
+        model_free(held[i]);
 }
 
 static void *owner(void *number)
 {
+    int i;
+
     model_begin(number);
     free_all();
-    alloc_all();
+    for (i = 0; i < MODEL_SLOTS; i++)
+        held[i] = model_alloc();
     free_all();
     cpi_cache_flush(model_own_cache());
+    model_barrier_end();
+    return NULL;
+}
+
+static void *stealer(void *number)
+{
+    model_begin(number);
+    if (cpi_reclaim_spare(&model_registry))
+        model_reclaimed[model_self] = model_take();
     return NULL;
 }
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, model_stealer};
-    uintptr_t first;
+    static model_thread *const bodies[] = {owner, stealer};
     int i;
 
-    model_open_committed_depot();
-    model_open_slab();
-    model_open_caches(2);
-    assert(model_claim(MODEL_SLOTS, &first) == MODEL_SLOTS);
+    model_open_caches(1);
     for (i = 0; i < MODEL_SLOTS; i++)
         held[i] = &model_slots[i];
     model_run(2, bodies);
-    model_audit_caches(2);
+    model_audit_caches();
     return 0;
 }

@@ -9,7 +9,6 @@
 #define MODEL_LIMIT 1
 #define MODEL_SLOTS 2
 #define MODEL_MAGAZINES 6
-#define MODEL_VISITORS 2u
 #include "pool.h"
 
 static void *drainer(void *number)
@@ -25,13 +24,14 @@ static void *drainer(void *number)
         cpi_depot_give(&model_depot, &uncached.counters, node);
     cpi_depot_end_drain(&model_depot);
     cpi_depot_leave(&model_depot, &uncached);
+    model_barrier_end();
     return NULL;
 }
 
 static void *looker(void *number)
 {
     model_begin(number);
-    assert(take_any(&model_pool, NULL) == &model_slots[0]);
+    assert(model_find() == &model_slots[0]);
     return NULL;
 }
 
@@ -39,7 +39,7 @@ int main(void)
 {
     static model_thread *const bodies[] = {drainer, looker};
 
-    model_open_pool(false, 1);
+    model_open_pool(0, 1);
     model_stock(0, 1);
     model_run(2, bodies);
     return 0;

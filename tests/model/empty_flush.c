@@ -16,9 +16,10 @@ int main(void)
     static model_thread *const bodies[] = {model_flusher, model_looker};
     int i;
 
-    model_open_pool(true, 0);
+    model_open_pool(1, 0);
     for (i = 0; i < MODEL_SLOTS; i++)
-        assert(cpi_cache_free(model_cache(1), &model_slots[i]));
+        model_free_by(model_cache(1), &model_slots[i]);
     model_run(2, bodies);
+    model_audit_caches();
     return 0;
 }

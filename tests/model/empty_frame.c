@@ -18,6 +18,7 @@ static cpool_t model_handle;
 static cpool_cache_t model_entry; /* the inline path shows nothing */
 
 #define cpi_thread_entry(handle) ((void)(handle), &model_entry)
+#define cpi_registry_known_cache(registry) (model_self == 1 ? model_cache(1) : NULL)
 #define cpi_registry_own_cache(registry) cpi_registry_known_cache(registry)
 
 #if defined(__clang__)
@@ -34,9 +35,6 @@ static cpool_cache_t model_entry; /* the inline path shows nothing */
 
 MODEL_ABSENT(void *, cpi_os_map_at, uintptr_t wish, size_t size)
 MODEL_ABSENT(void, cpi_os_release, void *address, size_t size)
-MODEL_ABSENT(bool, cpi_lock_is_held, void)
-MODEL_ABSENT(void, cpi_lock, void)
-MODEL_ABSENT(void, cpi_unlock, void)
 MODEL_ABSENT(void, cpi_pool_note_calls, struct cpi_pool *pool, uint64_t calls)
 MODEL_ABSENT(void, cpi_report, cpool_error_t *error, const char *format, ...)
 MODEL_ABSENT(const char *, cpool_strerror, int code)
@@ -45,9 +43,6 @@ MODEL_ABSENT(void, cpi_tools_wrote, const void *address, size_t size)
 MODEL_ABSENT(int, cpi_pool_verify_next, const struct cpi_pool *pool, uintptr_t *index,
              uintptr_t end, const char *function)
 
-static struct cpi_handles model_handles;
-_Atomic(struct cpi_handles *) cpi_handles_at = &model_handles;
-
 static struct cpi_frames model_frames;
 static void *model_record[MODEL_LIMIT];
 
@@ -55,19 +50,8 @@ static void *ender(void *number)
 {
     model_begin(number);
     exchange(&model_pool, unchain_top(&model_depot, &model_frames.frame[0]));
-    model_use_slot(cpi_pool_take(&model_pool, model_own_cache()));
+    model_kept = model_alloc();
     model_barrier_end();
-    return NULL;
-}
-
-static void *finder(void *number)
-{
-    void *slot;
-
-    model_begin(number);
-    slot = take_any(&model_pool, NULL);
-    assert(slot != NULL);
-    model_use_slot(slot);
     return NULL;
 }
 
@@ -89,13 +73,13 @@ static void fill_frame(void)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {ender, finder};
+    static model_thread *const bodies[] = {ender, model_looker};
 
-    model_open_pool(true, 0);
+    model_open_pool(1, 0);
     model_self = 1;
     fill_frame();
     model_self = 0;
-    assert(cpi_cache_free(model_cache(1), &model_slots[1]));
+    model_free_by(model_cache(1), &model_slots[1]);
     model_run(2, bodies);
     return 0;
 }

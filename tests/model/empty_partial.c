@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_partial.c - as empty_refill.c, but the depot has a partly filled
- * magazine.
+ * empty_partial.c - an owner takes a partly filled magazine of two slots out of the depot and
+ * allocates one.  Meanwhile a thread without a cache looks for a slot.
+ *
+ * Holds: it finds the other one, in the depot or in the owner's cache, or waits while it is in the
+ * owner's hands.
  */
 #define MODEL_COINS 1
 #define MODEL_LIMIT 3
-#define MODEL_SLOTS 3
-#define MODEL_SLACK 1
+#define MODEL_SLOTS 2
 #define MODEL_MAGAZINES 6
 #include "pool.h"
 
@@ -14,8 +16,10 @@ int main(void)
 {
     static model_thread *const bodies[] = {model_owner, model_looker};
 
-    model_open_pool(false, 0);
-    model_stock(0, MODEL_SLOTS - MODEL_SLACK);
+    model_open_pool(1, 0);
+    model_stock(0, MODEL_SLOTS);
     model_run(2, bodies);
+    model_give_back(model_kept);
+    model_audit_caches();
     return 0;
 }

@@ -3,13 +3,12 @@
  * empty_refill.c - an owner takes a magazine of two slots out of the depot and
  * allocates one.  Meanwhile a thread without a cache looks for a slot.
  *
- * Holds: it finds the other one, or one from the slack, as it may not touch an owner's
- * loaded magazine.  The estimate of the rounds out of its reach is not too low.
+ * Holds: it finds the other one, in the depot or in the owner's cache, or waits while it is in the
+ * owner's hands.
  */
 #define MODEL_COINS 1
 #define MODEL_LIMIT 2
-#define MODEL_SLOTS 3
-#define MODEL_SLACK 1
+#define MODEL_SLOTS 2
 #define MODEL_MAGAZINES 6
 #include "pool.h"
 
@@ -17,8 +16,10 @@ int main(void)
 {
     static model_thread *const bodies[] = {model_owner, model_looker};
 
-    model_open_pool(false, 0);
-    model_stock(0, MODEL_SLOTS - MODEL_SLACK);
+    model_open_pool(1, 0);
+    model_stock(0, MODEL_SLOTS);
     model_run(2, bodies);
+    model_give_back(model_kept);
+    model_audit_caches();
     return 0;
 }

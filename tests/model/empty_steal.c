@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_steal.c - a thread brings the full spare of an owner that sleeps to the depot,
- * as recall does.  Meanwhile another thread without a cache looks for a slot.
+ * empty_steal.c - a thread brings the full spare of an owner that sleeps to the depot.  Meanwhile
+ * another thread without a cache looks for a slot.
  *
  * Holds: it finds the one that is being moved.
  */
 #define MODEL_COINS 1
 #define MODEL_LIMIT 1
 #define MODEL_SLOTS 2
-#define MODEL_MAGAZINES 6
-#define MODEL_VISITORS 2u
+#define MODEL_MAGAZINES 8
 #include "pool.h"
 
 static void *stealer(void *number)
 {
     model_begin(number);
     model_be_lucky();
-    recall(&model_pool);
+    (void)cpi_reclaim_spare(&model_registry);
+    model_barrier_end();
     return NULL;
 }
 
@@ -25,10 +25,12 @@ int main(void)
     static model_thread *const bodies[] = {stealer, model_looker};
     int i;
 
-    model_open_pool(false, 0);
+    model_open_pool(1, 0);
     for (i = 0; i < MODEL_SLOTS; i++)
-        assert(cpi_cache_free(model_cache(1), &model_slots[i]));
-    assert(cpi_cache_pop(model_cache(1)) != NULL);
+        model_free_by(model_cache(1), &model_slots[i]);
+    model_kept = model_alloc_by(model_cache(1));
     model_run(2, bodies);
+    model_give_back(model_kept);
+    model_audit_caches();
     return 0;
 }

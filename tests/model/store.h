@@ -18,9 +18,17 @@
 #define MODEL_LIMIT 2
 #endif
 
-/* Magazines that there is memory for. */
+/* Magazines that there is memory for, and more of them for what caches hold. */
 #ifndef MODEL_MAGAZINES
 #define MODEL_MAGAZINES 4
+#endif
+#ifndef MODEL_FOR_CACHES
+#define MODEL_FOR_CACHES 0
+#endif
+
+/* Operations without a cache at once. */
+#ifndef MODEL_VISITORS
+#define MODEL_VISITORS 2u
 #endif
 
 #ifndef MODEL_SLOTS
@@ -34,7 +42,7 @@ struct model_magazine {
     void *rounds[7];
 };
 
-static struct model_magazine model_magazines[MODEL_MAGAZINES];
+static struct model_magazine model_magazines[MODEL_MAGAZINES + MODEL_FOR_CACHES];
 #ifndef model_depot /* a part of something larger */
 static struct cpi_depot model_depot;
 #endif
@@ -85,17 +93,19 @@ static inline void model_open_depot(void)
     static struct cpi_extent for_slots, for_caches;
 
     assert(cpi_depot_stride(MODEL_LIMIT) == sizeof(struct model_magazine));
-    cpi_extent_init(&for_slots, model_magazines, sizeof model_magazines,
+    cpi_extent_init(&for_slots, model_magazines, MODEL_MAGAZINES * sizeof(struct model_magazine),
                     sizeof(struct model_magazine));
-    cpi_extent_init_committed(&for_caches, model_magazines + MODEL_MAGAZINES, 0);
-    cpi_depot_init(&model_depot, &for_slots, &for_caches, MODEL_LIMIT, 0);
+    cpi_extent_init_committed(&for_caches, model_magazines + MODEL_MAGAZINES,
+                              MODEL_FOR_CACHES * sizeof(struct model_magazine));
+    cpi_depot_init(&model_depot, &for_slots, &for_caches, MODEL_LIMIT, MODEL_VISITORS);
 }
 
 /* The same, with all memory committed beforehand. */
 static inline void model_open_committed_depot(void)
 {
     model_open_depot();
-    cpi_extent_init_committed(&model_depot.for_slots, model_magazines, sizeof model_magazines);
+    cpi_extent_init_committed(&model_depot.for_slots, model_magazines,
+                              MODEL_MAGAZINES * sizeof(struct model_magazine));
 }
 
 /* The calling thread's. */
@@ -154,7 +164,7 @@ static inline uint32_t model_audit_magazine(uint32_t node, int seen_slot[])
  */
 static inline void model_audit_depot(uint32_t slots)
 {
-    static int seen[MODEL_MAGAZINES + 1];
+    static int seen[MODEL_MAGAZINES + MODEL_FOR_CACHES + 1];
     static int seen_slot[MODEL_SLOTS];
     uint32_t node = cpi_load(&model_depot.partial, relaxed);
     uint32_t found = 0;
@@ -166,13 +176,13 @@ static inline void model_audit_depot(uint32_t slots)
         assert(i > 0 && i < MODEL_LIMIT);
         found += (uint32_t)i;
     }
-    model_count(&model_depot.stocked, &model_depot.links, MODEL_MAGAZINES, seen);
+    model_count(&model_depot.stocked, &model_depot.links, MODEL_MAGAZINES + MODEL_FOR_CACHES, seen);
     for (node = cpi_tagstack_top(&model_depot.stocked); node != 0;
          node = cpi_tagstack_below(&model_depot.links, node)) {
         assert(model_audit_magazine(node, seen_slot) == MODEL_LIMIT);
         found += MODEL_LIMIT;
     }
-    model_count(&model_depot.empty, &model_depot.links, MODEL_MAGAZINES, seen);
+    model_count(&model_depot.empty, &model_depot.links, MODEL_MAGAZINES + MODEL_FOR_CACHES, seen);
     for (node = cpi_tagstack_top(&model_depot.empty); node != 0;
          node = cpi_tagstack_below(&model_depot.links, node))
         assert(model_audit_magazine(node, seen_slot) == 0);

@@ -20,6 +20,7 @@
 /* Repetitions that change nothing but the length of an execution. */
 #define CPI_LOOKS 2u
 #define CPI_LINGER 1u
+#define CPI_CALM 1u
 
 #define CPI_THREAD_TOKEN() whole_token()
 

@@ -110,9 +110,10 @@ bool cpi_os_barrier_ready(void)
 #endif
 }
 
-void cpi_os_barrier(void)
+bool cpi_os_barrier(void)
 {
     weak_barrier_all();
+    return true;
 }
 
 /* With a step, so that another thread may come. */

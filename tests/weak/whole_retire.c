@@ -5,7 +5,7 @@
  * QUIETS   how often the section says that it has forgotten all, 1 by default
  * FLUSHES  the writer flushes after each retire
  * TAKES    another thread takes all slots that there are, and frees them
- * WAITS    another thread waits for a slot, in a waitable pool
+ * WAITS    another thread waits for a slot
  *
  * Holds: nobody writes to a slot that a section reads, and all slots come back.
  */
@@ -19,12 +19,6 @@
 
 #ifndef QUIETS
 #define QUIETS 1
-#endif
-
-#ifdef WAITS
-#define FLAGS CPOOL_WAITABLE
-#else
-#define FLAGS CPOOL_EXACT
 #endif
 
 enum { CAPACITY = 3, TURNS = 2, READERS = 4, HELD = 4 };
@@ -147,7 +141,6 @@ int main(void)
     config.slot_size = sizeof(node);
     config.capacity = CAPACITY;
     config.magazine_rounds = 1;
-    config.flags = FLAGS;
     config.memory = region;
     config.memory_size = sizeof region;
     config.thread_caches = 5;

@@ -38,8 +38,8 @@ typedef struct {
 
 static _Alignas(64) char region[1 << 15];
 
-CPOOL_DECLARE_WAITABLE(items, item);
-CPOOL_DEFINE_WAITABLE(items, item, .capacity = CAPACITY, .magazine_rounds = 2, .memory = region,
+CPOOL_DECLARE(items, item);
+CPOOL_DEFINE(items, item, .capacity = CAPACITY, .magazine_rounds = 2, .memory = region,
                       .memory_size = sizeof region, .thread_caches = 5);
 
 static cpool_t *pool;

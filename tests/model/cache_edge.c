@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cache_edge.c - the short ways of pool_slow.c at the edges of an open magazine.  One owner gives a
+ * full magazine to the depot in exchange for an empty one, takes a spare back and swaps it again.
+ * Another one exchanges its empty magazine for a full one.  Meanwhile a thread closes their entries
+ * and takes what they have, or a spare alone.
+ *
+ * Holds: a slot has one owner at a time, which sees the last owner's writes.  Nothing is lost.
+ */
+#define MODEL_COINS 1
+#define MODEL_LIMIT 1
+#define MODEL_SLOTS 4
+#define MODEL_MAGAZINES 10
+#include "pool.h"
+
+#include "pool/layer.h"
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
+#endif
+
+#include "pool/pool_slow.c"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+
+MODEL_ABSENT(void *, cpi_pool_cache_alloc, cpool_cache_t *entry, struct cpi_call call)
+MODEL_ABSENT(void, cpi_pool_cache_free, cpool_cache_t *entry, void *slot, struct cpi_call call)
+MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *handle)
+MODEL_ABSENT(void *, cpi_track_near_alloc, const cpool_t *handle, struct cpi_cache *cache)
+MODEL_ABSENT(bool, cpi_track_near_free, const cpool_t *handle, struct cpi_cache *cache, void *slot,
+             uintptr_t index)
+MODEL_ABSENT(cpool_t *, cpool_typed_pool_abi1, struct cpool_typed *typed)
+
+static void give(int *slot)
+{
+    struct cpi_cache *cache = model_own_cache();
+
+    model_use_slot(slot);
+    CPOOL_PUSH_(cache->entry, slot, true,
+                if (!near_free(NULL, cache, slot, cpi_slab_index(cache->slab, slot)))
+                    assert(cpi_cache_give(cache, slot)));
+}
+
+static int *take_one(void)
+{
+    struct cpi_cache *cache = model_own_cache();
+    int *slot;
+
+    CPOOL_POP_(cache->entry, slot, slot = near_alloc(NULL, cache));
+    if (slot == NULL)
+        slot = cpi_cache_take(cache);
+    if (slot != NULL)
+        model_use_slot(slot);
+    return slot;
+}
+
+static void *giver(void *number)
+{
+    int *first, *second;
+
+    model_begin(number);
+    give(&model_slots[3]);
+    first = take_one();
+    second = take_one();
+    if (second != NULL)
+        give(second);
+    if (first != NULL)
+        give(first);
+    model_barrier_end();
+    return NULL;
+}
+
+static void *taker(void *number)
+{
+    int *slot;
+
+    model_begin(number);
+    model_be_lucky();
+    slot = take_one();
+    if (slot != NULL)
+        give(slot);
+    return NULL;
+}
+
+static void *closer(void *number)
+{
+    model_begin(number);
+    model_be_lucky();
+    if (!cpi_reclaim_spare(&model_registry))
+        return model_reclaimer(number);
+    return NULL;
+}
+
+/* The giver has a full magazine loaded and a full spare.  The taker has an empty one loaded and one
+ * for a spare.  The depot has a full one and an empty one. */
+static void prepare(void)
+{
+    struct cpi_cache *cache = model_cache(1);
+    int i;
+
+    for (i = 0; i < 2; i++)
+        model_free_by(cache, &model_slots[i]);
+    cache = model_cache(2);
+    for (i = 2; i < 4; i++)
+        model_free_by(cache, &model_slots[i]);
+    for (i = 3; i > 1; i--)
+        assert(model_alloc_by(cache) == &model_slots[i]);
+    model_stock(2, 1);
+    cpi_depot_give(&model_depot, &model_counters[0],
+                   cpi_depot_take_empty(&model_depot, &model_counters[0]));
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {giver, taker, closer};
+
+    model_open_pool(2, 0);
+    prepare();
+    model_run(3, bodies);
+    model_audit_caches();
+    return 0;
+}

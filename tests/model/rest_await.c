@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rest_await.c - an owner gives the last live slot back.  Another thread obtains it, so that it has
+ * all of them, and destroys the pool: it waits until the owner is at rest.
+ *
+ * Holds: the owner touches nothing of the pool after that.
+ */
+#define MODEL_COINS 1
+#define MODEL_LIMIT 1
+#define MODEL_SLOTS 1
+#define MODEL_MAGAZINES 6
+#include "waiters.h"
+
+static void *owner(void *number)
+{
+    model_begin(number);
+    model_be_lucky();
+#ifdef MODEL_UNCACHED
+    assert(cpi_pool_give(&model_pool, NULL, &model_slots[0]));
+#else
+    assert(cpi_pool_give(&model_pool, model_own_cache(), &model_slots[0]));
+#endif
+    model_barrier_end();
+    return NULL;
+}
+
+static void *destroyer(void *number)
+{
+    model_begin(number);
+    model_be_lucky();
+    __VERIFIER_assume(model_find() != NULL);
+    cpi_await_rest(&model_registry);
+    model_pool.waiters = NULL;
+    model_cache(1)->owner = NULL;
+    model_cache(1)->calm = 0;
+    model_cache(1)->own.bound = 0;
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {owner, destroyer};
+
+    model_open_pool(1, 0);
+    model_open_waiters();
+    model_run(2, bodies);
+    return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * wait_dry.c - a thread comes to wait, and another one that finds the pool dry takes the magazine of
+ * two slots that an owner has loaded, while the owner allocates one of them.
+ *
+ * Holds: the waiter does not sleep, uncalled, beside a slot.
+ */
+#define MODEL_COINS 1
+#define MODEL_LIMIT 3
+#define MODEL_SLOTS 3
+#define MODEL_MAGAZINES 6
+#include "waiters.h"
+
+static void *owner(void *number)
+{
+    model_begin(number);
+    model_be_lucky();
+    model_kept = cpi_pool_alloc(&model_pool, model_own_cache(), CPI_CALL("model"));
+    model_barrier_end();
+    return NULL;
+}
+
+static void *finder(void *number)
+{
+    model_begin(number);
+    model_be_lucky();
+    model_reclaimed[model_self] = model_find();
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {owner, model_waiter, finder};
+    int i;
+
+    model_open_pool(1, 0);
+    model_open_waiters();
+    for (i = 0; i < MODEL_SLOTS; i++)
+        model_free_by(model_cache(1), &model_slots[i]);
+    model_run(3, bodies);
+    model_audit_waiter();
+    return 0;
+}

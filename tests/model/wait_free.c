@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * wait_free.c - a thread comes to wait while an owner frees two slots: by the inline path, or out
+ * of line.
+ *
+ * Holds: the waiter does not sleep, uncalled, beside a slot.
+ */
+#define MODEL_COINS 1
+#ifndef MODEL_LIMIT
+#define MODEL_LIMIT 2
+#endif
+#define MODEL_SLOTS 2
+#define MODEL_MAGAZINES 6
+#include "waiters.h"
+
+static void *owner(void *number)
+{
+    int i;
+
+    model_begin(number);
+    model_be_lucky();
+    for (i = 0; i < MODEL_SLOTS; i++)
+        model_give(&model_slots[i]);
+    model_barrier_end();
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {owner, model_waiter};
+
+    model_open_pool(1, 0);
+    model_open_waiters();
+    model_free_by(model_cache(1), &model_slots[0]);
+    (void)model_alloc_by(model_cache(1));
+    model_run(2, bodies);
+    model_audit_waiter();
+    return 0;
+}
