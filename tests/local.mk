@@ -30,8 +30,8 @@ LOG_COMPILER = tests/harness/limit$(EXEEXT)
 
 # Their result does not depend on how this tree was configured: they compare sources with
 # each other, or compile sources themselves, or try the benchmark rather than the library.
-tests_of_sources = tests/scripts/% tests/weak/% tests/sched/% tests/linear/% tests/doors/% \
-	bench/check_smoke.sh bench/readme.sh
+tests_of_sources = tests/scripts/% tests/model/% tests/weak/% tests/sched/% tests/linear/% \
+	tests/doors/% bench/check_smoke.sh bench/readme.sh
 
 check-build:
 	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(filter-out $(tests_of_sources), $(TESTS))'

@@ -6,6 +6,9 @@
 #
 # Both need GenMC, a program of its own: the one in the path, or GENMC=... .  Where
 # there is none they say so and check nothing.  doc/TESTING.md describes them.
+#
+# protocol/ is a model of its own, of the protocol by which entries are closed and opened, with its
+# own explorer.  `make check` compiles and runs it.
 
 GENMC = genmc
 
@@ -23,7 +26,15 @@ model_names = \
 
 model_long = empty_run empty_swap retire_asked retire_dry retire_open wait_serve wait_serve_symmetric
 
+TESTS += tests/model/protocol/run.sh
+
 EXTRA_DIST += \
+	tests/model/protocol/actor.h tests/model/protocol/audit.cpp tests/model/protocol/main.cpp \
+	tests/model/protocol/memory_sc.h tests/model/protocol/memory_tso.h \
+	tests/model/protocol/memory_views.h tests/model/protocol/owner.cpp \
+	tests/model/protocol/reclaim.cpp tests/model/protocol/run.sh tests/model/protocol/scenarios.cpp \
+	tests/model/protocol/search.cpp tests/model/protocol/search.h tests/model/protocol/state.h \
+	tests/model/protocol/words.h \
 	tests/model/absent.h tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
 	tests/model/pool.h tests/model/run.sh tests/model/stack.h tests/model/store.h tests/model/stealers.h \
 	$(patsubst %,tests/model/%.c,$(model_names) $(model_long))
