@@ -15,7 +15,7 @@
 
 // How far a scenario is explored: not at all, in full, up to so many preemptions, or, from ten
 // on, so many executions at random.
-enum { NO = 0, FULLY = -1, BEYOND = 60000000, LARGEST_BOUND = 9 };
+enum { NO = 0, FULLY = -1, STATES_MAX = 20000000, LARGEST_BOUND = 9 };
 
 struct Run {
     const char *scenario;
@@ -40,13 +40,13 @@ static const Run runs[] = {
     {"new-cache-dry-owner", {FULLY, FULLY, 2}, {FULLY, 1, 1}, {FULLY, FULLY, FULLY}},
 
     {"two-owners", {FULLY, FULLY, FULLY}, {FULLY, FULLY, FULLY}, {}},
-    {"two-reclaims", {2, 1, 20000}, {1, 5000, 5000}, {FULLY, 2, 200000}},
-    {"two-reclaims-free", {2, 1, 20000}, {1, 5000, 5000}, {FULLY, 2, 200000}},
-    {"waiter-dry", {2, 1, 20000}, {1, 5000, 5000}, {FULLY, 2, 200000}},
+    {"two-reclaims", {2, 1, 20000}, {1, 5000, 5000}, {FULLY, 2, 100000}},
+    {"two-reclaims-free", {2, 1, 20000}, {1, 5000, 5000}, {3, 1, 100000}},
+    {"waiter-dry", {2, 1, 20000}, {1, 5000, 5000}, {FULLY, 1, 100000}},
     {"waiter-taker", {FULLY, 1, 20000}, {2, 1, 5000}, {FULLY, FULLY, 1}},
     {"waiter-closed-alloc", {FULLY, FULLY, FULLY}, {FULLY, FULLY, FULLY}, {}},
     {"waiter-two-owners", {2, 1, 1}, {1, 1, 5000}, {FULLY, 2, 1}},
-    {"two-waiters", {2, 1, 20000}, {1, 5000, 5000}, {FULLY, 2, 200000}},
+    {"two-waiters", {2, 1, 20000}, {1, 5000, 5000}, {FULLY, 2, 100000}},
     {"exit-reclaim", {2, 1, 20000}, {1, 1, 5000}, {FULLY, 2, 1}},
     {"exit-waiter", {FULLY, 1, 1}, {1, 1, 5000}, {FULLY, FULLY, 1}},
 };
@@ -108,7 +108,7 @@ static int column()
 
 static Outcome explore(const char *name, unsigned of, int how, bool forks, bool trace)
 {
-    Effort effort = {-1, 0, forks, BEYOND};
+    Effort effort = {-1, 0, forks, STATES_MAX};
 
     scenario = scenario_of(name);
     variant = of;
