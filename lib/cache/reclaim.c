@@ -6,6 +6,7 @@
  * ORDERING TABLE
  *   barrier | membarrier(2)       | -       | cache.h's busy, room | each side's first word
  *   works   | has_barrier load, store | relaxed | - | -
+ *   own     | closed load, of a thread that has counted itself | relaxed | - | -
  *   begin   | closed fetch-and-add | acq_rel | cache.c's check | an opening that came before
  *   end     | closed fetch-and-sub | release | cache.c's before | what was taken
  *   scan    | active, loaded load | acquire | cache.h's show | the entry of what is loaded
@@ -22,7 +23,7 @@
  * [close] and [seen] are the closing side of Dekker's rule, [busy] and [room] the owner's.  With
  * membarrier the compiler keeps the owner's pair in order.  Either it ran before the barrier
  * reached the owner's processor, and [seen] sees [busy], or the load ran after it, and [room] sees
- * the 0.  One operation of an owner at most is under way when the barrier comes.  Those that follow
+ * the 0.  All this holds while the closing thread keeps entries from being opened.  One operation of an owner at most is under way when the barrier comes.  Those that follow
  * find the entry closed, and change what is loaded by [out] alone.  So a compare-and-swap that
  * finds the magazine has met it with the count that was seen before.
  */
@@ -69,24 +70,26 @@ bool cpi_barrier_passed(void)
     return false;
 }
 
-void cpi_barrier(struct cpi_registry *registry)
+bool cpi_barrier(struct cpi_registry *registry)
 {
-    if (cpi_has_barrier()) {
-        cpi_fetch_add(&registry->barriers, (uint64_t)1, relaxed); /* [fold] */
-        (void)cpi_barrier_passed();                               /* [barrier] */
-    }
+    if (!cpi_has_barrier())
+        return true;
+    cpi_fetch_add(&registry->barriers, (uint64_t)1, relaxed); /* [fold] */
+    return cpi_barrier_passed();                              /* [barrier] */
 }
 
 /* --- Closing --- */
 
-void cpi_reclaim_begin(struct cpi_registry *registry)
+unsigned cpi_reclaim_begin(struct cpi_registry *registry)
 {
     cpi_fetch_add(&registry->closed, 1u, acq_rel); /* [begin] */
+    return cpi_thread_forks();
 }
 
-void cpi_reclaim_end(struct cpi_registry *registry)
+void cpi_reclaim_end(struct cpi_registry *registry, unsigned begun)
 {
-    cpi_fetch_add(&registry->closed, UINT32_MAX, release); /* [end] */
+    if (CPI_LIKELY(begun == cpi_thread_forks()))
+        cpi_fetch_add(&registry->closed, UINT32_MAX, release); /* [end] */
 }
 
 /* Returns whether the cache may hold anything. */
@@ -179,11 +182,10 @@ CPI_COLD bool cpi_reclaim_all(struct cpi_registry *registry, struct cpi_backoff 
                               bool barrier)
 {
     bool holds = close_all(registry);
-    bool all = true;
+    bool all = (!holds && !barrier) || cpi_barrier(registry);
     size_t i;
 
-    if (holds || barrier)
-        cpi_barrier(registry);
+    CPI_ASSERT(cpi_load(&registry->closed, relaxed) != 0); /* [own] */
     for (i = 0; holds && i < cpi_registry_made(registry); i++) {
         struct cpi_cache *cache = cpi_registry_cache(registry, i);
 

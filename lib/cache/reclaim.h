@@ -30,17 +30,18 @@
  * does is opened or taken from any more.  Wait-free. */
 bool cpi_has_barrier(void);
 
-/* Every thread of the process passes a full barrier before this returns.  False without the
- * kernel's.  The other counts that, too. */
+/* Every thread of the process passes a full barrier before this returns.  False if the kernel's is
+ * refused, or was.  The other counts it, and is true where no owner relies on it. */
 bool cpi_barrier_passed(void);
-void cpi_barrier(struct cpi_registry *registry);
+bool cpi_barrier(struct cpi_registry *registry);
 
 /* --- Closing --- */
 
-/* Between these two no entry is opened, so that nothing moves into the caches.  Any number of
- * threads, wait-free. */
-void cpi_reclaim_begin(struct cpi_registry *registry);
-void cpi_reclaim_end(struct cpi_registry *registry);
+/* Between these two no entry is opened, so that nothing moves into the caches.  end has the number
+ * that begin has returned.  In the child of a fork in between, nobody closes, and it does nothing.
+ * Any number of threads, wait-free. */
+unsigned cpi_reclaim_begin(struct cpi_registry *registry);
+void cpi_reclaim_end(struct cpi_registry *registry, unsigned begun);
 
 /* How long to wait for others: at first by giving way, then by sleeping. */
 struct cpi_backoff {
@@ -54,10 +55,11 @@ struct cpi_backoff {
 bool cpi_await_pause(struct cpi_backoff *backoff);
 
 /*
- * Between begin and end: closes all entries, and gives the loaded magazines and the full spares of
- * all caches to the depot.  `barrier`: passes the kernel's in any case.  Waits for owners that are
- * inside as long as the backoff has it, or a few looks for NULL.  Returns false if it has left one
- * alone.  Any thread, makes a system call unless everything is closed and empty.
+ * Between begin and end of the calling thread itself: closes all entries, and gives the loaded
+ * magazines and the full spares of all caches to the depot.  An entry that could be opened meanwhile
+ * would be taken from although its owner uses it.  `barrier`: passes the kernel's in any case.  Waits
+ * for owners that are inside as long as the backoff has it, or a few looks for NULL.  Returns false
+ * if it has left one alone.  Any thread, makes a system call unless everything is closed and empty.
  */
 bool cpi_reclaim_all(struct cpi_registry *registry, struct cpi_backoff *backoff, bool barrier);
 

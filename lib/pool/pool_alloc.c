@@ -136,6 +136,7 @@ static void *look_again(struct cpi_pool *pool)
  * not tell of a drain, so there is another one. */
 CPI_COLD static void *search(struct cpi_pool *pool, struct cpi_cache *cache)
 {
+    unsigned begun;
     uint32_t seen;
     void *slot;
 
@@ -145,9 +146,9 @@ CPI_COLD static void *search(struct cpi_pool *pool, struct cpi_cache *cache)
     } while (slot == NULL && (cpi_pool_await_drain(pool, seen) || replenish(pool)));
     if (slot != NULL)
         return slot;
-    cpi_reclaim_begin(&pool->registry);
+    begun = cpi_reclaim_begin(&pool->registry);
     slot = look_again(pool);
-    cpi_reclaim_end(&pool->registry);
+    cpi_reclaim_end(&pool->registry, begun);
     return slot;
 }
 

@@ -85,20 +85,20 @@ size_t cpool_trim(cpool_t *handle)
     struct cpi_pool *pool = cpi_pool_of(handle, function);
     struct cpi_drain drain;
     struct purge purge = {0, 0, 0};
+    unsigned begun;
 
     if (pool == NULL)
         return 0;
     flush_own_cache(pool);
+    begun = cpi_reclaim_begin(&pool->registry);
+    (void)cpi_reclaim_all(&pool->registry, NULL, false);
     if (cpi_drain_begin(&drain, pool)) {
-        cpi_reclaim_begin(&pool->registry);
-        (void)cpi_reclaim_all(&pool->registry, NULL, false);
-        cpi_drain_go_on(&drain);
         cpi_drain_end(&drain, may_purge(pool) ? purge_portion : NULL, &purge);
-        cpi_reclaim_end(&pool->registry);
         cpi_fetch_add(&pool->maintenance.trims, 1u, relaxed); /* [count] */
         cpi_pool_note_calls(pool, purge.calls);
         cpi_drain_close(&drain, function);
     }
+    cpi_reclaim_end(&pool->registry, begun);
     cpi_pool_came(pool);
     return purge.bytes;
 }
@@ -136,17 +136,17 @@ static size_t lower_capacity(struct cpi_drain *drain, size_t n, uintptr_t *left)
     for (;;) {
         uint64_t bounds = cpi_slab_bounds(slab);
         uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
-        uintptr_t slack = end > capacity ? end - capacity : 0;
-        uintptr_t most = n < end - slack ? n + slack : end;
+        uintptr_t beyond = end > capacity ? end - capacity : 0;
+        uintptr_t most = n < end - beyond ? n + beyond : end;
         uintptr_t run = cpi_drain_top(drain, most);
 
         /* With fresh slots left the topmost ones are not in hand. */
-        if (run <= slack || end < capacity || CPI_BOUNDS_FRESH(bounds) != end)
+        if (run <= beyond || end < capacity || CPI_BOUNDS_FRESH(bounds) != end)
             return 0;
         CPI_ASSERT(run < end && run <= most);
         *left = end - run;
         if (cpi_slab_set_bounds(slab, bounds, CPI_BOUNDS(*left, end)))
-            return run - slack;
+            return run - beyond;
     }
 }
 
@@ -167,8 +167,8 @@ static bool make_fresh(struct cpi_drain *drain, uintptr_t left)
 /*
  * Removes up to n of the topmost slots in hand.  Their memory goes back after the
  * capacity has been lowered, which may fail, and before they are fresh, when
- * any thread may bump past them.  Where that cannot be, because slack was handed out above
- * them meanwhile, they stay in circulation as slack, within the lower capacity's.
+ * any thread may bump past them.  Where that cannot be, because slots were handed out above
+ * them meanwhile, they stay in circulation.
  */
 static size_t drop_top(struct cpi_drain *drain, size_t n)
 {

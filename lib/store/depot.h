@@ -165,7 +165,7 @@ bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines);
  * there is none.  For an empty one that means that the invariant is broken:
  * more slots were freed than ever handed out.
  *
- * The party that takes or gives is inside (mark.h) from before it takes a
+ * The party that takes or gives is inside (cache.h) from before it takes a
  * magazine until the magazine has its new place.
  */
 uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_counters *counters);

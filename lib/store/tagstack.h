@@ -42,7 +42,7 @@
  *
  * A pop releases because the stack is not the only place of a node.  A thread that finds the stack
  * empty goes on to ask which parties are inside, with slots in their hands.  It acquires the pop
- * that emptied the stack, hence it sees the mark that the popping party set before (mark.h).
+ * that emptied the stack, hence it sees the mark that the popping party set before (cache.h).
  */
 #ifndef CPI_TAGSTACK_H
 #define CPI_TAGSTACK_H

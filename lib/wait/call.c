@@ -35,7 +35,7 @@ bool cpi_pool_take_bell(struct cpi_pool *pool, bool called)
     waiters->bell_waits = false;
     waiters->bell_owed = false;
     cpi_queue_starve(&waiters->queue, cpi_os_now());
-    cpi_reclaim_end(&pool->registry);
+    cpi_reclaim_end(&pool->registry, waiters->bell_begun);
     return pass_on;
 }
 
@@ -64,7 +64,7 @@ void cpi_pool_call(struct cpi_pool *pool)
         if (ready != NULL)
             ready(pool->handle, context);
         if (pass_on)
-            cpi_barrier(&pool->registry);
+            (void)cpi_barrier(&pool->registry);
     } while (pass_on && cpi_pool_has_any(pool));
 }
 

@@ -73,7 +73,11 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
     epoch = cpi_queue_announce(&waiters->queue, &self->waiter);
     self->last = is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
     cpi_mutex_unlock(&waiters->lock);
-    self->left_alone = !cpi_reclaim_all(&pool->registry, NULL, true);
+    if (cpi_reclaim_all(&pool->registry, NULL, true))
+        self->alone_nap = 0;
+    else
+        self->alone_nap = self->alone_nap != 0 ? earlier(2 * self->alone_nap, CPI_UNTOLD_SLEEP)
+                                               : CPI_NAP;
     while ((slot = cpi_pool_look(pool)) != NULL)
         if (keep(pool, self, slot) != NULL)
             return slot;
@@ -144,8 +148,8 @@ static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
     void *slot;
 
     linger(pool, self);
-    if (self->left_alone)
-        end = earlier(end, cpi_os_now() + CPI_NAP);
+    if (self->alone_nap != 0)
+        end = earlier(end, cpi_os_now() + self->alone_nap);
     else if ((cpi_pool_left(pool) & CPI_LEFT_MORE) != 0)
         end = earlier(end, cpi_os_now() + CPI_UNTOLD_SLEEP);
     slot = rest(pool, self, end, false);
@@ -164,6 +168,7 @@ static bool make_sleeper(struct cpi_sleeper *self, uint64_t deadline)
     self->deadline = deadline;
     self->nap = CPI_NAP;
     self->slept = false;
+    self->alone_nap = 0;
     self->vain = 0;
     return true;
 }
@@ -178,27 +183,38 @@ static void join(struct cpi_pool *pool, struct cpi_sleeper *self)
     cpi_mutex_unlock(&waiters->lock);
 }
 
-static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
+/* Returns whether the call is to be passed on to others. */
+static bool leave(struct cpi_pool *pool, const struct cpi_sleeper *self)
 {
     struct cpi_waiters *waiters = cpi_waiters_of(pool);
     bool pass_on;
-    void *slot;
 
-    cpi_reclaim_begin(&pool->registry);
-    join(pool, self);
-    do {
-        slot = look(pool, self);
-        if (slot == NULL && !self->last)
-            slot = sleep_for_long(pool, self);
-    } while (slot == NULL && !self->last);
     cpi_mutex_lock(&waiters->lock);
     pass_on = cpi_queue_leave(&waiters->queue, &self->waiter, self->vain);
     cpi_queue_starve(&waiters->queue, cpi_os_now());
     cpi_mutex_unlock(&waiters->lock);
+    return pass_on;
+}
+
+/* A look may call a function of the program's that forks: in the child nobody is in the queue. */
+static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
+{
+    unsigned begun = cpi_reclaim_begin(&pool->registry);
+    bool pass_on;
+    void *slot;
+
+    join(pool, self);
+    do {
+        slot = look(pool, self);
+        self->last = self->last || begun != cpi_thread_forks();
+        if (slot == NULL && !self->last)
+            slot = sleep_for_long(pool, self);
+    } while (slot == NULL && !self->last);
+    pass_on = begun == cpi_thread_forks() && leave(pool, self);
     cpi_condition_destroy(&self->woken);
-    cpi_reclaim_end(&pool->registry);
+    cpi_reclaim_end(&pool->registry, begun);
     if (pass_on)
-        cpi_barrier(&pool->registry);
+        (void)cpi_barrier(&pool->registry);
     if (pass_on && cpi_pool_has_any(pool))
         cpi_pool_call(pool);
     else if (!pass_on && (slot != NULL || (cpi_pool_left(pool) & CPI_LEFT_SLOTS) != 0))
@@ -272,7 +288,7 @@ static void announce(struct cpi_pool *pool)
 
     cpi_mutex_lock(&waiters->lock);
     if (!waiters->bell_waits) {
-        cpi_reclaim_begin(&pool->registry);
+        waiters->bell_begun = cpi_reclaim_begin(&pool->registry);
         cpi_queue_join(&waiters->queue, &waiters->bell, UINT64_MAX);
     }
     waiters->bell_waits = true;
@@ -305,11 +321,13 @@ static void *obtain_or_ask(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     struct cpi_backoff backoff = {UINT64_MAX / 2, 0, 0};
     void *slot = cpi_pool_take(pool, cache);
+    unsigned begun;
 
     if (slot != NULL) {
         cpi_pool_came(pool);
         return slot;
     }
+    begun = cpi_reclaim_begin(&pool->registry); /* the bell may be called, and leave, meanwhile */
     announce(pool);
     do { /* a slot that came beside the look is taken, rather than this thread's bell called */
         (void)cpi_reclaim_all(&pool->registry, &backoff, true);
@@ -317,6 +335,7 @@ static void *obtain_or_ask(struct cpi_pool *pool, struct cpi_cache *cache)
     } while (slot != NULL ? cpi_pool_hand_over(pool, slot, NULL)
                           : (cpi_pool_left(pool) & CPI_LEFT_SLOTS) != 0);
     conclude(pool, slot != NULL);
+    cpi_reclaim_end(&pool->registry, begun);
     if (slot != NULL)
         cpi_pool_came(pool); /* others may have missed the slots that it moved */
     return slot;

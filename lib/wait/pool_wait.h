@@ -27,6 +27,7 @@ struct cpi_waiters {
     /* Guarded by the lock: */
     struct cpi_waiter bell; /* waits on behalf of cpool_alloc_or_notify */
     bool bell_waits;        /* it is in the queue */
+    unsigned bell_begun;    /* since then entries are closed for it (reclaim.h) */
     bool bell_owed;         /* and a call has returned NULL since it joined */
     unsigned bell_looks;    /* calls that have announced it and are still looking */
     bool closed;            /* cpool_wake_all: nobody waits any more */
@@ -47,7 +48,7 @@ struct cpi_sleeper {
     uint64_t deadline;        /* of the monotonic clock, or UINT64_MAX for none */
     uint64_t nap;             /* length of its next nap */
     bool slept;               /* and was counted */
-    bool left_alone;          /* at the last look an owner was inside */
+    uint64_t alone_nap;       /* its length after the last look if an owner was inside, or 0 */
     uint32_t vain;            /* the epoch of its last look in vain */
     uint32_t epoch;           /* its epoch when it last woke up */
     uint32_t dismissals;      /* of the pool's waiters, when it joined them */
