@@ -65,7 +65,7 @@ bool fixture_reclaim(void)
 
     cpi_reclaim_begin(fixture_registry);
     all = cpi_reclaim_all(fixture_registry, NULL, false);
-    cpi_reclaim_end(fixture_registry);
+    cpi_reclaim_end(fixture_registry, cpi_thread_forks());
     return all;
 }
 

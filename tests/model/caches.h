@@ -247,7 +247,7 @@ static inline int *model_reclaim(void)
     cpi_reclaim_begin(&model_registry);
     (void)cpi_reclaim_all(&model_registry, NULL, false);
     slot = model_take();
-    cpi_reclaim_end(&model_registry);
+    cpi_reclaim_end(&model_registry, cpi_thread_forks());
     return slot;
 }
 

@@ -32,7 +32,7 @@ static void *closer(void *number)
     model_be_lucky();
     cpi_reclaim_begin(&model_registry);
     (void)cpi_reclaim_all(&model_registry, NULL, false);
-    cpi_reclaim_end(&model_registry);
+    cpi_reclaim_end(&model_registry, cpi_thread_forks());
     return NULL;
 }
 

@@ -374,7 +374,7 @@ TEST_TIMES(closed_entry_keeps_nothing, 2)
         fixture_give(cache, slots + n - 1, 1);
         require_nothing_kept(cache, n - 1);
     }
-    cpi_reclaim_end(fixture_registry);
+    cpi_reclaim_end(fixture_registry, cpi_thread_forks());
     fixture_take(cache, slots, 1);
     REQUIRE(fixture_is_open(cache)); /* there were operations enough */
 }
@@ -420,7 +420,7 @@ TEST(entry_stays_closed_while_anybody_closes)
             fixture_give(cache, &slot, 1);
             REQUIRE(!fixture_is_open(cache));
         }
-        cpi_reclaim_end(fixture_registry);
+        cpi_reclaim_end(fixture_registry, cpi_thread_forks());
     }
     fixture_take(cache, &slot, 1);
     REQUIRE(fixture_is_open(cache));
@@ -481,7 +481,7 @@ TEST(owners_of_closed_entries_share_all_slots)
     REQUIRE(cpi_cache_take(caches[0]) == NULL && cpi_cache_take(caches[1]) == NULL);
     fixture_give(caches[0], slots, CAPACITY);
     REQUIRE(cpi_cache_take(caches[1]) != NULL);
-    cpi_reclaim_end(fixture_registry);
+    cpi_reclaim_end(fixture_registry, cpi_thread_forks());
 }
 
 /* More are given back than were ever there. */
