@@ -65,7 +65,7 @@
  * otherwise.  Lock-free.
  *
  * ORDERING TABLE
- *   busy   | entry count store with BUSY | relaxed | reclaim.c's barrier, seen | the owner is inside
+ *   busy   | entry count store with BUSY | relaxed | reclaim.c's barrier, seen | it is inside
  *          |                        | seq_cst | reclaim.c's close, seen | the same, without barrier
  *   room   | entry limit load       | acquire | reclaim.c's close | closed, or not
  *          |                        | seq_cst | reclaim.c's close | the same, without barrier

@@ -324,7 +324,8 @@ static void end_leaving(struct cpi_thread *thread)
     thread->leaves = NULL;
 }
 
-/* The lock is free while a cache is flushed, and while waiters are served.  A pool that a thread leaves is neither reset nor destroyed. */
+/* The lock is free while a cache is flushed, and while waiters are served.  A pool that a thread
+ * leaves is neither reset nor destroyed. */
 CPI_COLD void cpi_registry_thread_ended(struct cpi_thread *thread)
 {
     cpi_lock();

@@ -24,7 +24,7 @@
  *   alone  | frames load and store, open store, while nobody uses the pool | relaxed | - | -
  *   record | next and full store          | release | the child of a fork | the slots below, or
  *                                                      that they have left
- *   room   | entry limit load            | relaxed | reclaim.c's barrier | closed, or not, as inline
+ *   room   | entry limit load            | relaxed | reclaim.c's barrier | closed, or not
  *   link   | link store of a magazine     | relaxed | - | -
  *
  * A frame has one owner at a time, so its members need no order but for the child of a fork.  A

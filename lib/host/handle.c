@@ -179,7 +179,8 @@ static bool read_shape(const cpool_t *handle, cpool_t *shape)
     shape->inverse = cpi_word_load(&handle->inverse, acquire); /* [read] */
     shape->shift = cpi_word_load(&handle->shift, acquire);     /* [read] */
     shape->stride = cpi_word_load(&handle->stride, acquire);   /* [read] */
-    return shape->slots != 0 && cpi_word_load(&cpi_handle_part(handle)->turn, relaxed) == turn; /* [again] */
+    return shape->slots != 0 &&
+           cpi_word_load(&cpi_handle_part(handle)->turn, relaxed) == turn; /* [again] */
 }
 
 uintptr_t cpi_handle_slot(const cpool_t *handle, uintptr_t address)

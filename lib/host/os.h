@@ -79,8 +79,8 @@ void cpi_os_free_block(void *block);
 bool cpi_os_barrier_ready(void);
 
 /* Every thread of the process that runs at the moment passes a full memory barrier
- * before this returns.  Those that do not run have passed one.  Returns false if the system refuses,
- * which it did not when this was made ready. */
+ * before this returns.  Those that do not run have passed one.  Returns false if the system
+ * refuses, which it did not when this was made ready. */
 bool cpi_os_barrier(void);
 
 /* Lets a thread run that this one waits for, for the `times`-th time in a row: below CPI_GIVE_WAY

@@ -5,8 +5,8 @@
  * The protocol is in queue.h.  Here are a waiter's sleep and its looks, and in
  * wait_way.c the calls.
  *
- * While anybody waits, all entries of the pool are closed (cache.h), so each free comes out of line,
- * goes to the depot, and meets the queue's word.  Running threads can use the slot while the called
+ * While anybody waits, all entries of the pool are closed (cache.h), so each free comes out of
+ * line, goes to the depot, and meets the queue's word.  Running threads can use the slot while the called
  * waiter wakes up.  No lock is held while a waiter looks.
  *
  * A waiter does not wait for an owner that is inside.  If it has left one alone it naps, and looks

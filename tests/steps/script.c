@@ -193,10 +193,10 @@ void script_use_up_fresh(struct script *script)
 void script_close_entries(struct script *script)
 {
     struct cpi_registry *registry = &inside(script->pool)->registry;
+    unsigned begun = cpi_reclaim_begin(registry);
 
-    cpi_reclaim_begin(registry);
     (void)cpi_reclaim_all(registry, NULL, false);
-    cpi_reclaim_end(registry);
+    cpi_reclaim_end(registry, begun);
 }
 
 void script_take_more(struct script *script)
