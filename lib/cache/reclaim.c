@@ -23,7 +23,8 @@
  * [close] and [seen] are the closing side of Dekker's rule, [busy] and [room] the owner's.  With
  * membarrier the compiler keeps the owner's pair in order.  Either it ran before the barrier
  * reached the owner's processor, and [seen] sees [busy], or the load ran after it, and [room] sees
- * the 0.  All this holds while the closing thread keeps entries from being opened.  One operation of an owner at most is under way when the barrier comes.  Those that follow
+ * the 0.  All this holds while the closing thread keeps entries from being opened.  One operation
+ * of an owner at most is under way when the barrier comes.  Those that follow
  * find the entry closed, and change what is loaded by [out] alone.  So a compare-and-swap that
  * finds the magazine has met it with the count that was seen before.
  */

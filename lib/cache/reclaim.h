@@ -56,10 +56,11 @@ bool cpi_await_pause(struct cpi_backoff *backoff);
 
 /*
  * Between begin and end of the calling thread itself: closes all entries, and gives the loaded
- * magazines and the full spares of all caches to the depot.  An entry that could be opened meanwhile
- * would be taken from although its owner uses it.  `barrier`: passes the kernel's in any case.  Waits
- * for owners that are inside as long as the backoff has it, or a few looks for NULL.  Returns false
- * if it has left one alone.  Any thread, makes a system call unless everything is closed and empty.
+ * magazines and the full spares of all caches to the depot.  An entry that could be opened
+ * meanwhile would be taken from although its owner uses it.  `barrier`: passes the kernel's in any
+ * case.  Waits for owners that are inside as long as the backoff has it, or a few looks for NULL.
+ * Returns false if it has left one alone.  Any thread, makes a system call unless everything is
+ * closed and empty.
  */
 bool cpi_reclaim_all(struct cpi_registry *registry, struct cpi_backoff *backoff, bool barrier);
 

@@ -11,7 +11,8 @@
  *
  * A cache structure, once made, stays in its place for the life of the pool and is used again.
  * Its counters go on.  So a thread that closes entries or a statistician may look at structure
- * i < made at any time, registered or not.  The one lock of thread.h guards the owners of structures.
+ * i < made at any time, registered or not.  The one lock of thread.h guards the owners of
+ * structures.
  */
 #ifndef CPI_REGISTRY_H
 #define CPI_REGISTRY_H

@@ -6,8 +6,8 @@
  * wait_way.c the calls.
  *
  * While anybody waits, all entries of the pool are closed (cache.h), so each free comes out of
- * line, goes to the depot, and meets the queue's word.  Running threads can use the slot while the called
- * waiter wakes up.  No lock is held while a waiter looks.
+ * line, goes to the depot, and meets the queue's word.  Running threads can use the slot while the
+ * called waiter wakes up.  No lock is held while a waiter looks.
  *
  * A waiter does not wait for an owner that is inside.  If it has left one alone it naps, and looks
  * again: that owner may leave a slot behind by the inline path, which calls nobody.
