@@ -216,7 +216,7 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cp
     CPI_ASSERT(!cache->used && cache->owner == NULL);
     cache->used = true;
     cpi_store(&cache->fenced, fenced, relaxed); /* [fenced] */
-    cache->near = registry->tracked ? CPI_NEAR_TRACKED : CPI_NEAR_NONE;
+    cache->near = registry->tracked && fenced ? CPI_NEAR_TRACKED : CPI_NEAR_NONE;
     if (registry->inline_path && fenced)
         cache->near = CPI_NEAR_SWAPS;
     cache->owner = owner;

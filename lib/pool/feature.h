@@ -32,11 +32,11 @@ void cpi_wait_end(struct cpi_pool *pool);
 void cpi_watch_reset(struct cpi_pool *pool);
 void cpi_track_reset(struct cpi_pool *pool);
 
-/* pool_slow.c's, for tracked pools that are nothing else: NULL, and false, if it is not that
- * simple. */
-void *cpi_track_near_alloc(const cpool_t *handle, struct cpi_cache *cache);
-bool cpi_track_near_free(const cpool_t *handle, struct cpi_cache *cache, void *slot,
-                         uintptr_t index);
+/* As cpi_pool_alloc and cpi_pool_free, for tracked pools that are nothing else, with the kernel's
+ * barrier. */
+void *cpi_track_alloc(const cpool_t *handle, struct cpi_cache *cache, struct cpi_call call);
+void cpi_track_free(const cpool_t *handle, struct cpi_cache *cache, void *slot, uintptr_t index,
+                    struct cpi_call call);
 
 /* From now on slots may also come to a look that no operation calls for: retired ones, when
  * sections have ended (cpool/retire.h).  May block. */

@@ -51,7 +51,8 @@ CPI_APART static void exchange_empty(struct cpi_cache *cache, cpool_cache_t *ent
         *slot = *round;
 }
 
-CPI_APART static void *swap_empty(struct cpi_cache *cache)
+CPI_APART static void *swap_empty(const cpool_t *handle, struct cpi_cache *cache,
+                                  struct cpi_call call)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
     uint32_t left;
@@ -68,7 +69,7 @@ CPI_APART static void *swap_empty(struct cpi_cache *cache)
         }
     }
     cpi_cache_leave(cache, active);
-    return slot;
+    return CPI_LIKELY(slot != NULL) ? slot : cpi_pool_alloc(handle->state, cache, call);
 }
 
 /* Without an empty spare.  Returns false if there is no place. */
@@ -80,7 +81,8 @@ CPI_APART static bool exchange_full(struct cpi_cache *cache, void *slot)
            cpi_cache_spill_at_length(cache, node, slot);
 }
 
-CPI_APART static bool swap_full(struct cpi_cache *cache, void *slot, uintptr_t index)
+CPI_APART static void swap_full(const cpool_t *handle, struct cpi_cache *cache, void *slot,
+                                uintptr_t index, struct cpi_call call)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
     bool given = false;
@@ -94,24 +96,31 @@ CPI_APART static bool swap_full(struct cpi_cache *cache, void *slot, uintptr_t i
                 exchange_full(cache, slot);
     }
     cpi_cache_leave(cache, active);
-    return given;
+    if (CPI_UNLIKELY(!given))
+        cpi_pool_free(handle->state, cache, slot, call);
 }
 
-/* --- What serves most operations.  NULL, and false, if it is not that simple. --- */
+/* --- With the calling thread's cache.  Each ends with a call, for which no register is saved. --- */
 
-static inline void *near_alloc(const cpool_t *handle, struct cpi_cache *cache)
+static inline void *near_alloc(const cpool_t *handle, struct cpi_cache *cache,
+                               struct cpi_call call)
 {
     if (CPI_LIKELY(cache->near == CPI_NEAR_SWAPS))
-        return swap_empty(cache);
-    return cache->near == CPI_NEAR_TRACKED ? cpi_track_near_alloc(handle, cache) : NULL;
+        return swap_empty(handle, cache, call);
+    if (cache->near == CPI_NEAR_TRACKED)
+        return cpi_track_alloc(handle, cache, call);
+    return cpi_pool_alloc(handle->state, cache, call);
 }
 
-static inline bool near_free(const cpool_t *handle, struct cpi_cache *cache, void *slot,
-                             uintptr_t index)
+static inline void near_free(const cpool_t *handle, struct cpi_cache *cache, void *slot,
+                             uintptr_t index, struct cpi_call call)
 {
     if (CPI_LIKELY(cache->near == CPI_NEAR_SWAPS))
-        return swap_full(cache, slot, index);
-    return cache->near == CPI_NEAR_TRACKED && cpi_track_near_free(handle, cache, slot, index);
+        swap_full(handle, cache, slot, index, call);
+    else if (cache->near == CPI_NEAR_TRACKED)
+        cpi_track_free(handle, cache, slot, index, call);
+    else
+        cpi_pool_free(handle->state, cache, slot, call);
 }
 
 /* An entry that is the pool's has a cache.  That of a thread without a cache or of a destroyed
@@ -119,28 +128,19 @@ static inline bool near_free(const cpool_t *handle, struct cpi_cache *cache, voi
  * traps there or is noticed here. */
 void *cpool_alloc_abi1(cpool_t *handle, cpool_cache_t *entry)
 {
-    struct cpi_cache *cache = entry->home;
-    void *slot;
-
     if (CPI_UNLIKELY(entry->pool != handle))
         return alloc_at_length(handle, entry, CPI_CALL(alloc_name));
-    slot = near_alloc(handle, cache);
-    return CPI_LIKELY(slot != NULL) ? slot
-                                    : cpi_pool_alloc(handle->state, cache, CPI_CALL(alloc_name));
+    return near_alloc(handle, entry->home, CPI_CALL(alloc_name));
 }
 
 void cpool_free_abi1(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *entry)
 {
-    struct cpi_cache *cache = entry->home;
-
-    if (CPI_LIKELY(entry->pool == handle)) {
-        if (CPI_UNLIKELY(!near_free(handle, cache, slot, index)))
-            cpi_pool_free(handle->state, cache, slot, CPI_CALL(free_name));
-    } else if ((void *)handle != entry) {
+    if (CPI_LIKELY(entry->pool == handle))
+        near_free(handle, entry->home, slot, index, CPI_CALL(free_name));
+    else if ((void *)handle != entry)
         free_at_length(handle, slot, CPI_CALL(free_name));
-    } else {
+    else
         cpi_pool_cache_free(entry, slot, CPI_CALL("cpool_cache_free"));
-    }
 }
 
 void cpi_layer_free(cpool_t *handle, void *slot)
@@ -183,54 +183,55 @@ CPI_COLD static struct cpi_cache *adopt(const struct cpool_typed *typed, struct 
     return cache;
 }
 
-/* The thread's entry, if its variable points to it, or NULL. */
-static inline cpool_cache_t *pointed(const cpool_t *handle, cpool_cache_t *const *entry)
+/* The thread's cache, if its variable is as adopt leaves it.  NULL: at length. */
+static inline struct cpi_cache *adopted(const cpool_t *handle, cpool_cache_t *const *entry)
 {
-    cpool_cache_t *own = CPI_LIKELY(handle != NULL) ? cpi_thread_entry(handle) : NULL;
+    const cpool_cache_t *own = CPI_LIKELY(handle != NULL) ? cpi_thread_entry(handle) : NULL;
+    struct cpi_cache *cache = CPI_LIKELY(own != NULL) ? own->home : NULL;
 
-    return CPI_LIKELY(*entry == own) ? own : NULL;
+    return CPI_LIKELY(cache != NULL) && (*entry == own || cache->near != CPI_NEAR_SWAPS) ? cache
+                                                                                        : NULL;
+}
+
+/* The thread's first operation in the pool, which is opened if need be. */
+CPI_COLD static void *typed_alloc_at_length(struct cpool_typed *typed, cpool_cache_t **entry,
+                                            struct cpi_call call)
+{
+    cpool_t *handle = cpool_typed_pool_abi1(typed);
+
+    return handle == NULL ? NULL
+                          : cpi_pool_alloc(handle->state, adopt(typed, handle->state, entry), call);
+}
+
+CPI_COLD static void typed_free_at_length(struct cpool_typed *typed, cpool_cache_t **entry,
+                                          void *slot, struct cpi_call call)
+{
+    cpool_t *handle = slot != NULL ? cpool_typed_pool_abi1(typed) : NULL;
+
+    if (handle != NULL)
+        cpi_pool_free(handle->state, adopt(typed, handle->state, entry), slot, call);
 }
 
 void *cpool_typed_alloc_abi1(struct cpool_typed *typed, cpool_cache_t **entry)
 {
-    cpool_t *handle = cpi_typed_opened(typed);
-    const cpool_cache_t *own = pointed(handle, entry);
-    struct cpi_cache *cache;
-    void *slot;
+    const cpool_t *handle = cpi_typed_opened(typed);
+    struct cpi_cache *cache = adopted(handle, entry);
 
-    if (CPI_LIKELY(own != NULL)) {
-        cache = own->home;
-        slot = near_alloc(handle, cache);
-        if (CPI_LIKELY(slot != NULL))
-            return slot;
-    } else {
-        handle = cpool_typed_pool_abi1(typed);
-        if (handle == NULL)
-            return NULL;
-        cache = adopt(typed, handle->state, entry);
-    }
-    return cpi_pool_alloc(handle->state, cache, CPI_CALL(typed->functions->alloc));
+    if (CPI_UNLIKELY(cache == NULL))
+        return typed_alloc_at_length(typed, entry, CPI_CALL(typed->functions->alloc));
+    return near_alloc(handle, cache, CPI_CALL(typed->functions->alloc));
 }
 
 void cpool_typed_free_abi1(void *slot, struct cpool_typed *typed, cpool_cache_t **entry)
 {
-    cpool_t *handle = cpi_typed_opened(typed);
-    const cpool_cache_t *own = pointed(handle, entry);
-    struct cpi_cache *cache;
+    const cpool_t *handle = cpi_typed_opened(typed);
+    struct cpi_cache *cache = slot != NULL ? adopted(handle, entry) : NULL;
     uintptr_t index;
 
-    if (CPI_UNLIKELY(slot == NULL))
+    if (CPI_UNLIKELY(cache == NULL)) {
+        typed_free_at_length(typed, entry, slot, CPI_CALL(typed->functions->free));
         return;
-    if (CPI_LIKELY(own != NULL)) {
-        CPOOL_INDEX_(handle, slot, index);
-        cache = own->home;
-        if (CPI_LIKELY(near_free(handle, cache, slot, index)))
-            return;
-    } else {
-        handle = cpool_typed_pool_abi1(typed);
-        if (handle == NULL)
-            return;
-        cache = adopt(typed, handle->state, entry);
     }
-    cpi_pool_free(handle->state, cache, slot, CPI_CALL(typed->functions->free));
+    CPOOL_INDEX_(handle, slot, index);
+    near_free(handle, cache, slot, index, CPI_CALL(typed->functions->free));
 }

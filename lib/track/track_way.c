@@ -74,38 +74,48 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
 
 static const struct cpi_gate track_gate = {taken, given, cpi_track_retired};
 
-/* --- Alloc and free in pools that are nothing else --- */
+/* --- Alloc and free in pools that are nothing else: the inline path, hidden from programs, and a
+ * change of the slot's word --- */
 
-/* A slot of the loaded magazine.  Its word says that it is live from now on.  One that is live
- * already was freed twice, which is reported, and is in the magazine no more. */
-void *cpi_track_near_alloc(const cpool_t *handle, struct cpi_cache *cache)
+/* A slot that is live already, as it was freed twice, is in the magazine no more. */
+CPI_COLD static void *take_another(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                                   struct cpi_call call)
+{
+    return taken(pool, slot, call) ? slot : cpi_pool_alloc(pool, cache, call);
+}
+
+/* The word says that the slot is live from now on. */
+void *cpi_track_alloc(const cpool_t *handle, struct cpi_cache *cache, struct cpi_call call)
 {
     const struct cpi_slotmap map = {.words = cpi_slotmap_words(cache->slab)}; /* at a load less */
+    cpool_cache_t *active = &cache->hidden;
     uintptr_t index;
     void *slot;
 
-    if (CPI_UNLIKELY(!cpi_cache_pop(cache, &cache->hidden, &slot)))
-        return NULL;
+    CPOOL_POP_(active, slot, return cpi_pool_alloc(handle->state, cache, call));
     CPOOL_INDEX_(handle, slot, index);
-    if (CPI_LIKELY(cpi_slotmap_take(&map, index)))
-        return slot;
-    return taken(handle->state, slot, CPI_CALL("cpool_alloc")) ? slot : NULL;
+    return CPI_LIKELY(cpi_slotmap_take(&map, index))
+               ? slot
+               : take_another(handle->state, cache, slot, call);
 }
 
 /* The reverse.  The word is changed while there is room for the slot for sure. */
-bool cpi_track_near_free(const cpool_t *handle, struct cpi_cache *cache, void *slot,
-                         uintptr_t index)
+void cpi_track_free(const cpool_t *handle, struct cpi_cache *cache, void *slot, uintptr_t index,
+                    struct cpi_call call)
 {
     struct cpi_pool *pool = handle->state;
     cpool_cache_t *active = &cache->hidden;
-    uintptr_t count = cpi_entry_count(active);
-    bool given = count < cpi_cache_mark(cache, active, count) && index < active->bound &&
-                 cpi_slotmap_give_live(cpi_track_map(pool), index);
+    uintptr_t count;
 
-    if (CPI_LIKELY(given))
-        active->rounds[count++] = slot;
-    cpi_cache_unmark(active, count);
-    return given;
+    CPOOL_ENTER_(active, count);
+    if (CPI_LIKELY(count < CPOOL_COUNT_(&active->limit)) && CPI_LIKELY(index < active->bound) &&
+        CPI_LIKELY(cpi_slotmap_give_live(cpi_track_map(pool), index))) {
+        active->rounds[count] = slot;
+        CPOOL_SHOW_(&active->count, count + 1);
+        return;
+    }
+    cpi_cache_unmark(active, count & ~CPI_BUSY);
+    cpi_pool_free(pool, cache, slot, call);
 }
 
 /* --- The life of a pool --- */
