@@ -22,8 +22,8 @@
 
 #include "refuse.h"
 
-/* Results of functions that return a pointer, and of one that ends the process by abort(). */
-enum { NONE = 0, SOME = 1, ABORTS = -1000 };
+/* Results of functions that return a pointer. */
+enum { NONE = 0, SOME = 1 };
 
 struct fault_row {
     enum refuse_call call;
@@ -64,8 +64,8 @@ struct fault_case {
 /*
  * Requires that the function makes the calls of the rows and no others, and that each
  * refusal has the result of its row.  A call that failed must succeed when it is repeated with
- * nothing refused, and no more must be left at the end than where nothing was refused.  Each
- * run is one in a child.
+ * nothing refused, but for one that has lost the barrier, which nobody asks for any more.  No
+ * more must be left at the end than where nothing was refused.  Each run is one in a child.
  *
  * Calls that not every system makes may be missing: MADVISE, MINCORE, MEMBARRIER, OPEN, READ
  * and MUNMAP, which trims a range that did not happen to be aligned.

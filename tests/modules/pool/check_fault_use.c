@@ -91,13 +91,15 @@ static const struct fault_case takings[] = {
       ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
     { "cpi_layer_fresh", 0, fault_make, alloc_fresh, fault_end, SOME,
       ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
-    { "cpool_alloc, dry", 0, fault_make_dry, alloc, fault_end, NONE, NO_ROWS },
+    { "cpool_alloc, dry", 0, fault_make_dry, alloc, fault_end, NONE,
+      ROWS({ MEMBARRIER, 1, 1, NONE, NONE }) },
     { "cpool_alloc, dry, beside a cache", 0, fault_make_dry_beside_a_cache, alloc,
       fault_end_beside_a_cache, SOME,
       ROWS({ MEMBARRIER, 1, 1, SOME, NONE }) },
     { "cpool_alloc_bulk", 0, fault_make_used, alloc_bulk, fault_end, BULK,
-      ROWS({ MPROTECT, 1, 1, BULK, 32 },
-           { MPROTECT, 2, 2, BULK, 64 }) },
+      ROWS({ MPROTECT, 1, 1, BULK, 16 },
+           { MPROTECT, 2, 2, BULK, 32 },
+           { MPROTECT, 3, 3, BULK, 64 }) },
 };
 
 /*

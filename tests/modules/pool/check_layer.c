@@ -20,10 +20,12 @@ static const unsigned modes[] = { 0, CPOOL_CHECKED };
 static cpool_t *make_pool(unsigned flags)
 {
     cpool_config_t config = support_config(32, CAPACITY);
+    cpool_t *pool;
 
     config.flags = flags;
     config.max_capacity = MOST;
-    return support_create(&config);
+    REQUIRE_EQUAL(cpi_layer_create(&pool, &config, CPOOL_VIEW_OBJECTS), 0);
+    return pool;
 }
 
 static void *fresh(cpool_t *pool)
@@ -82,7 +84,7 @@ TEST(owner_is_found_by_the_face_and_the_kind)
 {
     cpool_config_t config = support_config(32, CAPACITY);
     struct cpi_shown shown = { .kind = CPOOL_VIEW_LANES, .name = "data" };
-    cpool_t *plain = make_pool(0);
+    cpool_t *plain = support_create_plain(32, CAPACITY);
     cpool_t *pool;
     cpool_t *face;
     int data = 0;

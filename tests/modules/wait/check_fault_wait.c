@@ -249,7 +249,7 @@ static const struct fault_case objects[] = {
     { "cpool_object_wait, more memory", 0, make_objects_at_the_edge, object_wait, end_objects, 0,
       ROWS({ MPROTECT, 1, 1, 0, 0 }) },
     { "cpool_object_wait, dry", 0, make_objects_dry, object_wait, end_objects, CPOOL_EDRY,
-      NO_ROWS },
+      ROWS({ MEMBARRIER, 1, 1, CPOOL_EDRY, CPOOL_EDRY }) },
     { "cpool_object_wait, asleep", 0, make_objects_dry_until_one_sleeps, object_wait_for_ever,
       end_objects_beside_a_worker, 0,
       ROWS({ COND_ATTR, 1, 2, CPOOL_EDRY, CPOOL_EDRY },
