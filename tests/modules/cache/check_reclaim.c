@@ -364,6 +364,53 @@ TEST_TIMES(alloc_when_dry_takes_what_waiting_threads_have, 2)
     support_destroy_empty(pool);
 }
 
+static struct cpi_registry *registry(void)
+{
+    return &inside(pool)->registry;
+}
+
+static void *close_and_wait(void *unused)
+{
+    unsigned begun = cpi_reclaim_begin(registry());
+
+    REQUIRE(cpi_reclaim_all(registry(), NULL, true));
+    support_door_wait(&door);
+    cpi_reclaim_end(registry(), begun);
+    return unused;
+}
+
+/* The forking thread was closing, too, and ends in the child what it began in the parent. */
+static void end_in_child(void *begun)
+{
+    REQUIRE_EQUAL(cpi_load(&registry()->closed, relaxed), 0);
+    cpi_reclaim_end(registry(), *(const unsigned *)begun);
+    REQUIRE_EQUAL(cpi_load(&registry()->closed, relaxed), 0);
+    for (unsigned i = 0; i <= CPI_CALM; i++)
+        cpool_free(pool, cpool_alloc(pool));
+    REQUIRE(fixture_is_open(cpi_registry_known_cache(registry())));
+    support_require_obtainable(pool, 0);
+}
+
+TEST(child_of_a_fork_has_nobody_that_closes)
+{
+    pthread_t thread;
+    unsigned begun;
+
+    make_pool();
+    cpool_free(pool, cpool_alloc(pool));
+    support_door_init(&door);
+    thread = support_start(close_and_wait, NULL);
+    support_door_await(&door, 1);
+    begun = cpi_reclaim_begin(registry());
+    support_in_child(end_in_child, &begun);
+    REQUIRE_EQUAL(cpi_load(&registry()->closed, relaxed), 2);
+    support_door_open(&door);
+    support_join(thread);
+    cpi_reclaim_end(registry(), begun);
+    REQUIRE_EQUAL(cpi_load(&registry()->closed, relaxed), 0);
+    support_destroy_empty(pool);
+}
+
 /*
  * ---- Activity ------------------------------------------------------------
  */
