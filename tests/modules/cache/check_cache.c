@@ -250,29 +250,6 @@ TEST(steal_takes_full_spares_until_there_is_none)
     REQUIRE_EQUAL(fixture_in_depot(), cpi_slab_fresh(fixture_slab));
 }
 
-/* A spare without a round has its place still, and one that was taken is found missing. */
-TEST(has_spare_tells_of_full_ones_alone)
-{
-    struct cpi_counters stealer;
-    struct cpi_cache *cache;
-    void *slots[3 * LIMIT];
-
-    fixture_init();
-    memset(&stealer, 0, sizeof(stealer));
-    cache = fixture_cache(2, true);
-    REQUIRE(!cpi_cache_has_spare(cache));
-    fixture_take(cache, slots, 3 * LIMIT);
-    fixture_give(cache, slots, 3 * LIMIT);
-    REQUIRE(cpi_cache_has_spare(cache));
-    cpi_depot_give(fixture_depot, &stealer, cpi_cache_steal(cache));
-    REQUIRE(cpi_cache_has_spare(cache));
-    cpi_depot_give(fixture_depot, &stealer, cpi_cache_steal(cache));
-    REQUIRE(!cpi_cache_has_spare(cache));
-    fixture_take(cache, slots, LIMIT);
-    REQUIRE(!cpi_cache_has_spare(cache));
-    fixture_give(cache, slots, LIMIT);
-}
-
 /*
  * ---- The owner's mark ----------------------------------------------------
  */
@@ -463,25 +440,6 @@ TEST(loaded_magazine_that_was_taken_is_not_counted_twice)
     REQUIRE_EQUAL(shown_count(cache), 0);
     fixture_take(cache, slots + 1, CAPACITY - (LIMIT - LIMIT / 2) - 1);
     REQUIRE(cpi_cache_take(cache) == NULL);
-}
-
-TEST(owners_of_closed_entries_share_all_slots)
-{
-    struct cpi_cache *caches[2];
-    void *slots[CAPACITY];
-    size_t n = 0;
-
-    fixture_init();
-    for (size_t i = 0; i < 2; i++)
-        caches[i] = fixture_cache(2, i == 0);
-    cpi_reclaim_begin(fixture_registry);
-    while ((slots[n] = cpi_cache_take(caches[n % 2])) != NULL && n + 1 < CAPACITY)
-        n++;
-    REQUIRE_EQUAL(n + 1, CAPACITY);
-    REQUIRE(cpi_cache_take(caches[0]) == NULL && cpi_cache_take(caches[1]) == NULL);
-    fixture_give(caches[0], slots, CAPACITY);
-    REQUIRE(cpi_cache_take(caches[1]) != NULL);
-    cpi_reclaim_end(fixture_registry, cpi_thread_forks());
 }
 
 /* More are given back than were ever there. */

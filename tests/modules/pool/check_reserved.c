@@ -7,7 +7,6 @@
  */
 #include "support.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -78,42 +77,6 @@ TEST(create_commits_as_slots_are_used)
     cpool_free(pool, slot);
     support_destroy_empty(pool);
     unmap(&config);
-}
-
-static void *take_and_stay(void *argument)
-{
-    void **both = argument;
-
-    both[1] = cpool_alloc(both[0]);
-    support_door_wait(both[2]);
-    cpool_free(both[0], both[1]);
-    return NULL;
-}
-
-/* As in memory of its own. */
-TEST(alloc_all_beside_a_loaded_cache_takes_what_is_loaded)
-{
-    cpool_config_t config = reserved_config();
-    cpool_t *pool = create_in_range(&config);
-    void **slots = support_calloc(CAPACITY, sizeof *slots);
-    struct support_door door;
-    void *both[3] = { pool, NULL, &door };
-    pthread_t thread;
-
-    support_door_init(&door);
-    thread = support_start(take_and_stay, both);
-    support_door_await(&door, 1);
-    for (size_t i = 0; i < CAPACITY - 1; i++) {
-        slots[i] = cpool_alloc(pool);
-        REQUIRE(slots[i] != NULL);
-    }
-    for (size_t i = 0; i < CAPACITY - 1; i++)
-        cpool_free(pool, slots[i]);
-    support_door_open(&door);
-    support_join(thread);
-    support_destroy_empty(pool);
-    unmap(&config);
-    free(slots);
 }
 
 TEST(trim_gives_memory_back)
