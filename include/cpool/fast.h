@@ -117,7 +117,9 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
  *   CPOOL_READ_NEAR_   of the program itself (local-exec)
  *   CPOOL_READ_FAR_    of another module (initial-exec).  The linker makes the first of it where
  *                      it can.  The variable's distance from the thread pointer is the same in all
- *                      threads, and for the whole run: compilers may keep it
+ *                      threads, and for the whole run: compilers may keep it.  The large number,
+ *                      which is not used, has GCC count its reading as dear enough to keep the
+ *                      result throughout a loop
  */
 #define CPOOL_TEXT_OF_(name) #name
 #define CPOOL_TEXT_(name) CPOOL_TEXT_OF_(name)
@@ -131,7 +133,8 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
 #define CPOOL_READ_DISTANCE_(distance, name)                                           \
     __asm__("mov{q\t" CPOOL_TEXT_(name) "@gottpoff(%%rip), %0|"                        \
             "\t%0, QWORD PTR " CPOOL_TEXT_(name) "@gottpoff[rip]}"                     \
-            : "=r"(distance))
+            : "=r"(distance)                                                           \
+            : "i"(INT64_MAX))
 #define CPOOL_READ_AT_(value, distance)                                                \
     __asm__ volatile("mov{q\t%%fs:(%1), %0|\t%0, QWORD PTR fs:[%1]}"                   \
                      : "=r"(value)                                                     \
