@@ -98,37 +98,50 @@ void *cpi_pool_look(struct cpi_pool *pool)
  * the hands of one of those, and their exchanges are counted.
  *
  * A thread that was stopped inside is waited for, but not for ever: what it has loaded or in its
- * hands is out of reach then.  Returns whether there is reason to look again.
+ * hands is out of reach then.
  */
-static bool is_unsettled(struct cpi_pool *pool, bool all, uint64_t before,
-                         struct cpi_backoff *backoff)
+enum verdict { DRY, AGAIN, LATER, STALLED };
+
+static enum verdict judge(const struct cpi_pool *pool, uint64_t before,
+                          struct cpi_backoff *backoff)
 {
-    if (all && cpi_await_inside(&pool->registry, backoff)) {
-        if (cpi_reclaim_activity(&pool->registry) == before)
-            return false;
-        if (cpi_await_pause(backoff))
-            return true;
-    }
-    cpi_fetch_add(&pool->stalls, 1u, relaxed); /* [count] */
-    return false;
+    if (!cpi_await_inside(&pool->registry, backoff))
+        return STALLED;
+    return cpi_reclaim_activity(&pool->registry) == before ? DRY : LATER;
 }
 
 /* With all entries closed. */
+static void *look_closed(struct cpi_pool *pool, struct cpi_backoff *backoff, enum verdict *verdict)
+{
+    uint64_t before = cpi_reclaim_activity(&pool->registry);
+    uint32_t seen = cpi_depot_drains(&pool->depot);
+    bool all = cpi_reclaim_all(&pool->registry, backoff, false);
+    void *slot = take_uncached(pool);
+
+    *verdict = DRY;
+    if (slot == NULL && (cpi_pool_await_drain(pool, seen) || cpi_pool_grow_by_itself(pool)))
+        *verdict = AGAIN;
+    else if (slot == NULL)
+        *verdict = all ? judge(pool, before, backoff) : STALLED;
+    return slot;
+}
+
+/* Each look stands alone, so that between two of them owners may open their entries.  They would
+ * exchange every slot with the depot otherwise, as long as this thread gives way. */
 static void *look_again(struct cpi_pool *pool)
 {
     struct cpi_backoff backoff = {pool->stall_limit, 0, 0};
-    uint64_t before;
-    uint32_t seen;
+    enum verdict verdict;
+    unsigned begun;
     void *slot;
-    bool all;
 
     do {
-        before = cpi_reclaim_activity(&pool->registry);
-        seen = cpi_depot_drains(&pool->depot);
-        all = cpi_reclaim_all(&pool->registry, &backoff, false);
-        slot = take_uncached(pool);
-    } while (slot == NULL && (cpi_pool_await_drain(pool, seen) || cpi_pool_grow_by_itself(pool) ||
-                              is_unsettled(pool, all, before, &backoff)));
+        begun = cpi_reclaim_begin(&pool->registry);
+        slot = look_closed(pool, &backoff, &verdict);
+        cpi_reclaim_end(&pool->registry, begun);
+    } while (verdict == AGAIN || (verdict == LATER && cpi_await_pause(&backoff)));
+    if (verdict != DRY)
+        cpi_fetch_add(&pool->stalls, 1u, relaxed); /* [count] */
     return slot;
 }
 
@@ -136,7 +149,6 @@ static void *look_again(struct cpi_pool *pool)
  * not tell of a drain, so there is another one. */
 CPI_COLD static void *search(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    unsigned begun;
     uint32_t seen;
     void *slot;
 
@@ -144,12 +156,7 @@ CPI_COLD static void *search(struct cpi_pool *pool, struct cpi_cache *cache)
         seen = cpi_depot_drains(&pool->depot);
         slot = cpi_pool_take(pool, cache);
     } while (slot == NULL && (cpi_pool_await_drain(pool, seen) || replenish(pool)));
-    if (slot != NULL)
-        return slot;
-    begun = cpi_reclaim_begin(&pool->registry);
-    slot = look_again(pool);
-    cpi_reclaim_end(&pool->registry, begun);
-    return slot;
+    return slot != NULL ? slot : look_again(pool);
 }
 
 /* --- What is left --- */
