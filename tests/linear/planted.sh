@@ -17,6 +17,7 @@ lost-full-magazine:one round
 lost-partial:in the caller's memory
 loaded-not-taken:one round
 spares-not-taken:one round
+activity-not-compared:mixed
 growth-forgotten:growing"
 
 work=$(mktemp -d) || exit 1
