@@ -9,6 +9,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include <cpool/events.h>
 
@@ -26,6 +27,7 @@ struct scene {
     struct worker *asks;
     struct steps_stop stop;
     void *slot; /* the answer */
+    _Atomic bool answered;
     _Atomic unsigned notices;
     bool called_inside; /* a notice came in the asking thread, before its answer */
 };
@@ -99,6 +101,30 @@ static void ask(void *argument)
     asking = true;
     scene->slot = cpool_alloc_or_notify(scene->pool);
     asking = false;
+    atomic_store_explicit(&scene->answered, true, memory_order_release); /* see await_answer */
+}
+
+/* Until there is an answer, or for as long as shows that the call waits for a thread that stands
+ * still inside. */
+static void await_answer(const struct scene *scene)
+{
+    static const struct timespec a_while = { 0, 100000 };
+
+    for (int i = 0; i < 10; i++) {
+        if (atomic_load_explicit(&scene->answered, memory_order_acquire)) /* see ask */
+            return;
+        REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
+    }
+}
+
+/* Another thread, which stands still, goes on when it has to. */
+static void ask_beside(struct scene *scene, struct worker *worker)
+{
+    atomic_init(&scene->answered, false);
+    worker_begin(worker, ask, scene);
+    await_answer(scene);
+    steps_go_on(&scene->stop);
+    worker_await(worker);
 }
 
 static cpool_t *make_pool(void)
@@ -163,8 +189,7 @@ static bool find_at(struct worker **workers, int variant, size_t nth)
     worker_do(scene.asks, ask, &scene);
     REQUIRE(scene.slot == NULL);
     stopped = steps_run(&scene.stop, scene.gives, NULL, nth, give_one, &scene);
-    worker_do(scene.asks, ask, &scene);
-    steps_go_on(&scene.stop);
+    ask_beside(&scene, scene.asks);
     cpool_free(scene.pool, scene.slot);
     REQUIRE(scene.notices >= 1);
     scene_fini(&scene);
@@ -176,22 +201,34 @@ TEST(notice_is_owed_although_another_call_found_a_slot)
     sweep(find_at, 0);
 }
 
+struct asker {
+    const struct scene *scene;
+    void **slot;
+};
+
+static void ask_first(void *argument)
+{
+    const struct asker *asker = argument;
+
+    *asker->slot = cpool_alloc_or_notify(asker->scene->pool);
+}
+
 /* The only free slot lies in a thread's cache.  One call stops in its search, and another
  * one finds the slot.  If the first one then returns NULL it gets its notice. */
 static bool search_at(struct worker **workers, int variant, size_t nth)
 {
     struct scene scene;
+    void *first = NULL;
+    struct asker asker = { &scene, &first };
     bool stopped;
-    void *slot;
 
     (void)variant;
     scene_init(&scene, workers);
     worker_do(scene.gives, give_one, &scene);
-    stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask, &scene);
-    slot = cpool_alloc_or_notify(scene.pool);
-    steps_go_on(&scene.stop);
-    REQUIRE((scene.slot == NULL) != (slot == NULL));
-    cpool_free(scene.pool, slot);
+    stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask_first, &asker);
+    ask_beside(&scene, workers[2]);
+    REQUIRE((scene.slot == NULL) != (first == NULL));
+    cpool_free(scene.pool, first);
     cpool_free(scene.pool, scene.slot);
     REQUIRE(scene.notices >= 1);
     scene_fini(&scene);
@@ -213,10 +250,13 @@ static bool beside_at(struct worker **workers, size_t asked, size_t given, bool 
     bool stopped;
 
     scene_init(&scene, workers);
+    atomic_init(&scene.answered, false);
     stopped = steps_run(&scene.stop, scene.asks, NULL, asked, ask, &scene);
     *gives = steps_run(&stop, scene.gives, NULL, given, give_one, &scene);
-    steps_go_on(&scene.stop);
+    steps_resume(&scene.stop);
+    await_answer(&scene);
     steps_go_on(&stop);
+    steps_go_on(&scene.stop);
     REQUIRE(!scene.called_inside);
     REQUIRE(scene.slot != NULL || scene.notices == 1);
     cpool_free(scene.pool, scene.slot);
@@ -320,8 +360,7 @@ static bool ask_beside_pop(struct worker **workers, int variant, size_t nth)
     scene_init(&scene, workers);
     worker_do(scene.gives, give_two, &scene);
     stopped = steps_run(&scene.stop, scene.gives, NULL, nth, take_one, &scene);
-    ask(&scene);
-    steps_go_on(&scene.stop);
+    ask_beside(&scene, scene.asks);
     REQUIRE(scene.slot != NULL || scene.notices >= 1);
     cpool_free(scene.pool, scene.slot);
     scene_fini(&scene);

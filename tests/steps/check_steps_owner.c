@@ -2,7 +2,7 @@
 /*
  * check_steps_owner.c - the owner of a cache stops at every access of its allocs, its frees and
  * its flushes, inline and out of line, while its entry is open, and while it is closed and opened
- * again.  Meanwhile another thread takes all that it can have, waits, or trims.
+ * again.  Meanwhile other threads take all that they can have, wait, ask for a notice, or trim.
  *
  * Includes script.h, waiter.h, and pool_impl.h to see the pool's queue.
  */
@@ -314,36 +314,97 @@ static bool contend_at(const struct sweep *sweep, size_t owners, size_t takers, 
     return stopped;
 }
 
-static bool contend_at_all(const struct sweep *sweep, size_t owners)
+/* While one that finds the depot empty stands still as it closes entries, an owner uses its own,
+ * which it finds closed and opens again, and stands still, too.  There are free slots all the
+ * time. */
+enum { FREE = 3 };
+
+static void take_and_free(void *argument)
+{
+    struct script *script = argument;
+
+    for (int i = 0; i < FREE + 1; i++) {
+        void *slot = script->door->take(script);
+
+        if (slot != NULL) /* the other one has them all in its hands */
+            script->door->give(script, slot);
+    }
+}
+
+static void take_all_and_free(void *argument)
+{
+    script_take(argument, FEW + FREE);
+    script_give(argument, FREE);
+}
+
+static bool reopen_at(const struct sweep *sweep, size_t owners, size_t takers, bool *more)
+{
+    struct taker taker = { NULL, NULL };
+    struct steps_stop stops[2];
+    struct script script;
+    bool stopped;
+
+    script_init(&script, FEW + FREE, sweep->door, sweep->owner);
+    taker.pool = script.pool;
+    worker_do(sweep->owner, take_all_and_free, &script);
+    *more = steps_run(&stops[1], sweep->other, NULL, takers, take_one, &taker);
+    stopped = steps_run(&stops[0], sweep->owner, NULL, owners, take_and_free, &script);
+    steps_go_on(&stops[1]);
+    steps_go_on(&stops[0]);
+    REQUIRE(taker.slot != NULL || support_stats(script.pool).stalls > 0);
+    REQUIRE(taker.slot != NULL || (stopped && *more));
+    cpool_free(script.pool, taker.slot);
+    script_fini(&script);
+    return stopped;
+}
+
+/* Two threads that stop, each at any of its steps. */
+struct pair {
+    struct sweep sweep;
+    bool (*at)(const struct sweep *sweep, size_t owners, size_t takers, bool *more);
+};
+
+static bool pair_at(const struct pair *pair, size_t owners)
 {
     bool stopped = true;
     bool more = true;
 
-    for (size_t takers = 1; more; takers += SUPPORT_COUNT(7u, 41u))
-        stopped = contend_at(sweep, owners, takers, &more);
+    for (size_t takers = 1; more; takers += SUPPORT_COUNT(5u, 29u))
+        stopped = pair->at(&pair->sweep, owners, takers, &more);
     return stopped;
 }
 
-static void contend(void *argument)
+static void pair_all(void *argument)
 {
-    struct sweep *sweep = argument;
+    struct pair *pair = argument;
     size_t owners = 1;
 
-    sweep->owner = worker_start();
-    sweep->other = worker_start();
-    while (contend_at_all(sweep, owners))
-        owners += SUPPORT_COUNT(1u, 7u);
+    pair->sweep.owner = worker_start();
+    pair->sweep.other = worker_start();
+    while (pair_at(pair, owners))
+        owners += SUPPORT_COUNT(3u, 11u);
     REQUIRE(owners > 20);
-    worker_stop(sweep->owner);
-    worker_stop(sweep->other);
+    worker_stop(pair->sweep.owner);
+    worker_stop(pair->sweep.other);
+}
+
+static void pair_variant(bool (*at)(const struct sweep *sweep, size_t owners, size_t takers,
+                                    bool *more), int variant)
+{
+    struct pair pair = { { .door = &script_doors[variant % SCRIPT_DOORS] }, at };
+
+    if (variant < SCRIPT_DOORS)
+        pair_all(&pair);
+    else
+        crew_without_barrier(pair_all, &pair);
 }
 
 TEST_TIMES(two_that_find_the_pool_dry_beside_an_owner_share_what_it_frees, SWEEPS)
 {
-    struct sweep sweep = { .door = &script_doors[_i % SCRIPT_DOORS] };
+    pair_variant(contend_at, _i);
+}
 
-    if (_i < SCRIPT_DOORS)
-        contend(&sweep);
-    else
-        crew_without_barrier(contend, &sweep);
+TEST_TIMES(owner_that_opens_beside_one_that_closes_hides_nothing, SWEEPS)
+{
+    pair_variant(reopen_at, _i);
 }
