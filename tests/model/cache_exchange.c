@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache_exchange.c - two threads allocate and free through their caches: one
- * spills what it freed into the depot, the other refills from there.
+ * cache_exchange.c - two threads allocate and free through their caches: one spills what it freed
+ * into the depot, and flushes its cache once, the other refills from there.
  *
  * Holds: a slot has one owner at a time, which sees the last owner's writes.
  * Nothing is lost.
@@ -19,8 +19,11 @@ static void *freer(void *number)
     int i;
 
     model_begin(number);
-    for (i = 0; i < 3; i++)
+    for (i = 0; i < 3; i++) {
         model_free(&model_slots[i]);
+        if (i == 1)
+            cpi_cache_flush(model_own_cache());
+    }
     model_barrier_end();
     return NULL;
 }

@@ -2,8 +2,8 @@
 /*
  * pool.h - a pool in which slots move while a thread looks for one.
  *
- * The library's pool_alloc.c, compiled here with the files of caches.h: a thread without a cache
- * that looks runs the shipped cpi_pool_alloc().  Nobody grows, watches or traps here, and nobody
+ * The library's pool_alloc.c, compiled here with the files of caches.h: a thread that looks runs
+ * the shipped look_again(), as an alloc does that has found nothing at its first look.  Nobody grows, watches or traps here, and nobody
  * waits unless the model includes waiters.h.
  */
 #ifndef MODEL_POOL_H
@@ -87,10 +87,14 @@ static inline void model_open_pool(int owners, size_t fresh)
     model_pool.registry.pool = &model_pool;
 }
 
-/* A slot for a thread without a cache, which looks everywhere. */
+/* A slot for a thread that looks everywhere. */
 static inline int *model_find(void)
 {
-    int *slot = cpi_pool_alloc(&model_pool, NULL, CPI_CALL("model"));
+    int *slot;
+
+    cpi_reclaim_begin(&model_registry);
+    slot = look_again(&model_pool);
+    cpi_reclaim_end(&model_registry);
 
     if (slot != NULL)
         model_use_slot(slot);

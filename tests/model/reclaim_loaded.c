@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * reclaim_loaded.c - a thread closes the entry of an owner, which frees a slot and allocates one by
- * the inline path, and takes what is loaded.
+ * the inline path, takes what is loaded, and adds a slot to it.
  *
  * Holds: never two are at the loaded magazine.  Each sees the other's changes to it.  Nothing is
  * lost.
  */
 #define MODEL_COINS 1
-#define MODEL_LIMIT 2
-#define MODEL_SLOTS 2
+#define MODEL_LIMIT 3
+#define MODEL_SLOTS 3
 #define MODEL_MAGAZINES 6
 #include "caches.h"
 
@@ -23,9 +23,21 @@ static void *owner(void *number)
     return NULL;
 }
 
+static void *reclaimer(void *number)
+{
+    model_begin(number);
+    model_be_lucky();
+    cpi_reclaim_begin(&model_registry);
+    (void)cpi_reclaim_all(&model_registry, NULL, false);
+    assert(cpi_depot_free_slot(&model_depot, model_own_counters(), &model_slots[2]));
+    cpi_reclaim_end(&model_registry);
+    model_reclaimed[model_self] = model_take();
+    return NULL;
+}
+
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, model_reclaimer};
+    static model_thread *const bodies[] = {owner, reclaimer};
 
     model_open_caches(1);
     model_free_by(model_cache(1), &model_slots[0]);

@@ -17,6 +17,8 @@ static void *owner(void *number)
     model_be_lucky();
 #ifdef MODEL_UNCACHED
     assert(cpi_pool_give(&model_pool, NULL, &model_slots[0]));
+#elif defined(MODEL_NEAR)
+    assert(cpi_cache_give(model_own_cache(), &model_slots[0]));
 #else
     assert(cpi_pool_give(&model_pool, model_own_cache(), &model_slots[0]));
 #endif
@@ -31,9 +33,7 @@ static void *destroyer(void *number)
     __VERIFIER_assume(model_find() != NULL);
     cpi_await_rest(&model_registry);
     model_pool.waiters = NULL;
-    model_cache(1)->owner = NULL;
-    model_cache(1)->calm = 0;
-    model_cache(1)->own.bound = 0;
+    memset(model_cache(1), 0, sizeof model_caches[0]);
     return NULL;
 }
 

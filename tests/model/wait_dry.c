@@ -24,7 +24,7 @@ static void *finder(void *number)
 {
     model_begin(number);
     model_be_lucky();
-    model_reclaimed[model_self] = model_find();
+    model_reclaimed[model_self] = cpi_pool_alloc(&model_pool, NULL, CPI_CALL("model"));
     return NULL;
 }
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * wait_closed.c - a thread comes to wait while an owner frees a slot, whose entry is closed and
+ * stays so.
+ *
+ * Holds: the waiter does not sleep, uncalled, beside a slot.
+ */
+#define MODEL_COINS 1
+#define MODEL_LIMIT 2
+#define MODEL_SLOTS 1
+#define MODEL_MAGAZINES 6
+#define CPI_CALM 9u
+#include "waiters.h"
+
+static void *owner(void *number)
+{
+    model_begin(number);
+    model_be_lucky();
+    model_give(&model_slots[0]);
+    model_barrier_end();
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {owner, model_waiter};
+
+    model_open_pool(1, 0);
+    model_open_waiters();
+    model_cache(1)->calm = 0;
+    model_run(2, bodies);
+    model_audit_waiter();
+    return 0;
+}
