@@ -10,7 +10,6 @@
 #define MODEL_COINS 1
 #define MODEL_LIMIT 1
 #define MODEL_SLOTS 4
-#define MODEL_MAGAZINES 10
 #include "pool.h"
 
 #include "pool/layer.h"

@@ -9,7 +9,6 @@
 #define MODEL_COINS 1
 #define MODEL_LIMIT 1
 #define MODEL_SLOTS 4
-#define MODEL_MAGAZINES 8
 #include "caches.h"
 
 static int *kept;

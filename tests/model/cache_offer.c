@@ -10,7 +10,6 @@
 #define MODEL_LIMIT 1
 #define MODEL_SLOTS 4
 #define MODEL_SPARES 3
-#define MODEL_MAGAZINES 9
 #include "caches.h"
 
 static uint32_t stolen[MODEL_SPARES];

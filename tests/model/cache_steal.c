@@ -10,7 +10,6 @@
  */
 #define MODEL_LIMIT 1
 #define MODEL_SLOTS 2
-#define MODEL_MAGAZINES 6
 #include "caches.h"
 
 static int *held[MODEL_SLOTS];

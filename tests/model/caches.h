@@ -32,6 +32,14 @@
 #define CPI_HANDLES_KEPT 1u
 #endif
 
+/* Operations without a cache at once, and the magazines for them and for slots. */
+#ifndef MODEL_VISITORS
+#define MODEL_VISITORS 2u
+#endif
+#ifndef MODEL_MAGAZINES
+#define MODEL_MAGAZINES (MODEL_SLOTS / MODEL_LIMIT + 1 + 2 * MODEL_VISITORS)
+#endif
+
 /* The caches that there may be, and their magazines. */
 #define MODEL_CACHES 2
 #define MODEL_FOR_CACHES (MODEL_CACHES * (3 + MODEL_SPARES)) /* CPI_CACHE_HANDS */

@@ -9,12 +9,20 @@
 #define MODEL_COINS 1
 #define MODEL_LIMIT 1
 #define MODEL_SLOTS 1
-#define MODEL_MAGAZINES 6
 #include "pool.h"
+
+static void *owner(void *number)
+{
+    model_flusher(number);
+#ifdef MODEL_TWICE
+    model_flusher(number);
+#endif
+    return NULL;
+}
 
 int main(void)
 {
-    static model_thread *const bodies[] = {model_flusher, model_looker};
+    static model_thread *const bodies[] = {owner, model_looker};
 
     model_open_pool(1, 0);
     model_free_by(model_cache(1), &model_slots[0]);

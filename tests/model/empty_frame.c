@@ -9,7 +9,6 @@
 #define MODEL_COINS 1
 #define MODEL_LIMIT 1
 #define MODEL_SLOTS 2
-#define MODEL_MAGAZINES 6
 #include "pool.h"
 
 #include "pool/pool_report.h"

@@ -8,7 +8,6 @@
 #define MODEL_COINS 1
 #define MODEL_LIMIT 2
 #define MODEL_SLOTS 32 /* a sixteenth of them is claimed at once */
-#define MODEL_MAGAZINES 21
 #include "pool.h"
 
 /* Leaves two, for the owner and for the thread that looks. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_spare.c - an owner flushes its cache, which has no round loaded and one full
- * spare.  Meanwhile a thread without a cache looks for a slot.
+ * empty_spare.c - an owner flushes its cache, which has one full spare.  Another thread has closed
+ * its entry and taken what was loaded.  Meanwhile a thread without a cache looks for a slot.
  *
- * Holds: the thread finds it, as the slot is free all the time.
+ * Holds: the thread finds it, as the slot is free all the time.  Only the place of the spare, and
+ * the number of spares, say that the owner is inside.
  */
 #define MODEL_COINS 1
 #define MODEL_LIMIT 1
 #define MODEL_SLOTS 2
-#define MODEL_MAGAZINES 6
 #include "pool.h"
 
 int main(void)
@@ -20,6 +20,8 @@ int main(void)
     for (i = 0; i < MODEL_SLOTS; i++)
         model_free_by(model_cache(1), &model_slots[i]);
     model_kept = model_alloc_by(model_cache(1));
+    (void)close_all(&model_registry);
+    assert(take_loaded(&model_registry, model_cache(1), NULL));
     model_run(2, bodies);
     model_give_back(model_kept);
     model_audit_caches();

@@ -9,7 +9,6 @@
 #define MODEL_COINS 1
 #define MODEL_LIMIT 3
 #define MODEL_SLOTS 3
-#define MODEL_MAGAZINES 6
 #include "caches.h"
 
 static int *kept;

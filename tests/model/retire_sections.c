@@ -40,17 +40,25 @@ static char pools[2];
 static int *left[NODES]; /* of which the retire was refused */
 #endif
 
-bool cpi_mark_has_barrier;
-
 #if defined(MODEL_SYMMETRIC) || defined(MODEL_PARKED) || defined(MODEL_OPEN)
 static const bool is_parked = true;
 #else
 static const bool is_parked = false; /* the readers have begun inline */
 #endif
 
-void cpi_os_barrier(void)
+bool cpi_has_barrier(void)
+{
+#if defined(MODEL_SYMMETRIC)
+    return false;
+#else
+    return true;
+#endif
+}
+
+bool cpi_barrier_passed(void)
 {
     model_barrier();
+    return true;
 }
 
 void cpool_depot_free(cpool_t *pool, void *slot)
@@ -275,9 +283,6 @@ int main(void)
     struct cpool_domain *domain;
     int i;
 
-#if !defined(MODEL_SYMMETRIC)
-    cpi_mark_has_barrier = true;
-#endif
     domain = make_domain();
 #if defined(MODEL_DRY)
     if (!is_parked)

@@ -9,6 +9,7 @@
 #define MODEL_LIMIT 4
 #define MODEL_SLOTS 5
 #define MODEL_MAGAZINES 3
+#define MODEL_VISITORS 0u
 #include "caches.h"
 
 static int *first[4];

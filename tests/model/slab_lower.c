@@ -8,6 +8,7 @@
 #define MODEL_LIMIT 4
 #define MODEL_SLOTS 2
 #define MODEL_MAGAZINES 3
+#define MODEL_VISITORS 0u
 #include "caches.h"
 
 static bool returned;

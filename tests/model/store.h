@@ -72,6 +72,7 @@ bool cpi_os_commit(void *address, size_t size)
     size_t i = (size_t)((struct model_magazine *)address - model_magazines);
     size_t end = i + size / sizeof(struct model_magazine);
 
+    assert(end <= MODEL_MAGAZINES);
     if (end == MODEL_MAGAZINES && model_self != 2)
         return false;
     for (; i < end; i++)

@@ -8,7 +8,6 @@
 #define MODEL_COINS 1
 #define MODEL_LIMIT 2
 #define MODEL_SLOTS 1
-#define MODEL_MAGAZINES 6
 #define CPI_CALM 9u
 #include "waiters.h"
 

@@ -10,7 +10,6 @@
 #define MODEL_LIMIT 2
 #endif
 #define MODEL_SLOTS 2
-#define MODEL_MAGAZINES 6
 #include "waiters.h"
 
 static void *owner(void *number)

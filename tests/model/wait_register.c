@@ -8,7 +8,6 @@
 #define MODEL_COINS 1
 #define MODEL_LIMIT 2
 #define MODEL_SLOTS 2
-#define MODEL_MAGAZINES 6
 #include "waiters.h"
 
 static void *owner(void *number)

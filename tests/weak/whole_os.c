@@ -7,7 +7,8 @@
  * given back.  Time passes when it is read, and when a thread sleeps until a time.  A sleep
  * without such a time ends with a signal, so that a thread that nobody wakes is a deadlock.
  *
- * With WHOLE_SYMMETRIC the system has no barrier.
+ * With WHOLE_SYMMETRIC the system has no barrier, and with WHOLE_REFUSES it refuses the second
+ * one, and those that follow.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -112,6 +113,13 @@ bool cpi_os_barrier_ready(void)
 
 bool cpi_os_barrier(void)
 {
+#ifdef WHOLE_REFUSES
+    static bool refuses;
+
+    if (refuses)
+        return false;
+    refuses = true;
+#endif
     weak_barrier_all();
     return true;
 }
@@ -177,7 +185,9 @@ bool cpi_os_populate(void *address, size_t size)
 void cpi_write_error(const char *text, size_t length);
 void cpi_write_error(const char *text, size_t length)
 {
+#ifndef WHOLE_REFUSES /* which is told */
     fwrite(text, 1, length, stderr);
+#endif
 }
 
 /* --- Of the C library --- */
