@@ -19,6 +19,8 @@ no-tag              native  same       8        10
 no-tag              native  transfer   8        10
 no-tag              native  all        8        3
 relaxed-pop         tsan    all        4        5
+check-none          native  bound      4        3
+dry-not-closed      native  bound      4        3
 duplicate-round     native  all        4        5
 duplicate-round     tsan    all        4        3
 lost-magazine       native  all        4        5
