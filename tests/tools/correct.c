@@ -198,7 +198,7 @@ static void *in_a_thread(void *arg)
     return NULL;
 }
 
-static void everything(cpool_t *pool, unsigned flags)
+static void everything(cpool_t *pool)
 {
     pthread_t thread;
     int turn;
@@ -236,7 +236,7 @@ static void run(unsigned flags, size_t max_capacity, bool in_place)
     }
     if (cpool_create(&pool, &config) != CPOOL_OK)
         fail("create");
-    everything(pool, flags);
+    everything(pool);
 }
 
 static void typed(void)
