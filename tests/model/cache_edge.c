@@ -27,10 +27,13 @@
 MODEL_ABSENT(void *, cpi_pool_cache_alloc, cpool_cache_t *entry, struct cpi_call call)
 MODEL_ABSENT(void, cpi_pool_cache_free, cpool_cache_t *entry, void *slot, struct cpi_call call)
 MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *handle)
-MODEL_ABSENT(void *, cpi_track_near_alloc, const cpool_t *handle, struct cpi_cache *cache)
-MODEL_ABSENT(bool, cpi_track_near_free, const cpool_t *handle, struct cpi_cache *cache, void *slot,
-             uintptr_t index)
+MODEL_ABSENT(void *, cpi_track_alloc, const cpool_t *handle, struct cpi_cache *cache,
+             struct cpi_call call)
+MODEL_ABSENT(void, cpi_track_free, const cpool_t *handle, struct cpi_cache *cache, void *slot,
+             uintptr_t index, struct cpi_call call)
 MODEL_ABSENT(cpool_t *, cpool_typed_pool_abi1, struct cpool_typed *typed)
+
+static cpool_t model_handle = {.state = &model_pool};
 
 static void give(int *slot)
 {
@@ -38,8 +41,8 @@ static void give(int *slot)
 
     model_use_slot(slot);
     CPOOL_PUSH_(cache->entry, slot, true,
-                if (!near_free(NULL, cache, slot, cpi_slab_index(cache->slab, slot)))
-                    assert(cpi_cache_give(cache, slot)));
+                near_free(&model_handle, cache, slot, cpi_slab_index(cache->slab, slot),
+                          CPI_CALL("model")));
 }
 
 static int *take_one(void)
@@ -47,9 +50,7 @@ static int *take_one(void)
     struct cpi_cache *cache = model_own_cache();
     int *slot;
 
-    CPOOL_POP_(cache->entry, slot, slot = near_alloc(NULL, cache));
-    if (slot == NULL)
-        slot = cpi_cache_take(cache);
+    CPOOL_POP_(cache->entry, slot, slot = near_alloc(&model_handle, cache, CPI_CALL("model")));
     if (slot != NULL)
         model_use_slot(slot);
     return slot;

@@ -90,11 +90,7 @@ static inline void model_open_pool(int owners, size_t fresh)
 /* A slot for a thread that looks everywhere. */
 static inline int *model_find(void)
 {
-    int *slot;
-
-    cpi_reclaim_begin(&model_registry);
-    slot = look_again(&model_pool);
-    cpi_reclaim_end(&model_registry);
+    int *slot = look_again(&model_pool);
 
     if (slot != NULL)
         model_use_slot(slot);

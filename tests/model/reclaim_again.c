@@ -27,11 +27,13 @@ static void *owner(void *number)
 
 static void *closer(void *number)
 {
+    unsigned begun;
+
     model_begin(number);
     model_be_lucky();
-    cpi_reclaim_begin(&model_registry);
+    begun = cpi_reclaim_begin(&model_registry);
     (void)cpi_reclaim_all(&model_registry, NULL, false);
-    cpi_reclaim_end(&model_registry, cpi_thread_forks());
+    cpi_reclaim_end(&model_registry, begun);
     return NULL;
 }
 

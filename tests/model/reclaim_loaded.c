@@ -24,12 +24,14 @@ static void *owner(void *number)
 
 static void *reclaimer(void *number)
 {
+    unsigned begun;
+
     model_begin(number);
     model_be_lucky();
-    cpi_reclaim_begin(&model_registry);
+    begun = cpi_reclaim_begin(&model_registry);
     (void)cpi_reclaim_all(&model_registry, NULL, false);
     assert(cpi_depot_free_slot(&model_depot, model_own_counters(), &model_slots[2]));
-    cpi_reclaim_end(&model_registry);
+    cpi_reclaim_end(&model_registry, begun);
     model_reclaimed[model_self] = model_take();
     return NULL;
 }

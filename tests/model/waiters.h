@@ -44,7 +44,7 @@ static inline void *model_waiter(void *number)
 {
     model_begin(number);
     model_be_lucky();
-    cpi_reclaim_begin(&model_registry);
+    (void)cpi_reclaim_begin(&model_registry);
     join(&model_pool, &model_sleeper);
     model_found = look(&model_pool, &model_sleeper);
     if (model_found != NULL)
@@ -57,7 +57,7 @@ static inline void *model_waiter(void *number)
 static inline void model_audit_waiter(void)
 {
     bool sleeps = model_found == NULL && model_sleeper.waiter.epoch == model_sleeper.vain &&
-                  !model_sleeper.left_alone;
+                  model_sleeper.alone_nap == 0;
     int i;
 
     if (sleeps) {
