@@ -14,17 +14,22 @@ GENMC = genmc
 
 # The models, and those that are too long for GenMC.
 model_names = \
-	cache_edge cache_exchange cache_offer cache_steal \
+	cache_exchange cache_offer cache_steal \
 	depot_empty depot_exchange depot_flights depot_partial depot_slots \
-	empty_drain empty_flush empty_frame empty_fresh empty_loaded empty_spare \
-	empty_refill empty_partial empty_steal \
-	extent_commit recall_barrier recall_barrier_reopen recall_inline \
-	recall_loaded recall_reopen recall_short \
+	empty_closed empty_drain empty_flush empty_frame empty_fresh empty_inline empty_loaded \
+	empty_partial empty_refill empty_register empty_spare empty_steal empty_twice empty_uncached \
+	extent_commit \
+	reclaim_again reclaim_again_fenceless reclaim_fenceless reclaim_hidden reclaim_loaded \
+	reclaim_opens reclaim_opens_fenceless reclaim_swap reclaim_swap_fenceless \
 	retire_parked retire_sections retire_symmetric \
 	slab_bump slab_lower slot_word \
 	stack_aba stack_handoff stack_own
 
-model_long = empty_run empty_swap retire_asked retire_dry retire_open wait_serve wait_serve_symmetric
+model_long = cache_edge empty_register_fenceless empty_swap empty_swap_fenceless \
+	reclaim_two reclaim_two_fenceless rest_await rest_near rest_uncached \
+	retire_asked retire_dry retire_open \
+	wait_closed wait_closed_fenceless wait_dry wait_dry_fenceless wait_free wait_free_fenceless \
+	wait_register wait_register_fenceless
 
 TESTS += tests/model/protocol/run.sh
 
@@ -36,7 +41,7 @@ EXTRA_DIST += \
 	tests/model/protocol/search.cpp tests/model/protocol/search.h tests/model/protocol/state.h \
 	tests/model/protocol/words.h \
 	tests/model/absent.h tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
-	tests/model/pool.h tests/model/run.sh tests/model/stack.h tests/model/store.h tests/model/stealers.h \
+	tests/model/pool.h tests/model/run.sh tests/model/stack.h tests/model/store.h tests/model/waiters.h \
 	$(patsubst %,tests/model/%.c,$(model_names) $(model_long))
 
 # Exit status 77 says that there is no checker: skipped, and no failure.

@@ -8,5 +8,6 @@
 
 tests=${srcdir:-.}/tests
 CHECKER=$tests/weak/run.sh
-export CHECKER
+WEAK_EXECUTIONS=${WEAK_EXECUTIONS:-60000} # a bug ends them, and some are rare
+export CHECKER WEAK_EXECUTIONS
 exec "$tests/planted/models.sh" "$tests/../lib" "$@"
