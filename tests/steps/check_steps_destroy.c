@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_steps_destroy.c - drain, then destroy: a thread that gives the last slot back stops at
- * every step of its free, and another one that has obtained the slot destroys the pool
- * meanwhile, or resets it first, as object pools do.
+ * check_steps_destroy.c - drain, then destroy: a thread that gives all slots back stops at every
+ * step of its frees, and another one that has obtained them destroys the pool meanwhile, or
+ * resets it first, as object pools do.
  *
  * Includes steps.h.  Memory that is touched after the end of the pool is no longer mapped.
  */
@@ -14,65 +14,65 @@
 #include <stdatomic.h>
 #include <time.h>
 
+/* The last of all slots meets a full magazine. */
+enum { ROUNDS = 2, CAPACITY = ROUNDS + 1 };
 
-enum { CAPACITY = 2, ROUNDS = 2 };
-
-/* How the last slot is given back. */
+/* How the slots are given back. */
 struct giver {
     cpool_t *pool;
     cpool_cache_t *cache;
-    void *slot;
+    void (*give)(struct giver *giver, void **slot);
+    void *slots[CAPACITY];
 };
 
-static void give_by_free(void *argument)
+static void give_by_free(struct giver *giver, void **slot)
 {
-    struct giver *giver = argument;
-
-    cpool_free(giver->pool, giver->slot);
+    cpool_free(giver->pool, *slot);
 }
 
-static void give_by_depot_free(void *argument)
+static void give_by_depot_free(struct giver *giver, void **slot)
 {
-    struct giver *giver = argument;
-
-    cpool_depot_free(giver->pool, giver->slot);
+    cpool_depot_free(giver->pool, *slot);
 }
 
-static void give_by_bulk(void *argument)
+static void give_by_bulk(struct giver *giver, void **slot)
 {
-    struct giver *giver = argument;
-
-    cpool_free_bulk(giver->pool, &giver->slot, 1);
+    cpool_free_bulk(giver->pool, slot, 1);
 }
 
-static void give_by_cache(void *argument)
+static void give_by_cache(struct giver *giver, void **slot)
 {
-    struct giver *giver = argument;
-
-    cpool_cache_free(giver->cache, giver->slot);
+    cpool_cache_free(giver->cache, *slot);
 }
 
-static void (*const gives[])(void *argument) = {
+static void (*const gives[])(struct giver *giver, void **slot) = {
     give_by_free, give_by_depot_free, give_by_bulk, give_by_cache,
 };
 
 enum { GIVES = sizeof gives / sizeof gives[0] };
 
-static void take(void *argument)
+static void take_all(void *argument)
 {
     struct giver *giver = argument;
 
-    giver->slot = cpool_alloc(giver->pool);
-    REQUIRE(giver->slot != NULL);
+    for (int i = 0; i < CAPACITY; i++)
+        REQUIRE((giver->slots[i] = cpool_alloc(giver->pool)) != NULL);
 }
 
-/* How it is obtained. */
+static void give_all(void *argument)
+{
+    struct giver *giver = argument;
+
+    for (int i = 0; i < CAPACITY; i++)
+        giver->give(giver, &giver->slots[i]);
+}
+
+/* How they are obtained. */
 struct drain {
     cpool_t *pool;
-    const void *last;
     void *(*alloc)(cpool_t *pool);
     bool resets;
-    _Atomic bool over;
+    _Atomic bool over; /* the first end of the pool is */
 };
 
 static void *alloc_wait(cpool_t *pool)
@@ -89,40 +89,47 @@ static void drain_and_destroy(void *argument)
 {
     struct drain *drain = argument;
 
-    while (drain->alloc(drain->pool) != drain->last)
-        sched_yield();
+    for (int count = 0; count < CAPACITY;) {
+        if (drain->alloc(drain->pool) != NULL)
+            count++;
+        else
+            sched_yield();
+    }
     if (drain->resets)
         REQUIRE_EQUAL(cpool_reset(drain->pool), CAPACITY);
-    REQUIRE_EQUAL(cpool_destroy(drain->pool), drain->resets ? 0 : CPOOL_ELIVE);
+    else
+        REQUIRE_EQUAL(cpool_destroy(drain->pool), CPOOL_ELIVE);
     atomic_store_explicit(&drain->over, true, memory_order_relaxed); /* a hint, no more */
+    if (drain->resets)
+        support_destroy_empty(drain->pool);
 }
 
-/* Time for a pool to be destroyed that should not be. */
+/* Time for a pool to be ended that should not be, as long as somebody stands still inside. */
 static void dally(const struct drain *drain)
 {
     const struct timespec a_while = { 0, 500000 };
 
-    for (int i = 0; i < 10 && !atomic_load_explicit(&drain->over, memory_order_relaxed); i++)
+    for (int i = 0; i < 10; i++) {
         REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
+        REQUIRE(!atomic_load_explicit(&drain->over, memory_order_relaxed));
+    }
 }
 
 static bool destroy_at(void *(*alloc)(cpool_t *pool), int give, bool resets,
                        struct worker **workers, size_t nth)
 {
     cpool_t *pool = steps_pool(0, CAPACITY, 0, ROUNDS);
-    struct giver giver = { pool, NULL, NULL };
-    struct drain drain = { pool, NULL, alloc, resets, false };
+    struct giver giver = { pool, NULL, gives[give], { NULL } };
+    struct drain drain = { pool, alloc, resets, false };
     struct steps_stop stop;
     bool stopped;
 
     REQUIRE_EQUAL(cpool_cache_create(&giver.cache, pool), 0);
-    worker_do(workers[0], take, &giver);
-    drain.last = giver.slot;
-    while (support_stats(pool).live < CAPACITY)
-        REQUIRE(cpool_depot_alloc(pool) != NULL);
-    stopped = steps_run(&stop, workers[0], NULL, nth, gives[give], &giver);
+    worker_do(workers[0], take_all, &giver);
+    stopped = steps_run(&stop, workers[0], NULL, nth, give_all, &giver);
     worker_begin(workers[1], drain_and_destroy, &drain);
-    dally(&drain);
+    if (stopped)
+        dally(&drain);
     steps_go_on(&stop);
     worker_await(workers[1]);
     return stopped;
