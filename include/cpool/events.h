@@ -77,8 +77,9 @@ CPOOL_API int cpool_set_ready(cpool_t *pool, cpool_ready_t ready, void *context)
  * A notice may come although nobody needs it any more, and several threads that got NULL
  * share one.  A fork drops all requests in the child: a loop that waits for a notice there
  * calls this function again.
- * Any thread.  It may block while another thread holds the waiters' lock, and does
- * not wait for slots.
+ * Any thread.  It does not wait for slots.  It may block while another thread holds the
+ * waiters' lock, and before NULL it waits for a thread that is stopped in the middle of an
+ * alloc or a free of the pool, however long: that one could free a slot without a notice.
  */
 CPOOL_API void *cpool_alloc_or_notify(cpool_t *pool) CPOOL_MUST_USE_;
 
