@@ -30,7 +30,8 @@
 #define THREADS_MAX 1024
 
 static const struct mode *const modes[] = {
-    &mode_bound,  &mode_same,   &mode_pairs, &mode_crowd, &mode_churn,     &mode_bulk,     &mode_mixed,
+    &mode_bound,  &mode_same,   &mode_pairs, &mode_crowd, &mode_churn,
+    &mode_bulk,   &mode_mixed,
     &mode_caches, &mode_depot, &mode_fork,  &mode_lifecycle, &mode_transfer, &mode_checked,
     &mode_memory, &mode_objects, &mode_wait, &mode_recall,   &mode_full,   &mode_frame,
     &mode_tracked, &mode_typed, &mode_lanes, &mode_sized,

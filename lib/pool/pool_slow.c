@@ -100,7 +100,8 @@ CPI_APART static void swap_full(const cpool_t *handle, struct cpi_cache *cache, 
         cpi_pool_free(handle->state, cache, slot, call);
 }
 
-/* --- With the calling thread's cache.  Each ends with a call, for which no register is saved. --- */
+/* --- With the calling thread's cache.  Each ends with a call, for which no register is
+ * saved. --- */
 
 static inline void *near_alloc(const cpool_t *handle, struct cpi_cache *cache,
                                struct cpi_call call)

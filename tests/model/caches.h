@@ -180,7 +180,8 @@ static inline void model_open_some(int owners, size_t slots)
 #ifndef MODEL_HIDDEN
     model_registry.inline_path = true;
 #endif
-    assert(CPI_CACHE_HANDS == 3 && cpi_registry_bytes(1, MODEL_SPARES) == sizeof(union model_cache));
+    assert(CPI_CACHE_HANDS == 3);
+    assert(cpi_registry_bytes(1, MODEL_SPARES) == sizeof(union model_cache));
     cpi_extent_init_committed(&model_registry.caches, model_caches, sizeof model_caches);
     if (slots > 0)
         assert(model_claim(slots, &first) == slots && first == 0);

@@ -3,8 +3,8 @@
  * pool.h - a pool in which slots move while a thread looks for one.
  *
  * The library's pool_alloc.c, compiled here with the files of caches.h: a thread that looks runs
- * the shipped look_again(), as an alloc does that has found nothing at its first look.  Nobody grows, watches or traps here, and nobody
- * waits unless the model includes waiters.h.
+ * the shipped look_again(), as an alloc does that has found nothing at its first look.  Nobody
+ * grows, watches or traps here, and nobody waits unless the model includes waiters.h.
  */
 #ifndef MODEL_POOL_H
 #define MODEL_POOL_H

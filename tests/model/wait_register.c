@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wait_register.c - a thread comes to wait while another one registers its cache, opens it to free a
- * slot, and frees a second one by the inline path.
+ * wait_register.c - a thread comes to wait while another one registers its cache, opens it to free
+ * a slot, and frees a second one by the inline path.
  *
  * Holds: the waiter does not sleep, uncalled, beside a slot.
  */

@@ -8,8 +8,8 @@
  * FLUSHES  the first one flushes its cache while it has a slot, TRIMS: trims the pool
  * HELD     how many slots each holds at once
  *
- * Holds: empty means empty (doc/CONCURRENCY.md 3.7), so that no alloc returns NULL, unless the system
- * refuses a barrier (WHOLE_REFUSES).
+ * Holds: empty means empty (doc/CONCURRENCY.md 3.7), so that no alloc returns NULL, unless the
+ * system refuses a barrier (WHOLE_REFUSES).
  */
 #include <assert.h>
 #include <pthread.h>
