@@ -12,9 +12,9 @@ top=${srcdir:-.}
 sched=$top/tests/sched
 linear=$top/tests/linear
 bugs='no-tag lost-full-magazine slot-twice claim-by-store steal-by-store
-    torn-taken-over enter-unmarked loaded-not-taken spares-not-taken slack-not-used
-    typed-switch-unmarked resolve-any found-though-free
-    typed-free-tells-nobody retire-section-ignored'
+    open-unchecked open-not-retracted taken-inside unloaded-by-store activity-not-compared
+    loaded-not-taken spares-not-taken announced-after-look push-calls-nobody
+    resolve-any found-though-free retire-section-ignored'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

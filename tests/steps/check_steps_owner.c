@@ -104,6 +104,8 @@ static bool drain_at(const struct sweep *sweep, size_t nth)
     REQUIRE(in_sight + script_in_transit(&script) + script.hands * SCRIPT_ROUNDS >=
             SCRIPT_CAPACITY);
     REQUIRE(script.hands > 0 || support_stats(script.pool).stalls == 0);
+    REQUIRE(in_sight + script_in_transit(&script) >= SCRIPT_CAPACITY ||
+            support_stats(script.pool).stalls > 0);
     steps_go_on(&stop);
     script_fini(&script);
     return stopped;
@@ -347,7 +349,9 @@ static bool reopen_at(const struct sweep *sweep, size_t owners, size_t takers, b
     script_init(&script, FEW + FREE, sweep->door, sweep->owner);
     taker.pool = script.pool;
     worker_do(sweep->owner, take_all_and_free, &script);
-    *more = steps_run(&stops[1], sweep->other, NULL, takers, take_one, &taker);
+    /* First where the one that takes has seen the owner outside. */
+    *more = steps_run(&stops[1], sweep->other, takers == 1 ? "take" : NULL, takers, take_one,
+                      &taker);
     stopped = steps_run(&stops[0], sweep->owner, NULL, owners, take_and_free, &script);
     steps_go_on(&stops[1]);
     steps_go_on(&stops[0]);
@@ -366,10 +370,11 @@ struct pair {
 
 static bool pair_at(const struct pair *pair, size_t owners)
 {
-    bool stopped = true;
     bool more = true;
+    bool stopped;
 
-    for (size_t takers = 1; more; takers += SUPPORT_COUNT(5u, 29u))
+    stopped = pair->at(&pair->sweep, owners, 1, &more);
+    for (size_t takers = 2; owners % 4 == 1 && more; takers += SUPPORT_COUNT(7u, 29u))
         stopped = pair->at(&pair->sweep, owners, takers, &more);
     return stopped;
 }
@@ -382,7 +387,7 @@ static void pair_all(void *argument)
     pair->sweep.owner = worker_start();
     pair->sweep.other = worker_start();
     while (pair_at(pair, owners))
-        owners += SUPPORT_COUNT(3u, 11u);
+        owners += SUPPORT_COUNT(1u, 5u);
     REQUIRE(owners > 20);
     worker_stop(pair->sweep.owner);
     worker_stop(pair->sweep.other);

@@ -97,18 +97,26 @@ static cpool_t *create(const struct script_door *door, size_t capacity)
     config.flags = door->flags;
     config.magazine_rounds = SCRIPT_ROUNDS;
     config.thread_caches = SCRIPT_CACHES;
-    config.stall_limit = 1; /* the threads that stop are not to be waited for */
     if (!door->typed)
         return support_create(&config);
     REQUIRE_EQUAL(seats_open(&config), 0);
     return seats_pool();
 }
 
+/* The threads that stop are not to be waited for, not even for the least that can be set. */
+static cpool_t *create_impatient(const struct script_door *door, size_t capacity)
+{
+    cpool_t *pool = create(door, capacity);
+
+    inside(pool)->stall_limit = 1;
+    return pool;
+}
+
 void script_init(struct script *script, size_t capacity, const struct script_door *door,
                  struct worker *worker)
 {
     memset(script, 0, sizeof(*script));
-    script->pool = create(door, capacity);
+    script->pool = create_impatient(door, capacity);
     script->capacity = capacity;
     script->door = door;
     if (door->take == take_from_cache)
