@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * reclaim_loaded.c - a thread closes the entry of an owner, which frees a slot and allocates one by
- * the inline path, takes what is loaded, and adds a slot to it.
+ * the inline path, takes what is loaded, adds a slot to it, and takes two out.
  *
  * Holds: never two are at the loaded magazine.  Each sees the other's changes to it.  Nothing is
  * lost.
@@ -12,6 +12,7 @@
 #include "caches.h"
 
 static int *kept;
+static int *second; /* of the other thread */
 
 static void *owner(void *number)
 {
@@ -33,6 +34,7 @@ static void *reclaimer(void *number)
     assert(cpi_depot_free_slot(&model_depot, model_own_counters(), &model_slots[2]));
     cpi_reclaim_end(&model_registry, begun);
     model_reclaimed[model_self] = model_take();
+    second = model_take();
     return NULL;
 }
 
@@ -44,6 +46,7 @@ int main(void)
     model_free_by(model_cache(1), &model_slots[0]);
     model_run(2, bodies);
     model_give_back(kept);
+    model_give_back(second);
     model_audit_caches();
     return 0;
 }
