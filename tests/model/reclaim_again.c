@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * reclaim_again.c - a thread has closed an entry whose owner was inside, and passed the barrier.  It
- * takes what is loaded.  Meanwhile the owner swaps its magazines, leaves and ends, and the structure
- * is made ready for another owner.
+ * reclaim_again.c - a thread has closed an entry whose owner was inside, and passed the barrier.
+ * It takes what is loaded.  Meanwhile the owner swaps its magazines, leaves and ends, and the
+ * structure is made ready for another owner.
  *
  * Holds: the thread takes no magazine that is not loaded any more.  Nothing is lost.
  */

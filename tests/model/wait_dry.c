@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * wait_dry.c - a thread comes to wait, and another one that finds the pool dry takes the magazine
- * of two slots that an owner has loaded, while the owner allocates one of them.
+ * of three slots that an owner has loaded, while the owner allocates one of them.
  *
  * Holds: the waiter does not sleep, uncalled, beside a slot.
  */
