@@ -282,6 +282,43 @@ TEST(notice_does_not_come_inside_the_only_call)
     REQUIRE(asked > 2);
 }
 
+static void give_one_and_open(void *argument)
+{
+    struct scene *scene = argument;
+
+    give_one(scene);
+    for (int i = 0; i < 4; i++) /* more operations than an entry that was closed stays so */
+        if (hold_take(&scene->hold, 1) == 1)
+            give_one(scene);
+}
+
+/* The call stops, and another thread frees a slot, which brings the notice, and goes on until it
+ * could open its entry.  The call has closed that, and takes what is loaded: no slot twice. */
+static bool open_at(struct worker **workers, int variant, size_t nth)
+{
+    struct scene scene;
+    bool stopped;
+
+    (void)variant;
+    scene_init(&scene, workers);
+    worker_do(scene.gives, give_one_and_open, &scene);
+    stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask, &scene);
+    worker_do(scene.gives, give_one_and_open, &scene);
+    steps_go_on(&scene.stop);
+    REQUIRE(scene.slot != NULL);
+    worker_do(scene.gives, take_one, &scene);
+    worker_do(scene.gives, take_one, &scene);
+    REQUIRE_EQUAL(scene.hold.count, CAPACITY - 1);
+    cpool_free(scene.pool, scene.slot);
+    scene_fini(&scene);
+    return stopped;
+}
+
+TEST(call_that_was_given_notice_meanwhile_takes_nothing_in_use)
+{
+    sweep(open_at, 0);
+}
+
 /*
  * ---- Beside threads that wait --------------------------------------------
  */
