@@ -8,7 +8,7 @@
  * FLUSHES  the first one flushes its cache while it has a slot, TRIMS: trims the pool
  * HELD     how many slots each holds at once
  *
- * Holds: empty means empty (doc/CONCURRENCY.md 3.7), so that no alloc returns NULL, unless the
+ * Holds: empty means empty (doc/CONCURRENCY.md 3.6), so that no alloc returns NULL, unless the
  * system refuses a barrier (WHOLE_REFUSES).
  */
 #include <assert.h>
