@@ -28,7 +28,8 @@
  * (on first use zero, or as they were in caller-provided memory).  NULL means that at one instant
  * of the call the whole capacity was live, that a thread holding slots (three magazines at
  * most) stayed stopped inside the library for stall_limit (counted in stats.stalls), or that the
- * operating system refused memory.  A checked pool that finds CPOOL_EGUARD on the way reports it
+ * operating system refused memory, or has come to refuse membarrier (which is told once, on
+ * standard error).  A checked pool that finds CPOOL_EGUARD on the way reports it
  * and still returns the slot.
  * Any thread.  Wait-free from the thread's magazine, else lock-free, unless the depot is empty
  * and no cache has a spare magazine.  Then it closes the caches of all threads, makes a system

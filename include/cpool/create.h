@@ -221,9 +221,9 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  * "Fast Efficient Fixed-Size Memory Pool", COMPUTATION TOOLS 2012.)
  *
  * Locked memory: mlockall with MCL_FUTURE locks reserved addresses, too, and RLIMIT_MEMLOCK
- * counts them: 2 MiB once, 1 MiB for each thread that uses pools, and for each pool about 7 KiB
+ * counts them: 2 MiB once, 1 MiB for each thread that uses pools, and for each pool 2 to 10 KiB
  * for each of its thread_caches, beside the slots.  So set thread_caches to the number of
- * threads there: 1,024 slots of 64 bytes then lock 128 KiB with 4 of them, and 1.8 MiB by
+ * threads there: 1,024 slots of 64 bytes then lock 112 KiB with 4 of them, and 700 KiB by
  * default.
  *
  * Mappings: a pool in use is eight of Linux's (twelve if checked), of which a process has 65,530
