@@ -73,10 +73,10 @@
  * blocks of malloc, even in programs that were not recompiled for them
  * (<cpool/debug.h>).  Every alloc and free is then a call.
  *
- * Fibers: a function in which a fiber may move to another thread must not contain the
- * inline path, because compilers keep addresses of thread-local storage across the
- * switch.  Give the fiber its own cache (cpool_cache_create), or compile such files with
- * -DCPOOL_NO_INLINE.
+ * Fibers and C++20 coroutines may go on in another thread between two operations, if the
+ * hand-over synchronises.  Each operation then uses the cache of the thread that runs it.  A fiber
+ * may have a cache of its own as well (cpool_cache_create).  It must not be suspended inside an
+ * operation, in a handler of mistakes or a function of cpool_set_ready.
  *
  * Signals: no function that allocates or frees may be called in a signal handler.  A function
  * is async-signal-safe only if its contract says so, as those that only look at a descriptor
@@ -107,7 +107,7 @@
  * of thread-specific data may allocate and free, before and after the library's own has
  * run.  A thread that uses a pool for the very first time in the last round of
  * destructors, or after it, leaves its cache registered.  The slots in it can still be
- * recalled.
+ * taken back.
  *
  * Progress: each contract uses these terms.
  *

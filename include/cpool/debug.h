@@ -24,6 +24,9 @@
  *   leaks          at the end of the process the live slots of all pools are listed
  *   continue       the default error handler returns instead of aborting
  *   no_poison      as CPOOL_MEMORY_NO_POISON
+ *   barrier=no     the system call membarrier is not used.  Every alloc and free is then a call
+ *                  with a full fence, and takes three to four times as long.  For a program that
+ *                  forbids itself the call later
  *
  * Unknown words are named on standard error.  Programs that run with more rights than their
  * user, such as those with the set-user-ID bit, ignore the variable.

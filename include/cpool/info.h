@@ -89,8 +89,8 @@ typedef struct cpool_stats_t {
     size_t thread_caches;   /* caches registered now */
     uint64_t exchanges;     /* pushes and pops on the depot's stacks so far */
     uint64_t cas_retries;   /* compare-and-swaps that had to be repeated */
-    uint64_t recalls;       /* magazines taken out of caches because all else
-                               was used up */
+    uint64_t recalls;       /* magazines taken out of caches by allocs that found
+                               nothing else, by waiting threads and by trims */
     uint64_t growths;       /* times the capacity was raised */
     uint64_t trims;         /* searches for memory to give back */
     uint64_t waits;         /* allocs that went to sleep */
