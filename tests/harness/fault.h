@@ -61,6 +61,17 @@ struct fault_case {
         sizeof((const struct fault_row[]){__VA_ARGS__}) / sizeof(struct fault_row)
 #define NO_ROWS NULL, 0
 
+/* Rows of a thread that takes a cache and memory at its first use: its table, its end, and so many
+ * steps of memory. */
+#define FIRST_USE(steps, once, lasting)                                                      \
+    { MMAP, 1, 1, once, lasting }, { MPROTECT, 1, 1, once, lasting },                        \
+        { SETSPECIFIC, 1, 1, once, lasting }, { MPROTECT, 2, steps, once, lasting }
+
+/* Those of a process that makes its first pool.  Without the barrier there are pools. */
+#define FIRST_POOL(refused, once, lasting)                                                   \
+    { ATEXIT, 1, 1, refused, refused }, { KEY_CREATE, 1, 1, refused, refused },              \
+        { MEMBARRIER, 1, 2, once, lasting }
+
 /*
  * Requires that the function makes the calls of the rows and no others, and that each
  * refusal has the result of its row.  A call that failed must succeed when it is repeated with

@@ -10,14 +10,11 @@ tests_modules = \
 	tests/modules/host/check_ranges \
 	tests/modules/host/check_reentry \
 	tests/modules/store/check_depot \
-	tests/modules/store/check_slab \
 	tests/modules/store/check_tagstack \
 	tests/modules/cache/check_barrier \
 	tests/modules/cache/check_cache \
 	tests/modules/cache/check_cache_edge \
 	tests/modules/cache/check_recall \
-	tests/modules/cache/check_recall_contest \
-	tests/modules/cache/check_recall_stopped \
 	tests/modules/cache/check_reclaim \
 	tests/modules/cache/check_registry \
 	tests/modules/pool/check_drain \
@@ -25,7 +22,6 @@ tests_modules = \
 	tests/modules/pool/check_fault_look \
 	tests/modules/pool/check_fault_memory \
 	tests/modules/pool/check_fault_use \
-	tests/modules/pool/check_flags \
 	tests/modules/pool/check_layer \
 	tests/modules/pool/check_reserved \
 	tests/modules/pool/check_layout \

@@ -6,10 +6,7 @@
 #include "support.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,32 +78,6 @@ TEST(report_by_default_writes_a_line_and_aborts)
     REQUIRE(outcome.text[outcome.length - 1] == '\n');
 }
 
-static jmp_buf way_out;
-
-static void leave(const cpool_error_t *error, void *context)
-{
-    (void)error;
-    (void)context;
-    longjmp(way_out, 1);
-}
-
-/* The pool is in a good state when the handler is called, and no lock is held. */
-TEST(handler_leaving_by_longjmp_leaves_pool_usable)
-{
-    cpool_t *volatile pool = support_create_plain(24, 100);
-    volatile int left = 0;
-
-    cpool_set_error_handler(leave, NULL);
-    if (setjmp(way_out) != 0)
-        left = left + 1;
-    if (left < 10)
-        cpool_free(pool, cpool_at(pool, 99));
-    cpool_set_error_handler(NULL, NULL);
-    REQUIRE_EQUAL(left, 10);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
 /*
  * ---- Changed while others report -----------------------------------------
  */
@@ -175,23 +146,6 @@ TEST(write_error_writes_all_of_it)
     REQUIRE_EQUAL(outcome.length, 10 * (sizeof(longest) - 1));
     for (size_t i = 0; i < outcome.length; i++)
         REQUIRE(outcome.text[i] == 'y');
-}
-
-static void note_context(const cpool_error_t *error, void *context)
-{
-    (void)error;
-    ++*(int *)context;
-}
-
-TEST(handler_gets_the_context_it_was_installed_with)
-{
-    int counts[2] = { 0, 0 };
-
-    for (int i = 0; i < 20; i++) {
-        cpool_set_error_handler(note_context, &counts[i % 2]);
-        report("counted");
-        REQUIRE(counts[0] == i / 2 + 1 && counts[1] == (i + 1) / 2);
-    }
 }
 
 TEST(write_that_fails_leaves_errno)

@@ -7,8 +7,6 @@
  */
 #include "fixture.h"
 
-#include <string.h>
-
 #include "base/atomic.h"
 
 enum { CAPACITY = FIXTURE_CAPACITY, LIMIT = FIXTURE_LIMIT, PLACES = FIXTURE_PLACES };
@@ -62,46 +60,6 @@ TEST(use_without_inline_path_shows_nothing)
                       cpi_slab_fresh(fixture_slab));
         fixture_give(cache, slots + 50, 50);
     }
-}
-
-/* At each place near the edge of a magazine, back and forth. */
-TEST(alloc_and_free_across_the_edge_touch_no_depot)
-{
-    struct cpi_cache *cache;
-    void *slots[4 * LIMIT];
-
-    fixture_init();
-    cache = fixture_cache(1, true);
-    fixture_take(cache, slots, 4 * LIMIT);
-    fixture_give(cache, slots, 2 * LIMIT);
-    for (size_t held = 0; held < LIMIT; held++) {
-        uint64_t before;
-        void *few[4];
-
-        fixture_take(cache, few, 1);
-        before = fixture_exchanges(cache);
-        for (int round = 0; round < 100; round++) {
-            fixture_take(cache, few + 1, 3);
-            fixture_give(cache, few + 1, 3);
-        }
-        /* Once at most, to find the place. */
-        REQUIRE(fixture_exchanges(cache) <= before + 2);
-    }
-}
-
-/* As many as the cache holds. */
-TEST_TIMES(free_then_alloc_is_last_in_first_out, PLACES)
-{
-    struct cpi_cache *cache;
-    void *slots[CAPACITY];
-    size_t n = (size_t)(_i + 2) * LIMIT;
-
-    fixture_init();
-    cache = fixture_cache((uint32_t)_i + 1, true);
-    fixture_take(cache, slots, n);
-    fixture_give(cache, slots, n);
-    for (size_t i = n; i-- > 0;)
-        REQUIRE(cpi_cache_take(cache) == slots[i]);
 }
 
 TEST_TIMES(free_keeps_no_more_than_the_share, PLACES)
@@ -162,25 +120,6 @@ TEST(bound_follows_the_watermark)
     REQUIRE_EQUAL(cpi_cache_active(cache)->bound, cpi_slab_fresh(fixture_slab));
 }
 
-/* Near the end a claim takes a part of what is left, so that others get some. */
-TEST(refill_from_fresh_leaves_some_to_others)
-{
-    struct cpi_cache *cache;
-    void *slots[CAPACITY];
-
-    fixture_init();
-    cache = fixture_cache(1, true);
-    fixture_take(cache, slots, CAPACITY - 2 * LIMIT);
-    while (cpi_cache_rounds(cache) > 0)
-        fixture_take(cache, slots, 1);
-    if (cpi_slab_fresh(fixture_slab) < CAPACITY) {
-        size_t left = CAPACITY - cpi_slab_fresh(fixture_slab);
-
-        REQUIRE(cpi_cache_refill(cache));
-        REQUIRE(cpi_cache_rounds(cache) <= left / 16 + 1);
-    }
-}
-
 /* A stealing thread finds an empty spare of no use, and leaves it to the owner. */
 TEST(steal_leaves_empty_spares)
 {
@@ -199,55 +138,6 @@ TEST(steal_leaves_empty_spares)
     for (size_t i = 0; i < PLACES; i++)
         empty += cpi_load(&cache->spare[i], relaxed) != 0;
     REQUIRE(empty >= 2);
-}
-
-TEST(discard_forgets_all)
-{
-    struct cpi_cache *cache;
-    void *slots[50];
-
-    fixture_init();
-    cache = fixture_cache(PLACES, true);
-    fixture_take(cache, slots, 50);
-    fixture_give(cache, slots, 50);
-    cpi_cache_discard(cache);
-    REQUIRE_EQUAL(cpi_cache_rounds(cache), 0);
-    REQUIRE_EQUAL(cpi_cache_active(cache)->count, 0);
-    REQUIRE(!fixture_is_open(cache));
-}
-
-/*
- * ---- Steal ---------------------------------------------------------------
- */
-
-TEST(steal_takes_full_spares_until_there_is_none)
-{
-    struct cpi_cache *cache;
-    struct cpi_counters stealer;
-    void *slots[5 * LIMIT];
-    size_t stolen = 0;
-    uint32_t node;
-
-    fixture_init();
-    memset(&stealer, 0, sizeof(stealer));
-    cache = fixture_cache(4, true);
-    REQUIRE_EQUAL(cpi_cache_steal(cache), 0);
-    fixture_take(cache, slots, 5 * LIMIT);
-    REQUIRE_EQUAL(cpi_cache_steal(cache), 0);
-    fixture_give(cache, slots, 5 * LIMIT);
-    while ((node = cpi_cache_steal(cache)) != 0) {
-        REQUIRE_EQUAL(cpi_magazine_count(cpi_depot_magazine(fixture_depot, node)), LIMIT);
-        cpi_depot_give(fixture_depot, &stealer, node);
-        stolen++;
-    }
-    REQUIRE_EQUAL(stolen, 4);
-    /* The loaded magazine stays, and the owner finds the rest in the depot. */
-    fixture_take(cache, slots, 5 * LIMIT);
-    REQUIRE_EQUAL(fixture_in_depot() + cpi_cache_rounds(cache) + 5 * LIMIT,
-                  cpi_slab_fresh(fixture_slab));
-    fixture_give(cache, slots, 5 * LIMIT);
-    cpi_cache_flush(cache);
-    REQUIRE_EQUAL(fixture_in_depot(), cpi_slab_fresh(fixture_slab));
 }
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_recall.c - empty means empty: the capacity can be had by any mix of
- * threads, for any content of the caches of threads that sleep or are gone.
+ * threads, for any content of the caches of threads that sleep.
  *
  * Includes crew.h.  Every test runs with the kernel's barrier, where there is
  * one, and in a child that the kernel refuses it.
@@ -11,10 +11,6 @@
 #include <stdlib.h>
 
 enum { K_MAX = 200 };
-
-/*
- * ---- Threads that sleep --------------------------------------------------
- */
 
 /* Each takes k while the caches of all the others are as full as they get.
  * Then nothing is left. */
@@ -73,96 +69,7 @@ TEST_TIMES(alloc_with_all_others_asleep_on_full_caches_succeeds, CREW_VARIANTS)
     crew_run_variant(_i, everyone_gets_k);
 }
 
-TEST_TIMES(alloc_in_callers_memory_with_all_others_asleep_succeeds, GROWTH_KINDS)
-{
-    cpool_config_t config = support_config(CREW_SLOT_SIZE, 2000);
-    struct worker *workers[CREW_MAX];
-    struct crew crew;
-    void *memory;
-    cpool_t *pool;
-
-    config.flags = growth_kinds[_i];
-    config.memory_size = cpool_memory_required(&config);
-    REQUIRE_EQUAL(posix_memalign(&memory, CPOOL_MEMORY_ALIGN, config.memory_size), 0);
-    config.memory = memory;
-    pool = support_create(&config);
-    REQUIRE_EQUAL(cpool_index_limit(pool), 2000);
-    for (size_t i = 0; i < CREW_MAX; i++)
-        workers[i] = worker_start();
-    crew_init(&crew, workers, CREW_MAX, pool);
-    crew_fill_caches(&crew);
-    require_everyone_gets(&crew, 2000 / CREW_MAX, 3);
-    require_each_gets_all(&crew, 2000);
-    for (size_t i = 0; i < CREW_MAX; i++)
-        worker_stop(workers[i]);
-    crew_fini(&crew);
-    support_destroy_empty(pool);
-    free(memory);
-}
-
-/*
- * ---- Threads that are gone, and caches that nobody uses ------------------
- */
-
 enum { CAPACITY = 1000 };
-
-static void exited_threads(unsigned flags)
-{
-    cpool_t *pool = crew_create(flags, CAPACITY, 0);
-
-    for (size_t i = 0; i < SUPPORT_COUNT(50u, 10u); i++) {
-        struct worker *worker = worker_start();
-        struct crew crew;
-
-        crew_init(&crew, &worker, 1, pool);
-        crew_fill_caches(&crew);
-        worker_stop(worker);
-        crew_fini(&crew);
-        crew_require_obtainable_here(pool);
-    }
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(alloc_after_threads_ended_with_full_caches_succeeds, CREW_VARIANTS)
-{
-    crew_run_variant(_i, exited_threads);
-}
-
-static void fill_explicit(cpool_cache_t *cache)
-{
-    void *slots[CAPACITY];
-    size_t count = 0;
-
-    while (count < CAPACITY && (slots[count] = cpool_cache_alloc(cache)) != NULL)
-        count++;
-    while (count > 0)
-        cpool_cache_free(cache, slots[--count]);
-}
-
-static void explicit_caches(unsigned flags)
-{
-    cpool_t *pool = crew_create(flags, CAPACITY, 0);
-    cpool_cache_t *caches[CREW_MAX];
-
-    for (int i = 0; i < CREW_MAX; i++) {
-        REQUIRE_EQUAL(cpool_cache_create(&caches[i], pool), 0);
-        fill_explicit(caches[i]);
-    }
-    for (int round = 0; round < 3; round++) {
-        crew_require_obtainable_here(pool);
-        for (int i = 0; i < CREW_MAX; i++)
-            fill_explicit(caches[i]);
-    }
-    for (int i = 0; i < CREW_MAX; i++)
-        cpool_cache_destroy(caches[i]);
-    crew_require_obtainable_here(pool);
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(alloc_with_full_explicit_caches_succeeds, CREW_VARIANTS)
-{
-    crew_run_variant(_i, explicit_caches);
-}
 
 /* Slots taken past all caches, and many at once. */
 static void other_ways(unsigned flags)

@@ -22,76 +22,9 @@ static void make_pool(size_t thread_caches)
     pool = support_create(&config);
 }
 
-/* All members except the unused ones of the frozen layout, and the handle of no pool that
- * the inline path finds where a cache has ended. */
-static bool is_clear(const cpool_cache_t *entry)
-{
-    return entry->count == 0 && entry->limit == 0 && entry->rounds == NULL && entry->bound == 0 &&
-           entry->home == NULL && (entry->pool == NULL || entry->pool == CPI_HANDLE_NONE);
-}
-
 /*
  * ---- Threads -------------------------------------------------------------
  */
-
-static void *use_table(void *threads)
-{
-    struct cpi_thread **seen = threads;
-
-    REQUIRE(cpi_thread_known() == NULL);
-    REQUIRE(is_clear(cpi_thread_entry(pool)));
-    REQUIRE(cpi_thread_self() != NULL);
-    REQUIRE(cpi_thread_known() == cpi_thread_self());
-    REQUIRE(cpi_thread_entry(CPI_HANDLE_NONE) == cpi_thread_self()->table);
-    for (size_t i = 0; i < CPI_HANDLES; i += 97)
-        REQUIRE(is_clear(&cpi_thread_self()->table[i]));
-    *seen = cpi_thread_self();
-    cpool_free(pool, cpool_alloc(pool));
-    REQUIRE(!is_clear(cpi_thread_entry(pool)));
-    return NULL;
-}
-
-TEST(end_thread_hands_its_table_to_the_next)
-{
-    struct cpi_thread *first;
-    struct cpi_thread *next;
-
-    make_pool(0);
-    support_in_thread(use_table, &first);
-    for (int i = 0; i < 20; i++) {
-        support_in_thread(use_table, &next);
-        REQUIRE(next == first);
-    }
-    support_destroy_empty(pool);
-}
-
-TEST(destroy_pool_clears_its_entry_in_the_table)
-{
-    for (int i = 0; i < 20; i++) {
-        make_pool(0);
-        REQUIRE(is_clear(cpi_thread_entry(pool)));
-        cpool_free(pool, cpool_alloc(pool));
-        REQUIRE(cpi_thread_entry(pool)->pool == pool);
-        REQUIRE_EQUAL(cpi_cache_count(cpi_thread_entry(pool)->home), ROUNDS);
-        support_destroy_empty(pool);
-        REQUIRE(is_clear(cpi_thread_entry(pool)));
-    }
-}
-
-TEST(create_pools_gives_each_a_handle_of_its_own)
-{
-    cpool_t *pools[50];
-
-    for (int i = 0; i < 50; i++) {
-        pools[i] = support_create_plain(16, 10);
-        REQUIRE(cpi_handle_is_one(pools[i]) && pools[i] != CPI_HANDLE_NONE);
-        REQUIRE(inside(pools[i])->handle == pools[i]);
-        for (int j = 0; j < i; j++)
-            REQUIRE(pools[i] != pools[j]);
-    }
-    for (int i = 0; i < 50; i++)
-        support_destroy_empty(pools[i]);
-}
 
 /* Makes and destroys a pool.  Returns true if it had this handle. */
 static bool comes_back(const cpool_t *handle)
@@ -130,23 +63,6 @@ TEST(destroy_pool_gives_its_handle_back_late)
  * ---- Caches --------------------------------------------------------------
  */
 
-TEST(own_cache_is_made_once)
-{
-    struct cpi_cache *cache;
-
-    make_pool(0);
-    REQUIRE(cpi_registry_known_cache(&inside(pool)->registry) == NULL);
-    cache = cpi_registry_own_cache(&inside(pool)->registry);
-    REQUIRE(cache != NULL);
-    REQUIRE(cpi_registry_own_cache(&inside(pool)->registry) == cache);
-    REQUIRE(cpi_registry_known_cache(&inside(pool)->registry) == cache);
-    REQUIRE(cache->entry == cpi_thread_entry(pool));
-    REQUIRE(cache->entry->pool == pool);
-    REQUIRE(cache->owner == cpi_thread_known());
-    REQUIRE_EQUAL(inside_figures(pool).caches, 1);
-    support_destroy_empty(pool);
-}
-
 TEST(remove_cache_frees_its_place)
 {
     struct cpi_cache *caches[3];
@@ -169,26 +85,6 @@ TEST(remove_cache_frees_its_place)
             cpi_registry_remove_cache(&inside(pool)->registry, caches[i]);
         REQUIRE_EQUAL(inside_figures(pool).caches, 0);
     }
-    support_destroy_empty(pool);
-}
-
-TEST(end_caches_ends_all)
-{
-    struct cpi_cache *own;
-
-    make_pool(0);
-    own = cpi_registry_own_cache(&inside(pool)->registry);
-    for (int i = 0; i < 3; i++)
-        REQUIRE(cpi_registry_add_cache(&inside(pool)->registry) != NULL);
-    REQUIRE(cpi_cache_refill(own));
-    cpi_lock();
-    cpi_registry_end_caches(&inside(pool)->registry);
-    cpi_unlock();
-    REQUIRE_EQUAL(inside_figures(pool).caches, 0);
-    REQUIRE_EQUAL(inside_figures(pool).rounds, 0);
-    REQUIRE(cpi_registry_known_cache(&inside(pool)->registry) == NULL);
-    REQUIRE(is_clear(cpi_thread_entry(pool)));
-    REQUIRE_EQUAL(cpool_reset(pool), ROUNDS);
     support_destroy_empty(pool);
 }
 
@@ -272,20 +168,4 @@ TEST(register_shares_out_no_more_than_there_is)
         REQUIRE_EQUAL(inside_figures(pool).spares, 0);
     }
     support_destroy_empty(pool);
-}
-
-TEST(figures_count_what_is_where)
-{
-    void *slots[200];
-
-    make_pool(0);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 200), 200);
-    cpool_free_bulk(pool, slots, 150);
-    REQUIRE_EQUAL((size_t)inside_figures(pool).stocked,
-                  cpi_depot_count_stocked(&inside(pool)->depot));
-    REQUIRE_EQUAL((size_t)inside_figures(pool).stocked * ROUNDS + inside_figures(pool).rounds +
-                      cpi_depot_partial_rounds(&inside(pool)->depot),
-                  cpi_slab_fresh(&inside(pool)->slab) - 50);
-    REQUIRE_EQUAL(inside_figures(pool).retries, 0);
-    REQUIRE_EQUAL(support_destroy(pool), 50);
 }

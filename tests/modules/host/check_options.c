@@ -5,9 +5,6 @@
  */
 #include "support.h"
 
-#include <cpool/object.h>
-
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,33 +112,6 @@ static void use_plain_pool(void *text)
     REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", text, 1), 0);
     pool = support_create_plain(24, 100);
     fprintf(stderr, finds_double_free(pool) ? "found\n" : "not found\n");
-}
-
-/* A put looks at the bytes around the object, and reports in its own name. */
-static void put_a_damaged_object(void *text)
-{
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
-    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
-    cpool_objects_t *pool;
-    char *object;
-
-    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", text, 1), 0);
-    type.object_size = 24;
-    config.type = &type;
-    config.capacity = 1;
-    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
-    object = cpool_object_get(pool);
-    object[24] ^= 1;
-    support_capture_reports();
-    REQUIRE_EQUAL(cpool_object_put(pool, object), CPOOL_EGUARD);
-    REQUIRE_REPORT(CPOOL_EGUARD);
-    REQUIRE_EQUAL(cpool_object_put(pool, object), 0); /* it was repaired */
-    REQUIRE(cpool_object_get(pool) == object);
-}
-
-TEST(put_looks_at_objects_of_a_pool_that_an_option_checks)
-{
-    support_in_child(put_a_damaged_object, (void *)(uintptr_t)"checked");
 }
 
 CPOOL_DECLARE(numbers, long);

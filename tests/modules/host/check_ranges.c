@@ -10,7 +10,7 @@
 #include "host/ranges.h"
 #include "host/thread.h"
 
-enum { RANGES = 40, STEPS = 3000, LOOKS = 40, HANDLES = 8 };
+enum { RANGES = 40, STEPS = 3000, LOOKS = 40 };
 
 static const uintptr_t start = sizeof(void *) >= 8 ? (uintptr_t)0x7f0000000000u % UINTPTR_MAX
                                                    : 0x40000000u;
@@ -121,26 +121,6 @@ TEST(add_huge_range_takes_few_nodes)
     range->handle = NULL;
     cpi_ranges_remove(handle_of(0), range->from, range->to);
     require_edges_right(range);
-    REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
-    cpi_unlock();
-}
-
-/* Neighbours in one page, down to a line each. */
-TEST(ranges_of_lines_in_one_page_are_told_apart)
-{
-    cpi_lock();
-    for (size_t i = 0; i < HANDLES; i++) {
-        ranges[i].from = start + 4096 + i * 64;
-        ranges[i].to = ranges[i].from + 64;
-        REQUIRE(cpi_ranges_add(handle_of(i), ranges[i].from, ranges[i].to));
-        ranges[i].handle = handle_of(i);
-    }
-    for (size_t i = 0; i < HANDLES; i++) {
-        require_edges_right(&ranges[i]);
-        ranges[i].handle = NULL;
-        cpi_ranges_remove(handle_of(i), ranges[i].from, ranges[i].to);
-        require_edges_right(&ranges[i]);
-    }
     REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
     cpi_unlock();
 }

@@ -168,9 +168,7 @@ static void end_beside_a_reader(struct fault_scene *scene)
 
 static const struct fault_case cases[] = {
     { "cpool_domain_create, the first", 0, NULL, domain_create, end_domain, 0,
-      ROWS({ ATEXIT, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
-           { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
-           { MEMBARRIER, 1, 2, 0, CPOOL_ENOMEM },
+      ROWS(FIRST_POOL(CPOOL_ESYSTEM, 0, CPOOL_ENOMEM),
            { MMAP, 1, 3, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 4, 4, 0, 0 },
            { MUNMAP, 1, 1, 0, 0 }) },

@@ -87,80 +87,6 @@ static void require_slots(size_t count)
     REQUIRE(cpi_depot_alloc_slot(depot, &mine) == NULL);
 }
 
-TEST(take_from_new_depot_gives_empty_ones_only)
-{
-    bool seen[1000] = { false };
-
-    make_depot();
-    REQUIRE_EQUAL(cpi_depot_take_stocked(depot, &mine), 0);
-    REQUIRE_EQUAL(cpi_depot_take_partial(depot, &mine), 0);
-    REQUIRE(cpi_depot_alloc_slot(depot, &mine) == NULL);
-    REQUIRE_EQUAL(cpi_depot_made(depot), 0);
-    for (size_t i = 0; i < magazines; i++) {
-        uint32_t node = filled(0, 0);
-
-        REQUIRE(node >= 1 && node <= magazines && !seen[node]);
-        seen[node] = true;
-        REQUIRE(!holds(node));
-    }
-    REQUIRE_EQUAL(cpi_depot_made(depot), magazines);
-    /* More than the invariant provides for. */
-    REQUIRE_EQUAL(cpi_depot_take_empty(depot, &mine), 0);
-    REQUIRE(!cpi_depot_free_slot(depot, &mine, slots));
-}
-
-TEST(give_full_is_stocked)
-{
-    uint32_t nodes[5];
-
-    make_depot();
-    for (size_t i = 0; i < 5; i++) {
-        nodes[i] = filled(i * LIMIT, LIMIT);
-        give(nodes[i]);
-        REQUIRE(holds(nodes[i]));
-        REQUIRE_EQUAL(cpi_depot_count_stocked(depot), i + 1);
-    }
-    for (size_t i = 5; i-- > 0;) {
-        REQUIRE_EQUAL(cpi_depot_take_stocked(depot, &mine), nodes[i]);
-            REQUIRE(!holds(nodes[i]));
-        REQUIRE_EQUAL(cpi_magazine_count(cpi_depot_magazine(depot, nodes[i])), LIMIT);
-    }
-    for (size_t i = 0; i < 5; i++)
-        give(nodes[i]);
-    require_slots(5 * LIMIT);
-}
-
-TEST(give_empty_is_taken_before_one_is_made)
-{
-    uint32_t node;
-
-    make_depot();
-    node = filled(0, 0);
-    give(node);
-    REQUIRE(holds(node));
-    REQUIRE_EQUAL(cpi_depot_count_stocked(depot), 0);
-    REQUIRE_EQUAL(filled(0, 0), node);
-    REQUIRE_EQUAL(cpi_depot_made(depot), 1);
-}
-
-TEST(give_partial_is_the_remnant)
-{
-    uint64_t before = cpi_load(&mine.partials, relaxed);
-    uint32_t node;
-
-    make_depot();
-    node = filled(0, 3);
-    give(node);
-    REQUIRE_EQUAL(cpi_depot_partial_rounds(depot), 3);
-    REQUIRE(holds(node));
-    REQUIRE_EQUAL(cpi_load(&mine.partials, relaxed) - before, 1);
-    REQUIRE_EQUAL(cpi_depot_take_partial(depot, &mine), node);
-    REQUIRE_EQUAL(cpi_load(&mine.partials, relaxed) - before, 2);
-    REQUIRE_EQUAL(cpi_depot_partial_rounds(depot), 0);
-    give(node);
-    require_slots(3);
-}
-
 /* For any content of the two, each becomes full, empty, or the one partial
  * magazine. */
 TEST(give_two_partial_merges_them)
@@ -181,54 +107,6 @@ TEST(give_two_partial_merges_them)
             require_slots(a + b);
             REQUIRE_EQUAL(cpi_depot_made(depot), 2);
         }
-}
-
-TEST(free_slot_and_alloc_slot_balance)
-{
-    make_depot();
-    for (size_t count = 0; count <= CAPACITY; count += 19) {
-        for (size_t i = 0; i < count; i++) {
-            REQUIRE(cpi_depot_free_slot(depot, &mine, &slots[i]));
-            REQUIRE_EQUAL(rounds(), i + 1);
-        }
-        require_slots(count);
-    }
-    REQUIRE(cpi_depot_made(depot) <= cpi_depot_magazines(CAPACITY, LIMIT, UNCACHED));
-}
-
-TEST(counters_account_for_the_stocked)
-{
-    uint64_t in;
-    uint64_t out;
-
-    make_depot();
-    for (size_t i = 0; i < CAPACITY; i++)
-        REQUIRE(cpi_depot_free_slot(depot, &mine, &slots[i]));
-    for (size_t i = 0; i < 50; i++)
-        REQUIRE(cpi_depot_alloc_slot(depot, &mine) != NULL);
-    in = cpi_load(&mine.stocked_in, relaxed);
-    out = cpi_load(&mine.stocked_out, relaxed);
-    REQUIRE_EQUAL(in - out, cpi_depot_count_stocked(depot));
-    REQUIRE_EQUAL(cpi_load(&mine.retries, relaxed), 0);
-}
-
-TEST(reset_forgets_all)
-{
-    uint32_t last = 0;
-
-    make_depot();
-    for (size_t i = 0; i < CAPACITY; i++)
-        REQUIRE(cpi_depot_free_slot(depot, &mine, &slots[i]));
-    while (cpi_depot_made(depot) < magazines)
-        REQUIRE((last = cpi_depot_take_empty(depot, &mine)) != 0);
-    give(last);
-    cpi_depot_reset(depot);
-    REQUIRE_EQUAL(rounds(), 0);
-    REQUIRE_EQUAL(cpi_depot_made(depot), 0);
-    REQUIRE(cpi_depot_alloc_slot(depot, &mine) == NULL);
-    for (size_t i = 0; i < magazines; i++)
-        REQUIRE(filled(0, 0) != 0);
-    REQUIRE_EQUAL(cpi_depot_take_empty(depot, &mine), 0);
 }
 
 TEST(magazine_move_keeps_every_round)
@@ -324,22 +202,6 @@ TEST(epochs_come_round)
     }
     cpi_depot_leave(depot, &uncached[0]);
     REQUIRE_EQUAL(in_flight(), 0);
-}
-
-TEST(operation_that_exchanges_is_a_move)
-{
-    struct cpi_uncached uncached;
-
-    make_depot();
-    cpi_depot_enter(depot, &uncached);
-    REQUIRE(cpi_depot_alloc_slot(depot, &uncached.counters) == NULL);
-    cpi_depot_leave(depot, &uncached);
-    REQUIRE_EQUAL(cpi_depot_moves(cpi_depot_flights(depot)), 0);
-    cpi_depot_enter(depot, &uncached);
-    cpi_depot_give(depot, &uncached.counters, filled(0, LIMIT));
-    cpi_depot_leave(depot, &uncached);
-    REQUIRE_EQUAL(cpi_depot_moves(cpi_depot_flights(depot)), 1);
-    REQUIRE_EQUAL(cpi_load(&depot->flown.stocked_in, relaxed), 1);
 }
 
 TEST(no_more_are_in_flight_than_have_magazines)

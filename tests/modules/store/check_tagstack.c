@@ -60,15 +60,6 @@ static void clear_stack(void)
     atomic_store_explicit(&stack.head, 0, memory_order_relaxed);
 }
 
-TEST(pop_of_empty_stack_is_zero)
-{
-    REQUIRE_EQUAL(pop(), 0);
-    REQUIRE_EQUAL(cpi_tagstack_top(&stack), 0);
-    push(1);
-    REQUIRE_EQUAL(pop(), 1);
-    REQUIRE_EQUAL(pop(), 0);
-}
-
 TEST(pop_gives_the_last_pushed)
 {
     for (uint32_t node = 1; node <= NODES; node++) {
@@ -141,70 +132,10 @@ TEST(largest_index_fits_beside_the_tag)
  * ---- Interference --------------------------------------------------------
  */
 
-/* Another thread's actions on a stack of 1 on 2 on 3, while this one pops. */
-
-/* The ABA case: 1 comes back, but 2 is not below it any more. */
-static void pop_two_and_push_the_first(void)
-{
-    uint32_t first = pop();
-    uint32_t second = pop();
-
-    REQUIRE(first == 1 && second == 2);
-    push(first);
-}
-
-/* The same the other way round: 1 comes back on top of a new node. */
-static void pop_one_and_push_it_on_another(void)
-{
-    REQUIRE_EQUAL(pop(), 1);
-    push(4);
-    push(1);
-}
-
-static void pop_all_and_push_them_in_reverse(void)
-{
-    for (uint32_t node = 1; node <= 3; node++)
-        REQUIRE_EQUAL(pop(), node);
-    for (uint32_t node = 1; node <= 3; node++)
-        push(node);
-}
-
+/* Another thread's action. */
 static void push_one(void)
 {
     push(4);
-}
-
-static void pop_all(void)
-{
-    while (pop() != 0)
-        ;
-}
-
-static const struct interference {
-    void (*act)(void);
-    unsigned left; /* nodes in the stack afterwards, a bit each */
-} interferences[] = {
-    { pop_two_and_push_the_first, 1u << 1 | 1u << 3 },
-    { pop_one_and_push_it_on_another, 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 },
-    { pop_all_and_push_them_in_reverse, 1u << 1 | 1u << 2 | 1u << 3 },
-    { push_one, 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 },
-    { pop_all, 0 },
-};
-
-#define INTERFERENCES (sizeof(interferences) / sizeof(interferences[0]))
-
-/* The nodes that are left, each once. */
-static unsigned drain(void)
-{
-    unsigned left = 0;
-    uint32_t node;
-
-    while ((node = pop()) != 0) {
-        REQUIRE(node <= NODES);
-        REQUIRE((left & 1u << node) == 0);
-        left |= 1u << node;
-    }
-    return left;
 }
 
 static void make_three(void)
@@ -214,61 +145,9 @@ static void make_three(void)
         push(node);
 }
 
-/* More than the operations of one pop or push, so that every gap is tried. */
-enum { GAPS = 8 };
-
-TEST_TIMES(pop_interrupted_anywhere_loses_and_doubles_nothing, INTERFERENCES)
-{
-    const struct interference *interference = &interferences[_i];
-    int met = 0;
-
-    interfere = interference->act;
-    for (int gap = 1; gap <= GAPS; gap++) {
-        unsigned all = interference->left;
-        uint32_t node;
-        bool happened;
-
-        make_three();
-        operations_left = gap;
-        node = pop();
-        happened = operations_left == 0;
-        operations_left = 0;
-        if (!happened)
-            all = 1u << 1 | 1u << 2 | 1u << 3;
-        REQUIRE(node == 0 || (all & 1u << node) != 0);
-        REQUIRE(drain() == (node == 0 ? all : all & ~(1u << node)));
-        met += happened;
-    }
-    /* Before the load of the head, of the link,
-     * and before the exchange. */
-    REQUIRE(met >= 3);
-}
-
 static uint32_t push_nine(void)
 {
     return cpi_tagstack_push(&stack, &links, 9);
-}
-
-TEST_TIMES(push_interrupted_anywhere_loses_and_doubles_nothing, INTERFERENCES)
-{
-    const struct interference *interference = &interferences[_i];
-    int met = 0;
-
-    interfere = interference->act;
-    for (int gap = 1; gap <= GAPS; gap++) {
-        bool happened;
-        unsigned all;
-
-        make_three();
-        operations_left = gap;
-        (void)push_nine();
-        happened = operations_left == 0;
-        operations_left = 0;
-        all = happened ? interference->left : 1u << 1 | 1u << 2 | 1u << 3;
-        REQUIRE(drain() == (all | 1u << 9));
-        met += happened;
-    }
-    REQUIRE(met >= 3);
 }
 
 static uint32_t pop_one(void)

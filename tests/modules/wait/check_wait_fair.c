@@ -7,8 +7,6 @@
  */
 #include "waiter.h"
 
-#include <sched.h>
-
 #include "inside_wait.h"
 
 enum { CAPACITY = 20,
@@ -78,29 +76,9 @@ TEST(waiting_thread_is_not_overtaken)
         hold_free(&hold, 1);
         REQUIRE(cpool_alloc(pool) == NULL);
         hold_add(&hold, waiter_end(&waiter));
+        /* And when nobody starves any more, slots go the ordinary way again. */
+        REQUIRE_EQUAL(cpi_queue_glance(&cpi_waiters_of(inside(pool))->queue), 0);
     }
-    hold_free_all(&hold);
-    worker_stop(waiter.worker);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-
-/* When nobody starves any more, slots go the ordinary way again. */
-TEST(slots_go_the_ordinary_way_when_nobody_starves)
-{
-    cpool_t *pool = waiter_pool(0, CAPACITY);
-    struct waiter waiter;
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    waiter_start(&waiter, pool, NULL);
-    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
-    waiter_begin(&waiter);
-    waiter_await_sleep(pool, 1);
-    inside_await_hunger(pool);
-    hold_free(&hold, 1);
-    hold_add(&hold, waiter_end(&waiter));
-    REQUIRE_EQUAL(cpi_queue_glance(&cpi_waiters_of(inside(pool))->queue), 0);
     hold_free_all(&hold);
     worker_stop(waiter.worker);
     hold_fini(&hold);
