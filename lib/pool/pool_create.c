@@ -10,7 +10,6 @@
 #include "pool/pool_report.h"
 
 #include "base/tools.h"
-#include "cache/reclaim.h"
 
 int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned layer)
 {
@@ -62,7 +61,6 @@ size_t cpool_reset(cpool_t *handle)
 
     if (pool == NULL)
         return 0;
-    cpi_await_rest(&pool->registry); /* of threads whose last slots others have had since */
     counted = cpi_pool_stop(pool, function, &damages);
     cpi_registry_end_caches(&pool->registry);
     cpi_depot_reset(&pool->depot);

@@ -15,6 +15,9 @@ CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size
 
     *damages = cpi_check_look(pool, function);
     cpi_retire_settle(pool);
+    /* A thread that has given a slot back may still be about to leave: its own, which another one
+     * has obtained since, or a retired one, which is in no bag any more. */
+    cpi_await_rest(&pool->registry);
     cpi_lock();
     cpi_registry_await_leaving(&pool->registry);
     cpi_registry_figures(&pool->registry, &figures);
@@ -44,9 +47,6 @@ CPI_COLD int cpool_destroy(cpool_t *handle)
     pool = cpi_pool_of(handle, function);
     if (pool == NULL)
         return CPOOL_EPOOL;
-    /* A thread that has given a slot back may still be about to leave, when another one
-     * has obtained the slot and destroys the pool. */
-    cpi_await_rest(&pool->registry);
     counted = cpi_pool_stop(pool, function, &damages);
     CPI_ASSERT(cpi_pool_audit(pool));
     cpi_registry_end_caches(&pool->registry);
