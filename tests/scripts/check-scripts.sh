@@ -119,7 +119,7 @@ plant check-docs.sh doc/TESTING.md 's/`make schedules`/`make schedule`/' 'lacks 
 plant check-docs.sh doc/TESTING.md 's,`tests/linear[`/],`tests/lines`,g' 'lacks the folder tests/linear'
 plant check-docs.sh doc/TESTING.md 's,`weak/planted.sh`\(.*| no | yes\),\1,' 'not among the tests of check-all'
 plant check-docs.sh doc/TESTING.md 's/`OFTEN_LOOPS`/`OFTEN_LOOP`/' 'nothing is named OFTEN_LOOP'
-plant check-docs.sh doc/TESTING.md 's/`cpi_pool_look_again()`/`cpi_pool_look_twice()`/' 'nothing is named cpi_pool_look_twice'
+plant check-docs.sh doc/TESTING.md 's/`look_again()`/`look_twice()`/' 'nothing is named look_twice'
 plant check-docs.sh doc/PORTING.md '1s/$/ A port is planned./' 'is planned'
 
 plant check-figures.sh doc/PERFORMANCE.md 's,| 12 / 11 |,| 10 / 11 |,' 'no golden count'
