@@ -20,12 +20,12 @@ model_names = \
 	empty_partial empty_refill empty_register empty_spare empty_steal empty_twice empty_uncached \
 	extent_commit \
 	reclaim_again reclaim_again_fenceless reclaim_fenceless reclaim_hidden reclaim_loaded \
-	reclaim_opens reclaim_opens_fenceless reclaim_swap reclaim_swap_fenceless \
+	reclaim_opens reclaim_swap reclaim_swap_fenceless \
 	retire_parked retire_sections retire_symmetric \
 	slab_bump slab_lower slot_word \
 	stack_aba stack_handoff stack_own
 
-model_long = cache_edge empty_register_fenceless empty_swap empty_swap_fenceless \
+model_long = cache_edge empty_swap empty_swap_fenceless \
 	reclaim_two reclaim_two_fenceless rest_await rest_near rest_uncached \
 	retire_asked retire_dry retire_open \
 	wait_closed wait_closed_fenceless wait_dry wait_dry_fenceless wait_free wait_free_fenceless \

@@ -64,7 +64,8 @@ for model in "$@"; do
         continue
     }
     # A model with long executions has a part of them.
-    share=$(sed -n 's/^#define MODEL_SHARE //p' "$models/$model.c" 2>"$log")
+    share=$(echo "$line" | sed -n 's/.*-DMODEL_SHARE=\([0-9]*\).*/\1/p')
+    [ -n "$share" ] || share=$(sed -n 's/^#define MODEL_SHARE //p' "$models/$model.c" 2>"$log")
     # shellcheck disable=SC2086 # two words
     "$program" --executions $((${WEAK_EXECUTIONS:-20000} / ${share:-1})) --seed "${WEAK_SEED:-1}" \
         ${WEAK_REPLAY:+--replay $WEAK_REPLAY} >"$log" 2>&1
