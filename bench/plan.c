@@ -225,8 +225,8 @@ const char *plan_title(enum plan_section section)
         "Creating and destroying a pool, slots of 64 bytes: nanoseconds per pool",
         "Latency of single operations: nanoseconds",
         "A full pool, slots of 64 bytes: nanoseconds per slot obtained and processor",
-        ("Waiting for slots of 64 bytes, in `waiters` half as many as threads: nanoseconds per pair\n"
-         "and processor"),
+        ("Waiting for slots of 64 bytes, in `waiters` half as many as threads: nanoseconds per\n"
+         "pair and processor"),
         ("A dry priority pool: nanoseconds per object reclaimed and processor (mutex: an indexed\n"
          "binary heap behind it)"),
         ("Nodes of 64 bytes that are replaced while others read them: nanoseconds of its thread's\n"

@@ -39,8 +39,8 @@
  *     refill(pool, rounds)      a cache was refilled, and has so many slots loaded
  *     spill(pool, spares)       a cache is full, and has so many full spares
  *     growth(pool, capacity)    the capacity was raised to this
- *     recall(pool, found)       all caches were closed, and what they had was taken (found is 1), or
- *                               they had nothing (0)
+ *     recall(pool, found)       all caches were closed, and what they had was taken (found is 1),
+ *                               or they had nothing (0)
  *     wait(pool, deadline)      a thread goes to sleep until a slot is free
  *     report(code, text)        a mistake of the caller is reported
  *

@@ -255,7 +255,7 @@ static void typed(void)
     for (i = 0; i < count; i++)
         use(some[i]);
     items_free_bulk(some, count);
-    everything(items_pool(), 0);
+    everything(items_pool());
 }
 
 /* Slots stay constructed, and free ones are looked at. */
