@@ -47,7 +47,7 @@ struct cpi_registry {
 
     /* Changed by any thread. */
     _Atomic uint32_t closed;  /* threads that close entries, wait, or trim: no entry is opened */
-    _Atomic uint64_t recalls; /* magazines taken out of caches because the pool was dry */
+    _Atomic uint64_t recalls; /* magazines taken out of other threads' caches */
     _Atomic uint64_t barriers; /* passed for this pool */
 
     /* Guarded by the lock. */

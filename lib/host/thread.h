@@ -4,9 +4,9 @@
  * the lock for everything rare.
  *
  * A thread that has never entered a slow path owns nothing: its word leads to one static table of
- * zeroes, shared by all such threads and never written.  The first slow path gives it a `struct
+ * closed entries, shared by all such threads.  The first slow path gives it a `struct
  * cpi_thread` with a table of its own.  When the thread ends its caches are given back, its word
- * leads to a second table of zeroes, and the structure is kept for the next thread.
+ * leads to a second table of closed entries, and the structure is kept for the next thread.
  */
 #ifndef CPI_THREAD_H
 #define CPI_THREAD_H

@@ -139,7 +139,7 @@ static size_t chunk_at(const cpool_lanes_t *lanes, size_t done)
     return left < CPI_LANE_CHUNK ? left : CPI_LANE_CHUNK;
 }
 
-/* The pool is new and exact, so it has these slots and no others. */
+/* The pool is new, so it has these slots and no others. */
 static int take_all(const cpool_lanes_t *lanes)
 {
     void *slots[CPI_LANE_CHUNK];

@@ -17,7 +17,7 @@
  *   fresh     never used
  *   vacant    it has its bit, and no object.  It is live in the pool of slots
  *   offered   it has no object, and is free in the pool of slots, where a waiter finds it and
- *             creates an object.  In waitable pools alone
+ *             creates an object.  With CPOOL_OBJECT_WAITABLE alone
  *   shelved   it has an inactive object, and is free in the pool of slots
  *   held      it has an inactive object, and a bit of cpool_object_retain
  *   active    it has a caller's object

@@ -3,7 +3,7 @@
  * pool_wait.c - sleeping until a slot is free, or asking for a notice.
  *
  * The protocol is in queue.h.  Here are a waiter's sleep and its looks, and in
- * wait_way.c the calls.
+ * call.c the calls.
  *
  * While anybody waits, all entries of the pool are closed (cache.h), so each free comes out of
  * line, goes to the depot, and meets the queue's word.  Running threads can use the slot while the
