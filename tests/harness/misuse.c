@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include <cpool/events.h>
+
 static size_t reports;
 
 static void count_report(const cpool_error_t *error, void *context)
@@ -36,109 +38,34 @@ static cpool_cache_t *entry_of(cpool_t *pool)
 
 /* Each is true if the result tells of a refusal. */
 
-static bool alloc_slow(struct misuse *m)
-{
-    return cpool_alloc_abi1(m->pool, entry_of(m->pool)) == NULL;
-}
+#define REFUSED(name, call) \
+    static bool name(struct misuse *m) \
+    { \
+        return call; \
+    }
 
-static bool free_slow(struct misuse *m)
-{
-    cpool_free_abi1(m->pool, m->slot, 0, entry_of(m->pool));
-    return true;
-}
-
-static bool alloc_zeroed(struct misuse *m)
-{
-    return cpool_calloc(m->pool) == NULL;
-}
-
-static bool alloc_bulk(struct misuse *m)
-{
-    void *slots[10];
-
-    return cpool_alloc_bulk(m->pool, slots, 10) == 0;
-}
-
-static bool free_bulk(struct misuse *m)
-{
-    cpool_free_bulk(m->pool, &m->slot, 1);
-    return true;
-}
-
-static bool depot_alloc(struct misuse *m)
-{
-    return cpool_depot_alloc(m->pool) == NULL;
-}
-
-static bool depot_free(struct misuse *m)
-{
-    cpool_depot_free(m->pool, m->slot);
-    return true;
-}
-
-static bool cache(struct misuse *m)
-{
-    return cpool_cache(m->pool) == NULL;
-}
+REFUSED(alloc_zeroed, cpool_calloc(m->pool) == NULL)
+REFUSED(alloc_bulk, cpool_alloc_bulk(m->pool, (void *[10]){ NULL }, 10) == 0)
+REFUSED(free_bulk, (cpool_free_bulk(m->pool, &m->slot, 1), true))
+REFUSED(depot_alloc, cpool_depot_alloc(m->pool) == NULL)
+REFUSED(depot_free, (cpool_depot_free(m->pool, m->slot), true))
+REFUSED(cache, cpool_cache(m->pool) == NULL)
+REFUSED(flush, (cpool_flush(m->pool), true))
+REFUSED(reset, cpool_reset(m->pool) == 0)
+REFUSED(grow, cpool_grow(m->pool, 1) == 0)
+REFUSED(shrink, cpool_shrink(m->pool, 1) == 0)
+REFUSED(trim, cpool_trim(m->pool) == 0)
+REFUSED(reserve, cpool_reserve(m->pool, 1) == CPOOL_EPOOL)
+REFUSED(alloc_wait, cpool_alloc_wait(m->pool, NULL) == NULL)
+REFUSED(alloc_or_notify, cpool_alloc_or_notify(m->pool) == NULL)
+REFUSED(set_ready, cpool_set_ready(m->pool, NULL, NULL) == CPOOL_EPOOL)
+REFUSED(destroy, cpool_destroy(m->pool) == CPOOL_EPOOL)
 
 static bool cache_create(struct misuse *m)
 {
     cpool_cache_t *made = m->cache;
 
     return cpool_cache_create(&made, m->pool) == CPOOL_EPOOL && made == NULL;
-}
-
-static bool cache_alloc_slow(struct misuse *m)
-{
-    return cpool_alloc_abi1((cpool_t *)m->cache, m->cache) == NULL;
-}
-
-static bool cache_free_slow(struct misuse *m)
-{
-    cpool_free_abi1((cpool_t *)m->cache, m->slot, 0, m->cache);
-    return true;
-}
-
-static bool cache_destroy(struct misuse *m)
-{
-    cpool_cache_destroy(m->cache);
-    return true;
-}
-
-static bool flush(struct misuse *m)
-{
-    cpool_flush(m->pool);
-    return true;
-}
-
-static bool reset(struct misuse *m)
-{
-    return cpool_reset(m->pool) == 0;
-}
-
-static bool grow(struct misuse *m)
-{
-    return cpool_grow(m->pool, 1) == 0;
-}
-
-static bool shrink(struct misuse *m)
-{
-    return cpool_shrink(m->pool, 1) == 0;
-}
-
-static bool trim(struct misuse *m)
-{
-    return cpool_trim(m->pool) == 0;
-}
-
-static bool reserve(struct misuse *m)
-{
-    return cpool_reserve(m->pool, 1) == CPOOL_EPOOL;
-}
-
-static bool alloc_wait(struct misuse *m)
-{
-    return cpool_alloc_wait(m->pool, NULL) == NULL;
 }
 
 static bool stats(struct misuse *m)
@@ -148,65 +75,24 @@ static bool stats(struct misuse *m)
     return cpool_stats(m->pool, &figures) == CPOOL_EPOOL && figures.capacity == 0;
 }
 
-static bool print(struct misuse *m)
-{
-    cpool_print(m->pool, CPOOL_PRINT_FIGURES, stderr);
-    return true;
-}
+/* The inline forms of two do not look whether a pointer was ever a pool's. */
+REFUSED(print, (cpool_print(m->pool, CPOOL_PRINT_FIGURES, stderr), true))
+REFUSED(print_json, (cpool_print(m->pool, CPOOL_PRINT_JSON, stderr), true))
+REFUSED(owns, !cpool_owns(m->pool, m->slot))
+REFUSED(index_of, (cpool_index)(m->pool, m->slot) == SIZE_MAX)
+REFUSED(at, (cpool_at)(m->pool, 0) == NULL)
+REFUSED(index_limit, cpool_index_limit(m->pool) == 0)
 
-static bool print_json(struct misuse *m)
-{
-    cpool_print(m->pool, CPOOL_PRINT_JSON, stderr);
-    return true;
-}
+REFUSED(alloc, cpool_alloc(m->pool) == NULL)
+REFUSED(give, (cpool_free(m->pool, m->slot), true))
+REFUSED(alloc_slow, cpool_alloc_abi1(m->pool, entry_of(m->pool)) == NULL)
+REFUSED(free_slow, (cpool_free_abi1(m->pool, m->slot, 0, entry_of(m->pool)), true))
 
-static bool owns(struct misuse *m)
-{
-    return !cpool_owns(m->pool, m->slot);
-}
-
-/* The inline forms do not look whether a pointer was ever a pool's. */
-static bool index_of(struct misuse *m)
-{
-    return (cpool_index)(m->pool, m->slot) == SIZE_MAX;
-}
-
-static bool at(struct misuse *m)
-{
-    return (cpool_at)(m->pool, 0) == NULL;
-}
-
-static bool index_limit(struct misuse *m)
-{
-    return cpool_index_limit(m->pool) == 0;
-}
-
-static bool destroy(struct misuse *m)
-{
-    return cpool_destroy(m->pool) == CPOOL_EPOOL;
-}
-
-static bool alloc(struct misuse *m)
-{
-    return cpool_alloc(m->pool) == NULL;
-}
-
-static bool give(struct misuse *m)
-{
-    cpool_free(m->pool, m->slot);
-    return true;
-}
-
-static bool cache_alloc(struct misuse *m)
-{
-    return cpool_cache_alloc(m->cache) == NULL;
-}
-
-static bool cache_free(struct misuse *m)
-{
-    cpool_cache_free(m->cache, m->slot);
-    return true;
-}
+REFUSED(cache_alloc, cpool_cache_alloc(m->cache) == NULL)
+REFUSED(cache_free, (cpool_cache_free(m->cache, m->slot), true))
+REFUSED(cache_alloc_slow, cpool_alloc_abi1((cpool_t *)m->cache, m->cache) == NULL)
+REFUSED(cache_free_slow, (cpool_free_abi1((cpool_t *)m->cache, m->slot, 0, m->cache), true))
+REFUSED(cache_destroy, (cpool_cache_destroy(m->cache), true))
 
 struct way {
     const char *name;
@@ -215,12 +101,16 @@ struct way {
 
 #define BY(function) { #function, function }
 
-/* These look at the handle themselves. */
-static const struct way out_of_line[] = {
-    BY(alloc_zeroed), BY(alloc_bulk), BY(free_bulk), BY(depot_alloc),
-    BY(depot_free), BY(cache), BY(cache_create), BY(flush), BY(reset), BY(grow), BY(shrink),
-    BY(trim), BY(reserve), BY(alloc_wait), BY(stats), BY(print),
-    BY(print_json), BY(owns), BY(index_of), BY(at), BY(index_limit), BY(destroy),
+/* These look at the handle themselves: they take or give slots, or change how many there are, */
+static const struct way takes[] = {
+    BY(alloc_zeroed), BY(alloc_bulk), BY(free_bulk), BY(depot_alloc), BY(depot_free), BY(cache),
+    BY(cache_create), BY(flush), BY(reset), BY(grow), BY(shrink), BY(trim), BY(reserve),
+    BY(alloc_wait), BY(alloc_or_notify), BY(set_ready), BY(destroy),
+};
+
+/* or ask. */
+static const struct way asks[] = {
+    BY(stats), BY(print), BY(print_json), BY(owns), BY(index_of), BY(at), BY(index_limit),
 };
 
 static const struct way by_cache[] = {
@@ -247,9 +137,16 @@ static const char *misuse_by(struct misuse *misuse, const struct way *ways, size
 
 #define MISUSE_BY(misuse, ways) misuse_by(misuse, ways, sizeof(ways) / sizeof((ways)[0]))
 
+const char *misuse_takes(struct misuse *misuse)
+{
+    return MISUSE_BY(misuse, takes);
+}
+
 const char *misuse_out_of_line(struct misuse *misuse)
 {
-    return MISUSE_BY(misuse, out_of_line);
+    const char *wrong = misuse_takes(misuse);
+
+    return wrong != NULL ? wrong : MISUSE_BY(misuse, asks);
 }
 
 const char *misuse_cache(struct misuse *misuse)

@@ -21,10 +21,12 @@ struct misuse {
  * CPOOL_EPOOL, once, and returned what its contract says, or else the name of the first
  * that did not.  They replace the error handler.
  *
- * out_of_line   any pointer may be the handle
+ * takes         those that take or give slots, or change how many there are; any handle
+ * out_of_line   these, and those that ask; any pointer may be the handle
  * cache         the cache may be read, but leads to a handle that leads to no pool
  * inline        the handle is that of a pool of this copy that has been destroyed
  */
+const char *misuse_takes(struct misuse *misuse);
 const char *misuse_out_of_line(struct misuse *misuse);
 const char *misuse_cache(struct misuse *misuse);
 const char *misuse_inline(struct misuse *misuse);
