@@ -7,11 +7,10 @@
  */
 #include "fixture.h"
 
-
 #include "base/atomic.h"
 #include "inside.h"
 
-enum { CAPACITY = 2000, ROUNDS = 20, LIMIT = FIXTURE_LIMIT };
+enum { LIMIT = FIXTURE_LIMIT };
 
 /*
  * ---- Closing and taking --------------------------------------------------
