@@ -188,25 +188,6 @@ TEST(alloc_default_alignment_is_natural)
     }
 }
 
-/* The example of B. Kenwright, "Fast Efficient Fixed-Size Memory Pool", 2012. */
-TEST(alloc_kenwright_trace_holds)
-{
-    cpool_t *pool = support_create_plain(4, 4);
-    void *slots[3];
-
-    for (size_t i = 0; i < 3; i++) {
-        slots[i] = cpool_alloc(pool);
-        REQUIRE_EQUAL(cpool_index(pool, slots[i]), i);
-    }
-    cpool_free(pool, slots[0]);
-    cpool_free(pool, slots[2]);
-    REQUIRE_EQUAL(cpool_index(pool, cpool_alloc(pool)), 2);
-    REQUIRE_EQUAL(cpool_index(pool, cpool_alloc(pool)), 0);
-    REQUIRE_EQUAL(cpool_index(pool, cpool_alloc(pool)), 3);
-    REQUIRE(cpool_alloc(pool) == NULL);
-    REQUIRE_EQUAL(support_destroy(pool), 4);
-}
-
 /* As many as a cache holds.  Slots that go through the depot come in another order. */
 TEST(alloc_after_frees_is_last_in_first_out)
 {
@@ -301,7 +282,6 @@ TEST(free_null_does_nothing)
     support_destroy_empty(pool);
 }
 
-/* Random replacement of 500 in a pool of 1000, each slot stamped by its owner. */
 /* The two lines of doc/ADOPTING.md ("From malloc"). */
 TEST(alloc_dry_pool_and_malloc_go_back_where_they_came_from)
 {

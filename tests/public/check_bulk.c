@@ -6,7 +6,6 @@
  */
 #include "support.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { CAPACITY = 1000 };
@@ -49,37 +48,6 @@ TEST_TIMES(alloc_bulk_of_every_number_gives_that_many, 4)
         support_require_live(pool, 0);
     }
     support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
-TEST(alloc_bulk_of_all_gives_all)
-{
-    make_pool(0);
-    for (int round = 0; round < 5; round++) {
-        REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY);
-        require_distinct(CAPACITY);
-        REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 1), 0);
-        REQUIRE(cpool_alloc(pool) == NULL);
-        for (size_t i = 0; i < CAPACITY; i++)
-            slots[i] = cpool_at(pool, i);
-        cpool_free_bulk(pool, slots, CAPACITY);
-    }
-    support_destroy_empty(pool);
-}
-
-TEST(alloc_bulk_of_more_than_there_are_gives_the_rest)
-{
-    void *held[10];
-
-    make_pool(0);
-    for (size_t i = 0; i < 10; i++)
-        held[i] = cpool_alloc(pool);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY + 100), CAPACITY - 10);
-    require_distinct(CAPACITY - 10);
-    for (size_t i = 0; i < 10; i++)
-        slots[CAPACITY - 10 + i] = held[i];
-    require_distinct(CAPACITY);
-    cpool_free_bulk(pool, slots, CAPACITY);
     support_destroy_empty(pool);
 }
 

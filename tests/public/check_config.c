@@ -176,22 +176,6 @@ TEST(create_flag_of_the_other_kind_refused)
     }
 }
 
-TEST(filling_makes_a_pool_checked)
-{
-    cpool_config_t config = good_config();
-    cpool_t *pool;
-    void *slot;
-
-    config.flags = CPOOL_FILL;
-    pool = support_create(&config);
-    support_capture_reports();
-    slot = cpool_alloc(pool);
-    cpool_free(pool, slot);
-    cpool_free(pool, slot);
-    REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
-    support_destroy_empty(pool);
-}
-
 /* With more magazines than the depot can tell apart. */
 TEST(create_rounds_too_few_for_capacity_refused)
 {
@@ -328,18 +312,6 @@ static void use_all(cpool_t *pool)
     free(slots);
 }
 
-static void *use_all_in_thread(void *pool)
-{
-    cpool_cache_t *cache;
-
-    REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
-    cpool_cache_free(cache, cpool_cache_alloc(cache));
-    cpool_cache_destroy(cache);
-    cpool_flush(pool);
-    use_all(pool);
-    return NULL;
-}
-
 /* Exactly the memory required is enough at this address.  A byte less is not. */
 static void require_exact(cpool_config_t config, size_t shift)
 {
@@ -449,29 +421,6 @@ TEST(memory_required_ignores_memory_and_rises_with_capacity)
     REQUIRE_EQUAL(cpool_memory_required(&config), required);
     config.capacity++;
     REQUIRE(cpool_memory_required(&config) >= required + 64);
-}
-
-/* Memory that lived before as something else need not be zeroed. */
-TEST_TIMES(create_memory_of_any_content_serves, 2)
-{
-    cpool_config_t config = good_config();
-    struct region region;
-
-    config.flags = _i == 0 ? 0 : CPOOL_CHECKED;
-    config.memory_size = cpool_memory_required(&config);
-    region = make_region(config.memory_size, 64);
-    config.memory = region.memory;
-    for (int content = 0; content < 256; content += 51) {
-        cpool_t *pool;
-
-        memset(region.memory, content, config.memory_size);
-        pool = support_create(&config);
-        support_require_live(pool, 0);
-        use_all(pool);
-        support_in_thread(use_all_in_thread, pool);
-        support_destroy_empty(pool);
-    }
-    drop_region(&region);
 }
 
 TEST(create_config_changed_afterwards_is_of_no_matter)

@@ -11,7 +11,6 @@
 
 #include <dlfcn.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -454,31 +453,6 @@ static void exit_with_typed_pool(void *sleeps)
 TEST_TIMES(unload_by_a_late_exit_handler_leaves_the_typed_pool_usable, 2)
 {
     support_in_child(exit_with_typed_pool, _i == 0 ? NULL : &host);
-}
-
-/* The two plug-ins have a library each, with threads and pools of its own. */
-TEST(load_both_at_once_keeps_them_apart)
-{
-    struct module shared = load(MODULE_SHARED);
-    struct module inside = load(MODULE_STATIC);
-
-    for (int round = 0; round < 3; round++) {
-        REQUIRE_EQUAL(shared.open(), 0);
-        REQUIRE_EQUAL(inside.open(), 0);
-        REQUIRE_EQUAL(shared.work(1000), 1000);
-        REQUIRE_EQUAL(inside.cached(), 0);
-        REQUIRE_EQUAL(inside.work(1000), 1000);
-        support_in_thread(work_and_end, &shared);
-        support_in_thread(work_and_end, &inside);
-        REQUIRE_EQUAL(shared.close(), 0);
-        REQUIRE_EQUAL(inside.work(1000), 1000);
-        REQUIRE_EQUAL(inside.close(), 0);
-    }
-    unload(&shared);
-    REQUIRE_EQUAL(inside.open(), 0);
-    REQUIRE_EQUAL(inside.work(1000), 1000);
-    REQUIRE_EQUAL(inside.close(), 0);
-    unload(&inside);
 }
 
 /* As a program in another language finds it: by name, the inline functions

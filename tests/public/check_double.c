@@ -69,25 +69,6 @@ TEST_TIMES(free_twice_is_found_by_reset_and_gone_then, 2)
     REQUIRE_NO_REPORT();
 }
 
-static void free_twice_and_destroy(void *unused)
-{
-    cpool_t *pool = support_create_plain(64, CAPACITY);
-    void *slot = cpool_alloc(pool);
-
-    (void)unused;
-    cpool_free(pool, slot);
-    cpool_free(pool, slot);
-    (void)cpool_destroy(pool);
-}
-
-TEST(free_twice_by_default_aborts_in_destroy)
-{
-    struct support_outcome outcome;
-
-    support_require_abort(free_twice_and_destroy, NULL, &outcome);
-    REQUIRE(strstr(outcome.text, "cpool_destroy") != NULL);
-}
-
 /* As the header says, no check sees it, and two callers have the slot. */
 TEST(free_twice_with_a_slot_lost_is_not_found)
 {

@@ -10,7 +10,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { CAPACITY = 3000, THREADS = 4, HELD = 50 };
 
@@ -83,31 +82,6 @@ static void *use_briefly(void *pool)
 {
     cpool_free(pool, cpool_alloc(pool));
     return NULL;
-}
-
-/* The parent of the child has one thread, so that the child may start some. */
-static void start_threads(void *pool)
-{
-    for (int i = 0; i < 20; i++)
-        support_in_thread(use_briefly, pool);
-    support_require_obtainable(pool, 0);
-}
-
-static void start_child(void *pool)
-{
-    start_threads(pool);
-    support_in_child(start_threads, pool);
-    start_threads(pool);
-}
-
-TEST_TIMES(fork_child_of_child_starts_threads, 2)
-{
-    cpool_t *pool = make_pool(modes[_i]);
-
-    use_briefly(pool);
-    support_in_child(start_child, pool);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
 }
 
 /*
@@ -204,24 +178,6 @@ TEST_TIMES(fork_threads_at_rest_child_adopts_their_caches, 4)
     require_held_untouched(&crew);
     support_require_live(crew.pool, THREADS * HELD);
     support_in_child(adopt, &crew);
-    end_crew(&crew);
-}
-
-static void adopt_twice(void *argument)
-{
-    struct crew *crew = argument;
-
-    support_require_live(crew->pool, THREADS * HELD);
-    support_in_child(adopt, crew);
-    adopt(crew);
-}
-
-TEST_TIMES(fork_child_of_child_adopts_too, 2)
-{
-    struct crew crew;
-
-    start_crew(&crew, modes[_i]);
-    support_in_child(adopt_twice, &crew);
     end_crew(&crew);
 }
 

@@ -15,18 +15,6 @@ enum { SLOT_SIZE = 32, CAPACITY = 200, MAX_CAPACITY = 20000 };
  * ---- Growing -------------------------------------------------------------
  */
 
-TEST_TIMES(create_with_wrong_max_capacity_refused, 4)
-{
-    static const size_t wrong[] = { 1, CAPACITY - 1, CPOOL_CAPACITY_MAX + 1, SIZE_MAX };
-    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
-    cpool_t *pool = NULL;
-
-    config.max_capacity = wrong[_i];
-    REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_EMAXCAPACITY);
-    REQUIRE(pool == NULL);
-    REQUIRE_EQUAL(cpool_memory_required(&config), 0);
-}
-
 /* One by one up to the limit.  No slot that was there before moves. */
 TEST_TIMES(alloc_grows_the_pool_up_to_its_maximum, GROWTH_KINDS)
 {
@@ -106,15 +94,6 @@ TEST_TIMES(grow_of_pool_without_maximum_is_nothing, GROWTH_KINDS)
     support_destroy_empty(pool);
 }
 
-TEST(grow_and_shrink_without_pool_reported)
-{
-    support_capture_reports();
-    REQUIRE_EQUAL(cpool_grow(NULL, 1), 0);
-    REQUIRE_REPORT(CPOOL_EPOOL);
-    REQUIRE_EQUAL(cpool_shrink(NULL, 1), 0);
-    REQUIRE_REPORT(CPOOL_EPOOL);
-}
-
 TEST_TIMES(pool_in_callers_memory_grows_within_it, GROWTH_KINDS)
 {
     cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
@@ -137,22 +116,6 @@ TEST_TIMES(pool_in_callers_memory_grows_within_it, GROWTH_KINDS)
     hold_fini(&hold);
     support_destroy_empty(pool);
     free(memory);
-}
-
-/* A reset takes back the slots that growth has added as well.  The capacity stays. */
-TEST_TIMES(reset_after_growth_gives_all, GROWTH_KINDS)
-{
-    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, 3000);
-    void **slots = support_calloc(3001, sizeof(*slots));
-
-    for (int round = 0; round < 5; round++) {
-        REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 3001), 3000);
-        REQUIRE_EQUAL(cpool_reset(pool), 3000);
-        growth_require_capacity(pool, 3000);
-    }
-    free(slots);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
 }
 
 /*
@@ -237,22 +200,6 @@ TEST_TIMES(shrink_leaves_one_slot, GROWTH_KINDS)
     growth_require_capacity(pool, 1);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 1);
     hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(shrunk_pool_with_maximum_grows_again, GROWTH_KINDS)
-{
-    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, 1000);
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    for (int round = 0; round < 10; round++) {
-        REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 1000);
-        hold_free_all(&hold);
-        REQUIRE_EQUAL(cpool_shrink(pool, 900), 900);
-        growth_require_capacity(pool, 100);
-    }
     hold_fini(&hold);
     support_destroy_empty(pool);
 }

@@ -48,49 +48,6 @@ TEST(cache_asked_twice_is_the_same)
     support_destroy_empty(pool);
 }
 
-TEST(cache_of_thread_shares_slots_with_implicit_calls)
-{
-    cpool_cache_t *cache;
-    void *a;
-    void *b;
-
-    make_pool(0);
-    cache = cpool_cache(pool);
-    a = cpool_cache_alloc(cache);
-    b = cpool_alloc(pool);
-    REQUIRE(cpool_owns(pool, a) && cpool_owns(pool, b) && a != b);
-    cpool_free(pool, a);
-    REQUIRE(cpool_cache_alloc(cache) == a);
-    cpool_cache_free(cache, b);
-    REQUIRE(cpool_alloc(pool) == b);
-    support_require_live(pool, 2);
-    cpool_cache_free(cache, NULL);
-    support_require_live(pool, 2);
-    REQUIRE_EQUAL(support_destroy(pool), 2);
-}
-
-TEST_TIMES(cache_alloc_gives_all_then_none, 2)
-{
-    cpool_cache_t *cache;
-    void *slots[CAPACITY];
-
-    make_pool(0);
-    cache = _i == 0 ? cpool_cache(pool) : make_cache();
-    for (int round = 0; round < 3; round++) {
-        for (size_t i = 0; i < CAPACITY; i++) {
-            slots[i] = cpool_cache_alloc(cache);
-            REQUIRE(cpool_owns(pool, slots[i]));
-        }
-        REQUIRE(cpool_cache_alloc(cache) == NULL);
-        REQUIRE(cpool_alloc(pool) == NULL);
-        support_require_live(pool, CAPACITY);
-        for (size_t i = 0; i < CAPACITY; i++)
-            cpool_cache_free(cache, slots[i]);
-        support_require_live(pool, 0);
-    }
-    support_destroy_empty(pool);
-}
-
 static void *require_other_cache(void *mine)
 {
     cpool_cache_t *cache = cpool_cache(pool);
@@ -138,22 +95,6 @@ TEST(cache_when_all_taken_is_null_and_alloc_works)
     REQUIRE(cache == NULL);
     cpool_free(pool, slot);
     support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
-static void *require_cache(void *unused)
-{
-    REQUIRE(cpool_cache(pool) != NULL);
-    cpool_free(pool, cpool_alloc(pool));
-    return unused;
-}
-
-TEST(cache_of_ended_thread_can_be_had_again)
-{
-    make_pool(1);
-    for (int i = 0; i < 100; i++)
-        support_in_thread(require_cache, NULL);
-    REQUIRE(cpool_cache(pool) != NULL);
     support_destroy_empty(pool);
 }
 
@@ -281,25 +222,5 @@ TEST(destroy_with_caches_left_ends_them)
 
         cpool_cache_free(cache, cpool_cache_alloc(cache));
     }
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(cache_free_wrong_address_reported, 2)
-{
-    cpool_cache_t *cache;
-    char *slot;
-
-    make_pool(0);
-    support_capture_reports();
-    cache = _i == 0 ? cpool_cache(pool) : make_cache();
-    slot = cpool_cache_alloc(cache);
-    cpool_cache_free(cache, &slot);
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EFOREIGN).function, "cpool_cache_free") == 0);
-    cpool_cache_free(cache, slot + 5);
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EMISALIGNED).function, "cpool_cache_free") == 0);
-    cpool_cache_free(cache, cpool_at(pool, CAPACITY - 1));
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EUNUSED).function, "cpool_cache_free") == 0);
-    cpool_cache_free(cache, slot);
-    REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }

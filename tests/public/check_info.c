@@ -65,19 +65,6 @@ TEST(index_limit_is_the_largest_capacity)
     support_destroy_empty(pool);
 }
 
-TEST(owns_tells_pools_apart)
-{
-    cpool_t *a = support_create_plain(32, 10);
-    cpool_t *b = support_create_plain(32, 10);
-
-    for (size_t i = 0; i < 10; i++) {
-        REQUIRE(!cpool_owns(a, cpool_at(b, i)));
-        REQUIRE(!cpool_owns(b, cpool_at(a, i)));
-    }
-    support_destroy_empty(a);
-    support_destroy_empty(b);
-}
-
 /*
  * ---- Figures -------------------------------------------------------------
  */

@@ -10,7 +10,6 @@
 #include "support.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -499,51 +498,6 @@ TEST(free_twice_by_default_aborts_with_the_site_of_the_first)
     REQUIRE(text != NULL);
     REQUIRE_EQUAL(sscanf(text, "last taken or freed at %p", &site), 1);
     REQUIRE((uintptr_t)site - (uintptr_t)free_here < FUNCTION_SIZE);
-    support_destroy_empty(pool);
-}
-
-static void free_damaged(void *argument)
-{
-    cpool_t *pool = argument;
-    char *slot = cpool_alloc(pool);
-
-    slot[24] = (char)(slot[24] ^ 1);
-    cpool_free(pool, slot);
-}
-
-TEST(free_damaged_by_default_aborts)
-{
-    cpool_t *pool = make_checked();
-    struct support_outcome outcome;
-
-    support_require_abort(free_damaged, pool, &outcome);
-    REQUIRE(strstr(outcome.text, "cpool_free") != NULL);
-    REQUIRE(strstr(outcome.text, cpool_strerror(CPOOL_EGUARD)) != NULL);
-    support_destroy_empty(pool);
-}
-
-static cpool_cache_t *main_cache;
-
-static void *alloc_from_main_cache(void *unused)
-{
-    sink = cpool_cache_alloc(main_cache);
-    return unused;
-}
-
-static void use_cache_in_thread(void *pool)
-{
-    main_cache = cpool_cache(pool);
-    support_in_thread(alloc_from_main_cache, NULL);
-}
-
-TEST(cache_used_by_wrong_thread_by_default_aborts)
-{
-    cpool_t *pool = make_checked();
-    struct support_outcome outcome;
-
-    support_require_abort(use_cache_in_thread, pool, &outcome);
-    REQUIRE(strstr(outcome.text, cpool_strerror(CPOOL_EOWNER)) != NULL);
-    REQUIRE(strstr(outcome.text, "cpool_cache_alloc") != NULL);
     support_destroy_empty(pool);
 }
 

@@ -53,14 +53,6 @@ TEST(create_and_destroy_often_leaves_nothing_behind)
 }
 
 /*
- * ---- A thousand at once --------------------------------------------------
- */
-
-enum { POOLS = 1000 };
-
-static cpool_t *pools[POOLS];
-
-/*
  * ---- In the place of another ---------------------------------------------
  */
 
@@ -213,7 +205,9 @@ TEST(create_until_handles_are_used_up)
  * ---- What threads leave behind -------------------------------------------
  */
 
-enum { ENDING = 32 };
+enum { POOLS = 1000, ENDING = 32 };
+
+static cpool_t *pools[POOLS];
 
 static void *use_and_end(void *door)
 {

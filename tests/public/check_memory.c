@@ -9,7 +9,6 @@
 #include "support.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -170,22 +169,6 @@ TEST(free_takes_eight_bytes_a_slot)
  * ---- Memory of the caller's ----------------------------------------------
  */
 
-static cpool_t *create_in(void *memory, size_t size)
-{
-    cpool_config_t config = support_config(32, 5000);
-
-    config.memory = memory;
-    config.memory_size = size;
-    return support_create(&config);
-}
-
-static void *use_all(void *pool)
-{
-    support_require_obtainable(pool, 0);
-    cpool_flush(pool);
-    return NULL;
-}
-
 /* Bytes of addresses that a table may take: a MiB where addresses have 64 bits. */
 #define TABLE_MOST (MIB + 64 * KIB)
 /* The same of the descriptors of all pools, and beside each an entry of zeroes and two words. */
@@ -273,31 +256,6 @@ TEST(pool_in_callers_memory_takes_a_table_for_each_thread_and_no_other)
     memset(callers_memory, 0xEE, sizeof(callers_memory)); /* it is still there */
 }
 
-static _Alignas(64) char static_memory[512 * 1024];
-
-TEST(create_in_static_heap_and_stack_memory_serves)
-{
-    cpool_config_t config = support_config(32, 5000);
-    size_t size = cpool_memory_required(&config);
-    _Alignas(64) char on_stack[sizeof(static_memory)];
-    void *on_heap = NULL;
-    void *memories[3];
-
-    REQUIRE(size <= sizeof(static_memory));
-    REQUIRE_EQUAL(posix_memalign(&on_heap, CPOOL_MEMORY_ALIGN, size), 0);
-    memories[0] = static_memory;
-    memories[1] = on_heap;
-    memories[2] = on_stack;
-    for (int i = 0; i < 3; i++) {
-        cpool_t *pool = create_in(memories[i], size);
-
-        use_all(pool);
-        support_in_thread(use_all, pool);
-        support_destroy_empty(pool);
-    }
-    free(on_heap);
-}
-
 /*
  * ---- Refusals ------------------------------------------------------------
  */
@@ -329,9 +287,9 @@ TEST(alloc_uses_what_memory_there_is)
 }
 
 /* Memory of the caller's may hold anything, and is not given back by a trim. */
-TEST_TIMES(create_in_memory_that_was_used_starts_anew, 2)
+TEST_TIMES(create_in_memory_that_was_used_starts_anew, 3)
 {
-    static const unsigned flags[] = { 0, CPOOL_CHECKED };
+    static const unsigned flags[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
     enum { CAPACITY = 500, PAGE = 4096 };
     cpool_config_t config = support_config(PAGE, CAPACITY);
     cpool_t *pool;

@@ -508,17 +508,6 @@ TEST_TIMES(words_of_cpool_options_check_objects_as_flags_do, WORDS)
     support_in_child(put_with_options, (void *)(uintptr_t)words[_i]);
 }
 
-TEST_TIMES(object_still_active_at_the_end_is_destroyed_and_told, KINDS_AND_FAKE)
-{
-    cpool_objects_t *pool = make(_i);
-
-    get(pool);
-    get(pool);
-    REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_ELIVE);
-    REQUIRE(account.deactivated == 2 && account.destroyed == 2 && account.created == 2);
-    REQUIRE_EQUAL(cpool_objects_destroy(NULL), 0);
-}
-
 TEST(wait_in_a_pool_without_waiting_refused)
 {
     cpool_objects_t *pool = make(0);

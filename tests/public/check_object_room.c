@@ -244,28 +244,6 @@ TEST(pool_made_populated_has_new_objects)
     thing_end(pool, &account);
 }
 
-/* Objects are created only when none lies in any cache. */
-static void *put_some(void *pool)
-{
-    put_all(pool, 60);
-    return NULL;
-}
-
-TEST(objects_in_another_threads_cache_are_used_before_new_ones)
-{
-    cpool_object_config_t config = configure(0);
-    cpool_objects_t *pool;
-
-    config.growth = 1;
-    pool = thing_pool(&config, &type);
-    get_all(pool, 60);
-    support_in_thread(put_some, pool);
-    get_all(pool, 60);
-    REQUIRE_EQUAL(account.created, 60);
-    put_all(pool, 60);
-    thing_end(pool, &account);
-}
-
 /*
  * ---- Shrinking -----------------------------------------------------------
  */

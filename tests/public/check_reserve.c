@@ -7,10 +7,7 @@
  */
 #include "growth.h"
 
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #if defined(__linux__)
 #include <sys/syscall.h>
@@ -88,25 +85,6 @@ TEST_TIMES(reserve_grows_the_pool, KINDS)
     REQUIRE_EQUAL(support_stats(pool).capacity, 2 * CAPACITY);
     REQUIRE_EQUAL(cpool_reserve(pool, 2 * CAPACITY + 1), CPOOL_EDRY);
     support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
-/* Reserving changes nothing in free slots. */
-TEST_TIMES(reserve_leaves_the_bytes_of_slots, KINDS)
-{
-    cpool_t *pool = create(kinds[_i], 0);
-    void *slots[COUNT];
-
-    for (int i = 0; i < COUNT; i++) {
-        slots[i] = cpool_alloc(pool);
-        for (size_t at = 0; at < SLOT_SIZE; at++)
-            ((unsigned char *)slots[i])[at] = (unsigned char)((size_t)i + at);
-    }
-    cpool_free_bulk(pool, slots, COUNT);
-    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), 0);
-    for (int i = 0; i < COUNT; i++)
-        for (size_t at = 0; at < SLOT_SIZE; at++)
-            REQUIRE(((unsigned char *)slots[i])[at] == (unsigned char)((size_t)i + at));
     support_destroy_empty(pool);
 }
 
@@ -211,17 +189,4 @@ TEST_TIMES(alloc_after_reserve_makes_no_system_call, KINDS)
     support_in_child(alloc_in_silence, &silence);
     silence.at_once = true;
     support_in_child(alloc_in_silence, &silence);
-}
-
-/* The filter would find one. */
-TEST_TIMES(alloc_without_reserve_makes_system_calls, KINDS)
-{
-    struct silence silence = { kinds[_i], 0, false };
-    struct support_outcome outcome;
-
-    SKIP_IF(SUPPORT_SANITIZED, "sanitizers make system calls of their own");
-    SKIP_IF(!growth_has_filters(), "no filter of system calls here");
-    support_fork(alloc_in_silence, &silence, &outcome);
-    REQUIRE(WIFSIGNALED(outcome.status));
-    REQUIRE_EQUAL(WTERMSIG(outcome.status), SIGSYS);
 }

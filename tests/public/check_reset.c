@@ -154,13 +154,6 @@ TEST_TIMES(reset_while_threads_pause_lets_them_go_on, 2)
     support_destroy_empty(crew.pool);
 }
 
-TEST(reset_of_null_reported)
-{
-    support_capture_reports();
-    REQUIRE_EQUAL(cpool_reset(NULL), 0);
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EPOOL).function, "cpool_reset") == 0);
-}
-
 static void *take_and_free_some(void *pool)
 {
     void *slots[50];

@@ -166,22 +166,6 @@ TEST(fallback_is_not_asked_for_what_no_object_has)
     destroy_empty(blocks);
 }
 
-/* The C library's own functions for this are the fallback by default. */
-TEST(alloc_beyond_any_object_refused)
-{
-    cpool_sized_config_t config = small_config();
-    cpool_sized_t *blocks = create(&config);
-    void *block = cpool_sized_alloc(blocks, 40000);
-
-    for (size_t align = 8; align <= SIZE_MAX / 2 + 1 && align != 0; align *= 2)
-        for (size_t less = 0; less <= 4096; less += 64)
-            REQUIRE(cpool_sized_alloc_aligned(blocks, SIZE_MAX - less, align) == NULL);
-    REQUIRE(cpool_sized_realloc(blocks, block, SIZE_MAX - 64) == NULL);
-    REQUIRE_EQUAL(stats_of(blocks).fallback_live, 1);
-    cpool_sized_free(blocks, block);
-    destroy_empty(blocks);
-}
-
 TEST(double_free_of_a_kept_block_reported)
 {
     struct counting counting;

@@ -94,28 +94,6 @@ TEST_TIMES(long_frame_in_the_steady_state_makes_exchanges_alone, KINDS)
     support_destroy_empty(pool);
 }
 
-/* check_calls asks the kernel for the number. */
-TEST_TIMES(system_calls_are_counted, KINDS)
-{
-    cpool_t *pool = create(kinds[_i], 0);
-    uint64_t before = support_stats(pool).system_calls;
-
-    REQUIRE_EQUAL(before, 0);
-    use(pool, CAPACITY); /* commits the memory of its slots */
-    REQUIRE(support_stats(pool).system_calls > before);
-    before = support_stats(pool).system_calls;
-    use(pool, CAPACITY / 2);
-    REQUIRE_EQUAL(support_stats(pool).system_calls, before);
-    cpool_trim(pool);
-    REQUIRE(support_stats(pool).system_calls > before);
-    before = support_stats(pool).system_calls;
-    REQUIRE_EQUAL(cpool_reserve(pool, 1), 0);
-#if !defined(CPOOL_PLAIN_POSIX) /* which has no call that makes pages resident */
-    REQUIRE(support_stats(pool).system_calls > before);
-#endif
-    support_destroy_empty(pool);
-}
-
 static void *use_one(void *pool)
 {
     cpool_free(pool, cpool_alloc(pool));
@@ -139,16 +117,6 @@ TEST_TIMES(each_first_registration_is_counted, KINDS)
     REQUIRE_EQUAL(support_stats(pool).registrations, 4);
     cpool_cache_destroy(cache);
     REQUIRE_EQUAL(support_stats(pool).registrations, 4);
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(growths_are_counted, KINDS)
-{
-    cpool_t *pool = create(kinds[_i], 2 * CAPACITY);
-
-    REQUIRE_EQUAL(cpool_grow(pool, 100), 100);
-    REQUIRE_EQUAL(support_stats(pool).growths, 1);
-    REQUIRE(support_stats(pool).system_calls > 0);
     support_destroy_empty(pool);
 }
 
@@ -280,14 +248,4 @@ TEST(objects_in_the_steady_state_make_no_system_call)
 
     SKIP_WITHOUT_FILTERS();
     support_in_child(use_objects_under_filter, &more);
-}
-
-TEST(objects_beyond_the_steady_state_are_found)
-{
-    bool more = true;
-    struct support_outcome outcome;
-
-    SKIP_WITHOUT_FILTERS();
-    support_fork(use_objects_under_filter, &more, &outcome);
-    REQUIRE(WIFSIGNALED(outcome.status) && WTERMSIG(outcome.status) == SIGSYS);
 }

@@ -66,15 +66,6 @@ static void *end_by_exit(void *unused)
     pthread_exit(unused);
 }
 
-static void *end_by_cancel(void *door)
-{
-    fill_cache();
-    support_door_wait(door);
-    while (pause() != 0)
-        ;
-    return NULL;
-}
-
 static void *end_by_cancelling_itself(void *unused)
 {
     fill_cache();
@@ -92,53 +83,6 @@ TEST_TIMES(end_thread_by_return_or_exit_returns_its_cache, 3)
     for (int round = 0; round < 10; round++)
         support_in_thread(ways[_i], NULL);
     require_all_returned(0);
-    support_destroy_empty(pool);
-}
-
-TEST(end_thread_by_cancel_returns_its_cache)
-{
-    struct support_door door;
-    pthread_t thread;
-
-    make_pool();
-    support_door_init(&door);
-    thread = support_start(end_by_cancel, &door);
-    support_door_await(&door, 1);
-    support_door_open(&door);
-    REQUIRE_EQUAL(pthread_cancel(thread), 0);
-    support_join(thread);
-    require_all_returned(0);
-    support_destroy_empty(pool);
-}
-
-static void *alloc_and_end(void *slots)
-{
-    for (int i = 0; i < 100; i++)
-        ((void **)slots)[i] = cpool_alloc(pool);
-    return NULL;
-}
-
-static void *free_and_end(void *slots)
-{
-    for (int i = 0; i < 100; i++)
-        cpool_free(pool, ((void **)slots)[i]);
-    return NULL;
-}
-
-TEST(end_thread_keeps_live_slots_live_for_others)
-{
-    void *slots[100];
-
-    make_pool();
-    for (int round = 0; round < 50; round++) {
-        support_in_thread(alloc_and_end, slots);
-        require_all_returned(100);
-        cpool_flush(pool);
-        /* The calling thread has a cache by now, and ends it with the pool. */
-        support_in_thread(free_and_end, slots);
-        support_require_live(pool, 0);
-        REQUIRE_EQUAL(cpool_reset(pool), 0);
-    }
     support_destroy_empty(pool);
 }
 

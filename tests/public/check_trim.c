@@ -166,30 +166,6 @@ static void fill_cache(void *argument)
     hold_free_all(hold);
 }
 
-TEST(trim_with_slots_in_other_caches_loses_none)
-{
-    cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
-    struct worker *worker = worker_start();
-    struct hold theirs;
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    hold_init(&theirs, pool);
-    for (int round = 0; round < 10; round++) {
-        worker_do(worker, fill_cache, &theirs);
-        REQUIRE_EQUAL(hold_take(&hold, COUNT / 2), COUNT / 2);
-        hold_free_all(&hold);
-        REQUIRE(cpool_trim(pool) > 0);
-        support_require_live(pool, 0);
-        REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
-        hold_free_all(&hold);
-    }
-    worker_stop(worker);
-    hold_fini(&hold);
-    hold_fini(&theirs);
-    support_destroy_empty(pool);
-}
-
 /* One call.  The thread is outside. */
 TEST(trim_takes_the_slots_of_other_threads)
 {

@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <stdalign.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cpool/events.h>
@@ -268,18 +267,6 @@ static void *use_and_end(void *count)
     return NULL;
 }
 
-TEST(end_of_thread_returns_its_slots)
-{
-    for (size_t count = 1; count < CAPACITY; count += 333) {
-        support_in_thread(use_and_end, &count);
-        REQUIRE_EQUAL(support_stats(jobs_pool()).thread_caches, count > 1);
-        REQUIRE_EQUAL(support_stats(jobs_pool()).in_caches, 0);
-        support_require_obtainable(jobs_pool(), 0);
-        cpool_flush(jobs_pool());
-    }
-    close_empty();
-}
-
 static void use_in_destructor(void *unused)
 {
     (void)unused;
@@ -336,26 +323,6 @@ static void *hold_some(void *argument)
     support_door_wait(door);
     use_jobs(30);
     return NULL;
-}
-
-TEST(slots_loaded_by_waiting_threads_are_taken_back)
-{
-    enum { HOLDERS = 8 };
-    pthread_t threads[HOLDERS];
-    struct support_door door;
-    cpool_stats_t stats;
-
-    support_door_init(&door);
-    for (int i = 0; i < HOLDERS; i++)
-        threads[i] = support_start(hold_some, &door);
-    support_door_await(&door, HOLDERS);
-    stats = support_stats(jobs_pool());
-    REQUIRE(stats.in_caches > 0 && stats.live == 0);
-    REQUIRE_EQUAL(take_all(), CAPACITY);
-    support_door_open(&door);
-    for (int i = 0; i < HOLDERS; i++)
-        support_join(threads[i]);
-    close_empty();
 }
 
 static _Atomic size_t live_jobs;
@@ -433,36 +400,6 @@ static void await_sleeper(void)
 {
     while (support_stats(ones_pool()).waits == 0)
         sched_yield();
-}
-
-static void count_notice(cpool_t *pool, void *notices)
-{
-    (void)pool;
-    ++*(int *)notices;
-}
-
-/* A sleeping thread looks again by itself when it starves, and a notice does not.  The slot's cache
- * is open until somebody asks. */
-TEST_TIMES(notice_follows_a_free, 2)
-{
-    cpool_t *pool = ones_pool();
-    struct job *job;
-    int notices = 0;
-
-    for (int i = 0; i < 10; i++)
-        ones_free(ones_alloc());
-    job = ones_alloc();
-    REQUIRE_EQUAL(cpool_set_ready(pool, count_notice, &notices), CPOOL_OK);
-    REQUIRE(cpool_alloc_or_notify(pool) == NULL);
-    REQUIRE_EQUAL(notices, 0);
-    if (_i == 0)
-        ones_free(job);
-    else
-        cpool_free(pool, job);
-    REQUIRE_EQUAL(notices, 1);
-    ones_free(ones_alloc());
-    REQUIRE_EQUAL(notices, 1);
-    REQUIRE_EQUAL(ones_close(), CPOOL_OK);
 }
 
 /* The thread that gets the last slot closes the pool, while the one that freed it may be about to
@@ -550,18 +487,6 @@ TEST(open_refuses_each_mistake_and_later_succeeds)
     support_release_reports();
 }
 
-static void refused_memory(void *unused)
-{
-    cpool_config_t config = job_config(CAPACITY, 0);
-
-    (void)unused;
-    config.max_capacity = (size_t)1 << 30;
-    support_limit_address_space((size_t)256 << 20);
-    REQUIRE_EQUAL(jobs_open(&config), CPOOL_ENOMEM);
-    use_jobs(10);
-    close_empty();
-}
-
 /* Larger than the addresses that there are. */
 CPOOL_DECLARE(large, struct job);
 CPOOL_DEFINE(large, struct job, .capacity = CAPACITY, .max_capacity = UINT32_MAX);
@@ -585,12 +510,6 @@ TEST(first_use_without_memory_is_reported_once_and_ends_nothing)
     REQUIRE(strstr(outcome.text, "'large'") != NULL);
     REQUIRE(strstr(outcome.text, cpool_strerror(CPOOL_ENOMEM)) != NULL);
     REQUIRE(strchr(outcome.text, '\n') == strrchr(outcome.text, '\n'));
-}
-
-TEST(open_without_memory_fails_and_first_use_succeeds)
-{
-    SKIP_IF(SUPPORT_SANITIZED || sizeof(size_t) < 8, "addresses cannot be limited");
-    support_in_child(refused_memory, NULL);
 }
 
 static const unsigned kinds[] = {0, CPOOL_CHECKED, CPOOL_MEMORY_COLOUR, CPOOL_TRACKED};
@@ -641,17 +560,6 @@ TEST(close_and_open_while_threads_that_used_it_live)
     for (int i = 0; i < 2; i++)
         support_join(threads[i]);
     pthread_barrier_destroy(&across.barrier);
-    close_empty();
-}
-
-TEST(reset_takes_back_live_slots)
-{
-    for (int i = 0; i < 3; i++) {
-        for (size_t n = 0; n < CAPACITY; n++)
-            REQUIRE(jobs_alloc() != NULL);
-        REQUIRE_EQUAL(cpool_reset(jobs_pool()), CAPACITY);
-    }
-    use_jobs(CAPACITY);
     close_empty();
 }
 

@@ -7,7 +7,6 @@
  */
 #include "support.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,65 +299,4 @@ TEST(free_wrong_address_by_default_aborts_with_message)
         require_message(&unused, CPOOL_EUNUSED);
     }
     REQUIRE_EQUAL(support_destroy(pool), 100);
-}
-
-static void misuse_after_restoring(void *pool)
-{
-    support_capture_reports();
-    cpool_free(pool, pool);
-    (void)REQUIRE_REPORT(CPOOL_EFOREIGN);
-    support_release_reports();
-    cpool_free(pool, pool);
-}
-
-TEST(set_error_handler_null_restores_the_default)
-{
-    struct support_outcome outcome;
-    cpool_t *pool = support_create_plain(24, CAPACITY);
-
-    support_require_abort(misuse_after_restoring, pool, &outcome);
-    REQUIRE(strstr(outcome.text, "cpool_free") != NULL);
-    support_destroy_empty(pool);
-}
-
-/*
- * ---- What is no pool -----------------------------------------------------
- */
-
-TEST(destroy_of_no_pool_refused)
-{
-    cpool_t *pool = support_create_plain(24, CAPACITY);
-    cpool_t *other = support_create_plain(24, CAPACITY);
-    struct support_report report;
-    long long not_pool[512] = { 0 };
-
-    support_capture_reports();
-    REQUIRE_EQUAL(cpool_destroy((cpool_t *)(void *)not_pool), CPOOL_EPOOL);
-    report = REQUIRE_REPORT(CPOOL_EPOOL);
-    REQUIRE(strcmp(report.function, "cpool_destroy") == 0);
-    REQUIRE(report.pool == (cpool_t *)(void *)not_pool);
-    REQUIRE(strcmp(report.name, "") == 0);
-    support_destroy_empty(pool);
-    REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EPOOL);
-    (void)REQUIRE_REPORT(CPOOL_EPOOL);
-    REQUIRE_EQUAL(cpool_destroy(NULL), 0);
-    REQUIRE_NO_REPORT();
-    support_destroy_empty(other);
-}
-
-static void destroy_twice(void *pool)
-{
-    (void)cpool_destroy(pool);
-    (void)cpool_destroy(pool);
-}
-
-TEST(destroy_twice_by_default_aborts_with_message)
-{
-    struct support_outcome outcome;
-    cpool_t *pool = support_create_plain(24, CAPACITY);
-
-    support_require_abort(destroy_twice, pool, &outcome);
-    REQUIRE(strstr(outcome.text, "cpool_destroy") != NULL);
-    REQUIRE(strstr(outcome.text, "the pool has been destroyed (pool 'tested'") != NULL);
-    support_destroy_empty(pool);
 }

@@ -40,22 +40,6 @@ TEST_TIMES(wait_while_slots_are_free_is_alloc, 2)
     support_destroy_empty(pool);
 }
 
-TEST(wait_without_time_does_not_sleep)
-{
-    cpool_t *pool = waiter_pool(0, CAPACITY);
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
-    for (int i = 0; i < 100; i++)
-        REQUIRE(cpool_alloc_wait(pool, &no_time) == NULL);
-    REQUIRE_EQUAL(support_stats(pool).waits, 0);
-    support_require_live(pool, CAPACITY);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-
 TEST_TIMES(wait_until_time_is_up_is_null, 2)
 {
     cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
@@ -214,19 +198,6 @@ TEST(wait_grows_the_pool_first)
     REQUIRE(cpool_alloc_wait(pool, &a_moment) == NULL);
     hold_free_all(&hold);
     hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-
-/* A time long past is past, however long. */
-TEST_TIMES(wait_for_a_negative_time_ends_at_once, sizeof(time_t) > 4 ? 2 : 1)
-{
-    const struct timespec past = { _i == 0 ? -1 : (time_t)-17000000000, 1 };
-    cpool_t *pool = waiter_pool(0, 1);
-    void *slot = cpool_alloc(pool);
-
-    REQUIRE(cpool_alloc_wait(pool, &past) == NULL);
-    REQUIRE_EQUAL(support_stats(pool).waits, 0);
-    cpool_free(pool, slot);
     support_destroy_empty(pool);
 }
 

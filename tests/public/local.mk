@@ -66,7 +66,6 @@ tests_public = \
 	tests/public/check_support \
 	tests/public/check_thread \
 	tests/public/check_track \
-	tests/public/check_track_beside \
 	tests/public/check_trim \
 	tests/public/check_typed \
 	tests/public/check_typed_forms \
