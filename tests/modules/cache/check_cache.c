@@ -43,6 +43,25 @@ TEST(refill_from_fresh_is_in_order_of_address)
     REQUIRE(cpi_cache_take(cache) == NULL);
 }
 
+/* Near the end a claim takes a part of what is left, so that others get some. */
+TEST(refill_from_fresh_leaves_some_to_others)
+{
+    struct cpi_cache *cache;
+    void *slots[CAPACITY];
+
+    fixture_init();
+    cache = fixture_cache(1, true);
+    fixture_take(cache, slots, CAPACITY - 2 * LIMIT);
+    while (cpi_cache_rounds(cache) > 0)
+        fixture_take(cache, slots, 1);
+    if (cpi_slab_fresh(fixture_slab) < CAPACITY) {
+        size_t left = CAPACITY - cpi_slab_fresh(fixture_slab);
+
+        REQUIRE(cpi_cache_refill(cache));
+        REQUIRE(cpi_cache_rounds(cache) <= left / 16 + 1);
+    }
+}
+
 /* A pool without the inline path shows a closed entry for ever. */
 TEST(use_without_inline_path_shows_nothing)
 {

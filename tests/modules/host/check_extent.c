@@ -130,6 +130,24 @@ TEST(reach_refused_changes_nothing)
     support_in_child(reach_under_limit, NULL);
 }
 
+/* A step would double what there is. */
+static void reach_with_a_little_left(void *unused)
+{
+    struct cpi_extent extent = make_extent();
+
+    (void)unused;
+    REQUIRE(cpi_extent_reach(&extent, 16 * MIB));
+    support_limit_writable(2 * MIB);
+    REQUIRE(cpi_extent_reach(&extent, 17 * MIB));
+    extent.base[17 * MIB - 1] = 1;
+}
+
+TEST(reach_takes_less_when_a_step_is_refused)
+{
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
+    support_in_child(reach_with_a_little_left, NULL);
+}
+
 /* An end within a page is an end: committed memory only grows, and not beyond. */
 TEST(reach_stays_within_the_extent)
 {

@@ -238,3 +238,22 @@ TEST(forked_leaves_none_in_flight)
     cpi_depot_enter(depot, &uncached[0]);
     REQUIRE_EQUAL(in_flight(), 1);
 }
+
+TEST(reset_forgets_all)
+{
+    uint32_t last = 0;
+
+    make_depot();
+    for (size_t i = 0; i < CAPACITY; i++)
+        REQUIRE(cpi_depot_free_slot(depot, &mine, &slots[i]));
+    while (cpi_depot_made(depot) < magazines)
+        REQUIRE((last = cpi_depot_take_empty(depot, &mine)) != 0);
+    give(last);
+    cpi_depot_reset(depot);
+    REQUIRE_EQUAL(rounds(), 0);
+    REQUIRE_EQUAL(cpi_depot_made(depot), 0);
+    REQUIRE(cpi_depot_alloc_slot(depot, &mine) == NULL);
+    for (size_t i = 0; i < magazines; i++)
+        REQUIRE(filled(0, 0) != 0);
+    REQUIRE_EQUAL(cpi_depot_take_empty(depot, &mine), 0);
+}
