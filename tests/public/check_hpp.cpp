@@ -6,11 +6,11 @@
  * Includes the public API only, and does without Check.  Builds as C++11 to C++20, with
  * and without exceptions and type information (tests/scripts/check-cxx.sh).
  */
-#include <cpool/cpool.hpp>
+#include "hpp.h"
+
 #include <cpool/pools.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <list>
@@ -20,21 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-#define REQUIRE(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
-
-#if defined(__cpp_exceptions)
-#define THROWS 1
-#else
-#define THROWS 0
-#endif
-
 namespace {
-
-void fail(int line, const char *what)
-{
-    std::fprintf(stderr, "check_hpp.cpp:%d: %s\n", line, what);
-    std::abort();
-}
 
 int living;
 
@@ -54,31 +40,6 @@ struct job {
     int number;
     std::string text;
 };
-
-std::size_t live(cpool_t *pool)
-{
-    cpool_stats_t stats = CPOOL_STATS_INIT;
-
-    REQUIRE(cpool_stats(pool, &stats) == 0);
-    return stats.live;
-}
-
-std::size_t live(const cpool_sized_t *blocks)
-{
-    cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
-
-    REQUIRE(cpool_sized_stats(blocks, &stats) == 0);
-    return stats.live + stats.fallback_live;
-}
-
-cpool_sized_config_t small_blocks()
-{
-    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
-
-    config.class_bytes = 4 * 1024 * 1024;
-    config.thread_caches = 16;
-    return config;
-}
 
 } // namespace
 

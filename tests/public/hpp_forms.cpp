@@ -3,30 +3,15 @@
  * hpp_forms.cpp - <cpool/pool.hpp> and <cpool/object.hpp>: bulk, waits, notices and releases, and
  * the number of a pool's objects.  A part of check_hpp.
  */
+#include "hpp.h"
+
 #include <cpool/live.hpp>
 #include <cpool/object.hpp>
 #include <cpool/pool.hpp>
 
-#include <cstdio>
-#include <cstdlib>
-
-#define REQUIRE(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
-
-#if defined(__cpp_exceptions)
-#define THROWS 1
-#else
-#define THROWS 0
-#endif
-
 void check_forms();
 
 namespace {
-
-void fail(int line, const char *what)
-{
-    std::fprintf(stderr, "hpp_forms.cpp:%d: %s\n", line, what);
-    std::abort();
-}
 
 int living;
 

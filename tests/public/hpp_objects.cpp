@@ -3,9 +3,8 @@
  * hpp_objects.cpp - <cpool/cpool.hpp>: pools of objects that stay constructed, handles
  * of tracked pools, frames, and frames of coroutines.  A part of check_hpp.
  */
-#include <cpool/cpool.hpp>
+#include "hpp.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <unordered_set>
@@ -23,23 +22,9 @@
 #endif
 #endif
 
-#define REQUIRE(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
-
-#if defined(__cpp_exceptions)
-#define THROWS 1
-#else
-#define THROWS 0
-#endif
-
 void check_objects();
 
 namespace {
-
-void fail(int line, const char *what)
-{
-    std::fprintf(stderr, "hpp_objects.cpp:%d: %s\n", line, what);
-    std::abort();
-}
 
 /*
  * ---- object_pool -------------------------------------------------------------------

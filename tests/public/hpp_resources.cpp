@@ -2,11 +2,9 @@
 /*
  * hpp_resources.cpp - <cpool/cpool.hpp>: memory resources.  A part of check_hpp.
  */
-#include <cpool/cpool.hpp>
+#include "hpp.h"
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,46 +19,7 @@ void check_resources()
 
 #else
 
-#define REQUIRE(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
-
-#if defined(__cpp_exceptions)
-#define THROWS 1
-#else
-#define THROWS 0
-#endif
-
 namespace {
-
-void fail(int line, const char *what)
-{
-    std::fprintf(stderr, "hpp_resources.cpp:%d: %s\n", line, what);
-    std::abort();
-}
-
-std::size_t live(cpool_t *pool)
-{
-    cpool_stats_t stats = CPOOL_STATS_INIT;
-
-    REQUIRE(cpool_stats(pool, &stats) == 0);
-    return stats.live;
-}
-
-std::size_t live(const cpool_sized_t *blocks)
-{
-    cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
-
-    REQUIRE(cpool_sized_stats(blocks, &stats) == 0);
-    return stats.live + stats.fallback_live;
-}
-
-cpool_sized_config_t small_blocks()
-{
-    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
-
-    config.class_bytes = 4 * 1024 * 1024;
-    config.thread_caches = 16;
-    return config;
-}
 
 // Counts its blocks, and refuses when told to.
 struct counting_resource : std::pmr::memory_resource {

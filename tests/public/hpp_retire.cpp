@@ -2,12 +2,10 @@
 /*
  * hpp_retire.cpp - <cpool/cpool.hpp>: sections and retired objects.  A part of check_hpp.
  */
-#include <cpool/cpool.hpp>
+#include "hpp.h"
 
 #include <atomic>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <type_traits>
@@ -15,15 +13,7 @@
 
 void check_retire();
 
-#define REQUIRE(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
-
 namespace {
-
-void fail(int line, const char *what)
-{
-    std::fprintf(stderr, "hpp_retire.cpp:%d: %s\n", line, what);
-    std::abort();
-}
 
 struct entry {
     entry(int k, int v) noexcept : key(k), value(v) {}

@@ -86,7 +86,7 @@ check_LTLIBRARIES += tests/public/module_shared.la tests/public/module_static.la
 	tests/public/module_mixed.la
 endif
 
-EXTRA_DIST += tests/public/frames.h tests/public/retire_domain.h tests/public/typed_builds.c
+EXTRA_DIST += tests/public/frames.h tests/public/hpp.h tests/public/retire_domain.h tests/public/typed_builds.c
 
 # In C++, and without Check.
 if HAVE_CXX
