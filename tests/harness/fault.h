@@ -55,6 +55,14 @@ struct fault_case {
     size_t row_count;
 };
 
+/* The function of a case that is one call. */
+#define FAULT_CALL(name, call)                                                               \
+    static int name(struct fault_scene *scene)                                               \
+    {                                                                                        \
+        (void)scene;                                                                         \
+        return call;                                                                         \
+    }
+
 /* The rows of a case in a table at file scope. */
 #define ROWS(...)                                                                            \
     (const struct fault_row[]){__VA_ARGS__},                                                 \
