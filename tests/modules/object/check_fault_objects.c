@@ -61,15 +61,8 @@ static int create_with(struct fault_scene *scene, size_t populate)
     return code;
 }
 
-static int objects_create(struct fault_scene *scene)
-{
-    return create_with(scene, 0);
-}
-
-static int objects_create_populated(struct fault_scene *scene)
-{
-    return create_with(scene, POPULATED);
-}
+FAULT_CALL(objects_create, create_with(scene, 0))
+FAULT_CALL(objects_create_populated, create_with(scene, POPULATED))
 
 static void make_objects(struct fault_scene *scene)
 {
@@ -122,15 +115,8 @@ static void make_shrunk(struct fault_scene *scene)
     REQUIRE_EQUAL(created, 0);
 }
 
-static int objects_trim(struct fault_scene *scene)
-{
-    return cpool_objects_trim(scene->object) > 0 ? SOME : NONE;
-}
-
-static int object_shrink(struct fault_scene *scene)
-{
-    return (int)cpool_object_shrink(scene->object, OBJECTS, 0);
-}
+FAULT_CALL(objects_trim, cpool_objects_trim(scene->object) > 0 ? SOME : NONE)
+FAULT_CALL(object_shrink, (int)cpool_object_shrink(scene->object, OBJECTS, 0))
 
 static void make_with_object(struct fault_scene *scene)
 {
@@ -160,15 +146,8 @@ static int objects_put_all(struct fault_scene *scene)
     return (int)cpool_objects_put_all(scene->object);
 }
 
-static int object_grow(struct fault_scene *scene)
-{
-    return (int)cpool_object_grow(scene->object, OBJECTS);
-}
-
-static int objects_destroy(struct fault_scene *scene)
-{
-    return cpool_objects_destroy(scene->object);
-}
+FAULT_CALL(object_grow, (int)cpool_object_grow(scene->object, OBJECTS))
+FAULT_CALL(objects_destroy, cpool_objects_destroy(scene->object))
 
 /* Every object can be had, and each that was created is destroyed. */
 static void end_objects(struct fault_scene *scene)
@@ -234,11 +213,7 @@ static void open_typed(struct fault_scene *scene)
     REQUIRE_EQUAL(typed_open(scene), 0);
 }
 
-static int typed_close(struct fault_scene *scene)
-{
-    (void)scene;
-    return things_close();
-}
+FAULT_CALL(typed_close, things_close())
 
 static void end_typed(struct fault_scene *scene)
 {
@@ -330,10 +305,7 @@ static const struct fault_case objects[] = {
  * ---- Priorities ----------------------------------------------------------
  */
 
-static int priority_attach(struct fault_scene *scene)
-{
-    return cpool_priority_attach(scene->object, 0);
-}
+FAULT_CALL(priority_attach, cpool_priority_attach(scene->object, 0))
 
 static void make_priorities(struct fault_scene *scene)
 {
@@ -362,15 +334,8 @@ static cpool_claim_t claim(struct fault_scene *scene)
     return cpool_priority_claim(scene->object, scene->slot);
 }
 
-static int priority_claim(struct fault_scene *scene)
-{
-    return claim(scene) != 0 ? SOME : NONE;
-}
-
-static int priority_set(struct fault_scene *scene)
-{
-    return cpool_priority_set(scene->object, claim(scene), 2);
-}
+FAULT_CALL(priority_claim, claim(scene) != 0 ? SOME : NONE)
+FAULT_CALL(priority_set, cpool_priority_set(scene->object, claim(scene), 2))
 
 static int priority_pin_and_unpin(struct fault_scene *scene)
 {
@@ -378,15 +343,8 @@ static int priority_pin_and_unpin(struct fault_scene *scene)
     return cpool_priority_unpin(scene->object, claim(scene));
 }
 
-static int priority_put(struct fault_scene *scene)
-{
-    return cpool_priority_put(scene->object, claim(scene));
-}
-
-static int priority_reclaim(struct fault_scene *scene)
-{
-    return (int)cpool_priority_reclaim(scene->object, 1);
-}
+FAULT_CALL(priority_put, cpool_priority_put(scene->object, claim(scene)))
+FAULT_CALL(priority_reclaim, (int)cpool_priority_reclaim(scene->object, 1))
 
 /* Here a pool is never dry. */
 static void end_priorities(struct fault_scene *scene)

@@ -40,15 +40,8 @@ static void end_look(struct fault_scene *scene)
     fault_end(scene);
 }
 
-static int audit(struct fault_scene *scene)
-{
-    return (int)cpool_audit(scene->pool);
-}
-
-static int verify(struct fault_scene *scene)
-{
-    return cpool_verify(scene->pool, scene->slots[0]);
-}
+FAULT_CALL(audit, (int)cpool_audit(scene->pool))
+FAULT_CALL(verify, cpool_verify(scene->pool, scene->slots[0]))
 
 static int iterate(struct fault_scene *scene)
 {
@@ -65,16 +58,8 @@ static bool see_pool(const cpool_view_t *view, void *pool)
     return view->pool == pool;
 }
 
-static int each(struct fault_scene *scene)
-{
-    return (int)cpool_each(see_pool, scene->pool);
-}
-
-static int find(struct fault_scene *scene)
-{
-    (void)scene;
-    return cpool_find(0, "no pool's name") != NULL ? SOME : NONE;
-}
+FAULT_CALL(each, (int)cpool_each(see_pool, scene->pool))
+FAULT_CALL(find, cpool_find(0, "no pool's name") != NULL ? SOME : NONE)
 
 static int print(struct fault_scene *scene)
 {
@@ -90,10 +75,7 @@ static int print_all(struct fault_scene *scene)
     return 0;
 }
 
-static int print_live(struct fault_scene *scene)
-{
-    return (int)cpool_print(scene->pool, CPOOL_PRINT_LIVE, stream(scene));
-}
+FAULT_CALL(print_live, (int)cpool_print(scene->pool, CPOOL_PRINT_LIVE, stream(scene)))
 
 static const struct fault_case looks[] = {
     { "cpool_audit", CPOOL_CHECKED, make_to_look, audit, end_look, 0, NO_ROWS },

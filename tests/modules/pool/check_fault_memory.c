@@ -20,20 +20,9 @@ enum { RESERVED = 10, DRAWN = 100 };
  * ---- Drawing -------------------------------------------------------------
  */
 
-static int reserve(struct fault_scene *scene)
-{
-    return cpool_reserve(scene->pool, RESERVED);
-}
-
-static int reserve_all(struct fault_scene *scene)
-{
-    return cpool_reserve(scene->pool, FAULT_MOST);
-}
-
-static int grow(struct fault_scene *scene)
-{
-    return (int)cpool_grow(scene->pool, SIZE_MAX);
-}
+FAULT_CALL(reserve, cpool_reserve(scene->pool, RESERVED))
+FAULT_CALL(reserve_all, cpool_reserve(scene->pool, FAULT_MOST))
+FAULT_CALL(grow, (int)cpool_grow(scene->pool, SIZE_MAX))
 
 /* Slots that lie in the depot, and were used. */
 static void make_stocked(struct fault_scene *scene)
@@ -81,15 +70,8 @@ static const struct fault_case drawings[] = {
  */
 
 /* Whether some memory went back. */
-static int trim(struct fault_scene *scene)
-{
-    return cpool_trim(scene->pool) > 0 ? SOME : NONE;
-}
-
-static int shrink(struct fault_scene *scene)
-{
-    return (int)cpool_shrink(scene->pool, DRAWN);
-}
+FAULT_CALL(trim, cpool_trim(scene->pool) > 0 ? SOME : NONE)
+FAULT_CALL(shrink, (int)cpool_shrink(scene->pool, DRAWN))
 
 /* All slots that were taken away can be had again. */
 static void grow_and_end(struct fault_scene *scene)
@@ -111,10 +93,7 @@ static int discard(struct fault_scene *scene)
     return cpi_layer_discard(scene->pool, cpool_at(scene->pool, 0), DRAWN) > 0 ? SOME : NONE;
 }
 
-static int reset(struct fault_scene *scene)
-{
-    return (int)cpool_reset(scene->pool);
-}
+FAULT_CALL(reset, (int)cpool_reset(scene->pool))
 
 static void forget_and_end(struct fault_scene *scene)
 {
@@ -146,10 +125,7 @@ static const struct fault_case returns[] = {
  * ---- The end -------------------------------------------------------------
  */
 
-static int destroy(struct fault_scene *scene)
-{
-    return cpool_destroy(scene->pool);
-}
+FAULT_CALL(destroy, cpool_destroy(scene->pool))
 
 static void start_anew(struct fault_scene *scene)
 {
@@ -250,11 +226,7 @@ static void open_and_use(struct fault_scene *scene)
     jobs_free(jobs_alloc());
 }
 
-static int close_jobs(struct fault_scene *scene)
-{
-    (void)scene;
-    return jobs_close();
-}
+FAULT_CALL(close_jobs, jobs_close())
 
 static void end_jobs(struct fault_scene *scene)
 {

@@ -17,20 +17,9 @@ enum { BULK = 100 };
  * ---- Taking --------------------------------------------------------------
  */
 
-static int alloc(struct fault_scene *scene)
-{
-    return fault_keep(scene, cpool_alloc(scene->pool));
-}
-
-static int calloc_slot(struct fault_scene *scene)
-{
-    return fault_keep(scene, cpool_calloc(scene->pool));
-}
-
-static int depot_alloc(struct fault_scene *scene)
-{
-    return fault_keep(scene, cpool_depot_alloc(scene->pool));
-}
+FAULT_CALL(alloc, fault_keep(scene, cpool_alloc(scene->pool)))
+FAULT_CALL(calloc_slot, fault_keep(scene, cpool_calloc(scene->pool)))
+FAULT_CALL(depot_alloc, fault_keep(scene, cpool_depot_alloc(scene->pool)))
 
 static int alloc_fresh(struct fault_scene *scene)
 {
@@ -95,23 +84,9 @@ static void make_with_slot(struct fault_scene *scene)
     scene->object = cpool_depot_alloc(scene->pool);
 }
 
-static int free_slot(struct fault_scene *scene)
-{
-    cpool_free(scene->pool, scene->object);
-    return 0;
-}
-
-static int free_to_depot(struct fault_scene *scene)
-{
-    cpool_depot_free(scene->pool, scene->object);
-    return 0;
-}
-
-static int free_bulk(struct fault_scene *scene)
-{
-    cpool_free_bulk(scene->pool, &scene->object, 1);
-    return 0;
-}
+FAULT_CALL(free_slot, (cpool_free(scene->pool, scene->object), 0))
+FAULT_CALL(free_to_depot, (cpool_depot_free(scene->pool, scene->object), 0))
+FAULT_CALL(free_bulk, (cpool_free_bulk(scene->pool, &scene->object, 1), 0))
 
 static void make_with_cached_slots(struct fault_scene *scene)
 {
@@ -121,17 +96,8 @@ static void make_with_cached_slots(struct fault_scene *scene)
         cpool_free(scene->pool, scene->slots[--scene->count]);
 }
 
-static int flush(struct fault_scene *scene)
-{
-    cpool_flush(scene->pool);
-    return 0;
-}
-
-static int release(struct fault_scene *scene)
-{
-    cpool_release(scene->object);
-    return 0;
-}
+FAULT_CALL(flush, (cpool_flush(scene->pool), 0))
+FAULT_CALL(release, (cpool_release(scene->object), 0))
 
 static const struct fault_case returns[] = {
     { "cpool_free, first use", 0, make_with_slot, free_slot, fault_end, 0,
@@ -148,10 +114,7 @@ static const struct fault_case returns[] = {
  * ---- Caches and frames ---------------------------------------------------
  */
 
-static int cache_of_thread(struct fault_scene *scene)
-{
-    return cpool_cache(scene->pool) != NULL ? SOME : NONE;
-}
+FAULT_CALL(cache_of_thread, cpool_cache(scene->pool) != NULL ? SOME : NONE)
 
 static int cache_create(struct fault_scene *scene)
 {
@@ -172,10 +135,7 @@ static void make_cache(struct fault_scene *scene)
     scene->object = cache;
 }
 
-static int cache_alloc(struct fault_scene *scene)
-{
-    return fault_keep(scene, cpool_cache_alloc(scene->object));
-}
+FAULT_CALL(cache_alloc, fault_keep(scene, cpool_cache_alloc(scene->object)))
 
 static void make_cache_and_slots(struct fault_scene *scene)
 {
@@ -197,11 +157,7 @@ static void make_full_cache(struct fault_scene *scene)
     (void)cache_free(scene);
 }
 
-static int cache_destroy(struct fault_scene *scene)
-{
-    cpool_cache_destroy(scene->object);
-    return 0;
-}
+FAULT_CALL(cache_destroy, (cpool_cache_destroy(scene->object), 0))
 
 static void end_cache(struct fault_scene *scene)
 {
@@ -228,10 +184,7 @@ static void make_frame(struct fault_scene *scene)
     scene->object = frame;
 }
 
-static int frame_alloc(struct fault_scene *scene)
-{
-    return cpool_frame_alloc(scene->object) != NULL ? SOME : NONE;
-}
+FAULT_CALL(frame_alloc, cpool_frame_alloc(scene->object) != NULL ? SOME : NONE)
 
 static void end_frame(struct fault_scene *scene)
 {
@@ -246,10 +199,7 @@ static void make_frame_and_slot(struct fault_scene *scene)
     REQUIRE(scene->memory != NULL);
 }
 
-static int frame_adopt(struct fault_scene *scene)
-{
-    return cpool_frame_adopt(scene->object, scene->memory);
-}
+FAULT_CALL(frame_adopt, cpool_frame_adopt(scene->object, scene->memory))
 
 static void make_full_frame(struct fault_scene *scene)
 {

@@ -41,10 +41,7 @@ static void make_reader(struct fault_scene *scene)
     REQUIRE((scene->memory = cpool_reader_create(scene->object)) != NULL);
 }
 
-static int retire(struct fault_scene *scene)
-{
-    return cpool_retire(scene->memory, scene->pool, scene->slots[--scene->count]);
-}
+FAULT_CALL(retire, cpool_retire(scene->memory, scene->pool, scene->slots[--scene->count]))
 
 /* The thread has a cache, the readers have been inside, so that a look needs the barrier, and
  * `left` slots of a reader's room are not retired yet. */
@@ -117,30 +114,11 @@ static int reader_create(struct fault_scene *scene)
     return scene->memory != NULL ? SOME : NONE;
 }
 
-static int reader_destroy(struct fault_scene *scene)
-{
-    return cpool_reader_destroy(scene->memory);
-}
-
-static int retire_flush(struct fault_scene *scene)
-{
-    return (int)cpool_retire_flush(scene->memory);
-}
-
-static int retire_barrier(struct fault_scene *scene)
-{
-    return cpool_retire_barrier(scene->memory);
-}
-
-static int alloc(struct fault_scene *scene)
-{
-    return fault_keep(scene, cpool_alloc(scene->pool));
-}
-
-static int domain_destroy(struct fault_scene *scene)
-{
-    return cpool_domain_destroy(scene->object);
-}
+FAULT_CALL(reader_destroy, cpool_reader_destroy(scene->memory))
+FAULT_CALL(retire_flush, (int)cpool_retire_flush(scene->memory))
+FAULT_CALL(retire_barrier, cpool_retire_barrier(scene->memory))
+FAULT_CALL(alloc, fault_keep(scene, cpool_alloc(scene->pool)))
+FAULT_CALL(domain_destroy, cpool_domain_destroy(scene->object))
 
 /* --- Ends --- */
 

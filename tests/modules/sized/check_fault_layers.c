@@ -43,15 +43,8 @@ static void end_lanes(struct fault_scene *scene)
     REQUIRE_EQUAL(cpool_lanes_destroy(scene->object), CPOOL_ELIVE);
 }
 
-static int lanes_destroy(struct fault_scene *scene)
-{
-    return cpool_lanes_destroy(scene->object);
-}
-
-static int lane_alloc(struct fault_scene *scene)
-{
-    return cpool_lane_alloc(cpool_lane(scene->object, 0)) != NULL ? SOME : NONE;
-}
+FAULT_CALL(lanes_destroy, cpool_lanes_destroy(scene->object))
+FAULT_CALL(lane_alloc, cpool_lane_alloc(cpool_lane(scene->object, 0)) != NULL ? SOME : NONE)
 
 static void make_lanes_and_slot(struct fault_scene *scene)
 {
@@ -60,15 +53,8 @@ static void make_lanes_and_slot(struct fault_scene *scene)
 }
 
 /* Into a lane that the slot was not taken from. */
-static int lane_free(struct fault_scene *scene)
-{
-    return cpool_lane_free(cpool_lane(scene->object, 1), scene->memory);
-}
-
-static int lanes_balance(struct fault_scene *scene)
-{
-    return (int)cpool_lanes_balance(scene->object);
-}
+FAULT_CALL(lane_free, cpool_lane_free(cpool_lane(scene->object, 1), scene->memory))
+FAULT_CALL(lanes_balance, (int)cpool_lanes_balance(scene->object))
 
 static void end_lanes_empty(struct fault_scene *scene)
 {
@@ -133,10 +119,7 @@ static int keep_block(struct fault_scene *scene, void *block, size_t size)
     return SOME;
 }
 
-static int sized_alloc(struct fault_scene *scene)
-{
-    return keep_block(scene, cpool_sized_alloc(scene->object, LARGE), LARGE);
-}
+FAULT_CALL(sized_alloc, keep_block(scene, cpool_sized_alloc(scene->object, LARGE), LARGE))
 
 static int sized_alloc_larger(struct fault_scene *scene)
 {
@@ -192,15 +175,8 @@ static int sized_free(struct fault_scene *scene)
     return 0;
 }
 
-static int sized_trim(struct fault_scene *scene)
-{
-    return cpool_sized_trim(scene->object) > 0 ? SOME : NONE;
-}
-
-static int sized_destroy(struct fault_scene *scene)
-{
-    return cpool_sized_destroy(scene->object);
-}
+FAULT_CALL(sized_trim, cpool_sized_trim(scene->object) > 0 ? SOME : NONE)
+FAULT_CALL(sized_destroy, cpool_sized_destroy(scene->object))
 
 static void end_sized(struct fault_scene *scene)
 {

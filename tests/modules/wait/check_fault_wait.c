@@ -20,20 +20,9 @@ static const struct timespec shortest = { 0, 1 };
  * ---- Slots ---------------------------------------------------------------
  */
 
-static int alloc_wait(struct fault_scene *scene)
-{
-    return fault_keep(scene, cpool_alloc_wait(scene->pool, &shortest));
-}
-
-static int alloc_wait_for_ever(struct fault_scene *scene)
-{
-    return fault_keep(scene, cpool_alloc_wait(scene->pool, NULL));
-}
-
-static int alloc_or_notify(struct fault_scene *scene)
-{
-    return fault_keep(scene, cpool_alloc_or_notify(scene->pool));
-}
+FAULT_CALL(alloc_wait, fault_keep(scene, cpool_alloc_wait(scene->pool, &shortest)))
+FAULT_CALL(alloc_wait_for_ever, fault_keep(scene, cpool_alloc_wait(scene->pool, NULL)))
+FAULT_CALL(alloc_or_notify, fault_keep(scene, cpool_alloc_or_notify(scene->pool)))
 
 static void free_when_one_sleeps(void *argument)
 {
@@ -67,15 +56,8 @@ static void ignore(cpool_t *pool, void *nothing)
     (void)nothing;
 }
 
-static int set_ready(struct fault_scene *scene)
-{
-    return cpool_set_ready(scene->pool, ignore, NULL);
-}
-
-static int wake_all(struct fault_scene *scene)
-{
-    return (int)cpool_wake_all(scene->pool, true);
-}
+FAULT_CALL(set_ready, cpool_set_ready(scene->pool, ignore, NULL))
+FAULT_CALL(wake_all, (int)cpool_wake_all(scene->pool, true))
 
 static const struct fault_case slots[] = {
     { "cpool_alloc_wait", 0, fault_make, alloc_wait, fault_end, SOME,
@@ -208,10 +190,7 @@ static int object_wait(struct fault_scene *scene)
     return wait_for(scene, &(struct timespec){ 0, 0 });
 }
 
-static int object_wait_for_ever(struct fault_scene *scene)
-{
-    return wait_for(scene, NULL);
-}
+FAULT_CALL(object_wait_for_ever, wait_for(scene, NULL))
 
 static void end_objects(struct fault_scene *scene)
 {
