@@ -7,9 +7,8 @@
  */
 #include "support.h"
 
-#include <string.h>
-
 #include <stdlib.h>
+#include <string.h>
 
 #define WIN32_LEAN_AND_MEAN 1
 #include <windows.h>
@@ -76,7 +75,7 @@ static DWORD WINAPI work(void *unused)
     return 0;
 }
 
-START_TEST(end_thread_of_the_system_returns_its_cache)
+TEST(end_thread_of_the_system_returns_its_cache)
 {
     load();
     for (int i = 0; i < THREADS; i++)
@@ -84,7 +83,6 @@ START_TEST(end_thread_of_the_system_returns_its_cache)
     REQUIRE_EQUAL(module.cached(), 0);
     unload();
 }
-END_TEST
 
 struct ending {
     HANDLE worked;
@@ -102,7 +100,7 @@ static DWORD WINAPI work_and_wait(void *argument)
 }
 
 /* Their callbacks and the plug-in go at the same time. */
-START_TEST(unload_while_threads_end_does_no_harm)
+TEST(unload_while_threads_end_does_no_harm)
 {
     for (int round = 0; round < ROUNDS; round++) {
         struct ending ending = { CreateSemaphoreA(NULL, 0, THREADS, NULL),
@@ -125,7 +123,6 @@ START_TEST(unload_while_threads_end_does_no_harm)
         CloseHandle(ending.end);
     }
 }
-END_TEST
 
 struct fibers {
     void *home;
@@ -158,7 +155,7 @@ static DWORD WINAPI use_fiber(void *argument)
 }
 
 /* The thread's cache outlives the fiber in which it was made, and goes with the thread. */
-START_TEST(delete_fiber_from_another_thread_leaves_the_cache)
+TEST(delete_fiber_from_another_thread_leaves_the_cache)
 {
     struct fibers fibers = { .made = CreateEventA(NULL, TRUE, FALSE, NULL),
                              .deleted = CreateEventA(NULL, TRUE, FALSE, NULL) };
@@ -174,7 +171,6 @@ START_TEST(delete_fiber_from_another_thread_leaves_the_cache)
     REQUIRE_EQUAL(module.work(1000), 1000);
     unload();
 }
-END_TEST
 
 /* Bytes of address space that the process has asked for. */
 static size_t private_bytes(void)
@@ -192,7 +188,7 @@ static size_t private_bytes(void)
 }
 
 /* Nor does the array of descriptors stay, which takes more than a megabyte. */
-START_TEST(unloaded_plug_in_leaves_no_memory)
+TEST(unloaded_plug_in_leaves_no_memory)
 {
     size_t before = 0;
 
@@ -205,7 +201,6 @@ START_TEST(unloaded_plug_in_leaves_no_memory)
     }
     REQUIRE(private_bytes() < before + ((size_t)1 << 20));
 }
-END_TEST
 
 enum { POOLS = 200, READ_ENDS = 1000 };
 
@@ -230,7 +225,7 @@ static DWORD WINAPI read_count(void *unused)
 }
 
 /* Others may be reading a count in it. */
-START_TEST(table_of_a_thread_is_readable_while_it_ends)
+TEST(table_of_a_thread_is_readable_while_it_ends)
 {
     cpool_config_t config = support_config(64, 10);
     HANDLE reader;
@@ -246,7 +241,6 @@ START_TEST(table_of_a_thread_is_readable_while_it_ends)
     for (int i = 0; i < POOLS; i++)
         support_destroy_empty(pools[i]);
 }
-END_TEST
 
 static DWORD WINAPI alloc_and_free(void *pool)
 {
@@ -274,7 +268,7 @@ static LONG CALLBACK fail(EXCEPTION_POINTERS *exception)
 }
 
 /* The library's destructors leave the words of other threads alone. */
-START_TEST(exit_beside_threads_that_alloc)
+TEST_TIMES(exit_beside_threads_that_alloc, EXITS)
 {
     cpool_config_t config = support_config(64, 1000);
     cpool_t *pool = support_create(&config);
@@ -284,19 +278,4 @@ START_TEST(exit_beside_threads_that_alloc)
         CloseHandle(start(alloc_and_free, pool));
     Sleep(20);
     exit(EXIT_SUCCESS);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(end_thread_of_the_system_returns_its_cache),
-        ONCE(unload_while_threads_end_does_no_harm),
-        ONCE(delete_fiber_from_another_thread_leaves_the_cache),
-        ONCE(unloaded_plug_in_leaves_no_memory),
-        ONCE(table_of_a_thread_is_readable_while_it_ends),
-        TIMES(exit_beside_threads_that_alloc, EXITS),
-    };
-
-    return SUPPORT_RUN("ends", tests);
 }

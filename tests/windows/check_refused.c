@@ -33,7 +33,7 @@ static cpool_config_t with_huge_pages(void)
     return config;
 }
 
-START_TEST(huge_pages_refused_by_pools)
+TEST(huge_pages_refused_by_pools)
 {
     cpool_config_t config = with_huge_pages();
     cpool_lanes_t *lanes = NULL;
@@ -55,9 +55,8 @@ START_TEST(huge_pages_refused_by_pools)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
-START_TEST(huge_pages_refused_by_what_stands_on_pools)
+TEST(huge_pages_refused_by_what_stands_on_pools)
 {
     cpool_object_config_t objects = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
@@ -75,7 +74,6 @@ START_TEST(huge_pages_refused_by_what_stands_on_pools)
     REQUIRE_EQUAL(cpool_sized_create(&blocks, &sizes), CPOOL_EFLAGS);
     REQUIRE(blocks == NULL);
 }
-END_TEST
 
 enum { SLOT = 4096, SLOTS = 100, ROOM = 1 << 20 };
 
@@ -97,7 +95,7 @@ static char *memory_of(int kind)
 }
 
 /* No pages of the caller's are given back, so the system is not asked to take such ones. */
-START_TEST(trim_of_other_memory_gives_nothing_back)
+TEST_TIMES(trim_of_other_memory_gives_nothing_back, 2)
 {
     cpool_config_t config = support_config(SLOT, SLOTS);
     void *slots[SLOTS];
@@ -117,10 +115,9 @@ START_TEST(trim_of_other_memory_gives_nothing_back)
     }
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* All slots are taken before the first pool is made. */
-START_TEST(create_without_slots_of_threads_refused)
+TEST(create_without_slots_of_threads_refused)
 {
     cpool_config_t config = support_config(64, 10);
     cpool_t *pool = NULL;
@@ -139,7 +136,6 @@ START_TEST(create_without_slots_of_threads_refused)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 static DWORD refused_thread;
 
@@ -170,7 +166,7 @@ static DWORD WINAPI alloc_without_slots(void *pool)
 }
 
 /* GCC has the library's words of a thread there. */
-START_TEST(thread_without_memory_for_late_slots_ends_with_a_message)
+TEST(thread_without_memory_for_late_slots_ends_with_a_message)
 {
     cpool_config_t config = support_config(64, 10);
     DWORD code = 0;
@@ -195,7 +191,6 @@ START_TEST(thread_without_memory_for_late_slots_ends_with_a_message)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
-END_TEST
 
 /* In place of the system's: these calls are refused, counted from 1. */
 static struct {
@@ -243,34 +238,17 @@ static void purge_some(int steps)
     cpi_os_release(memory, BYTES);
 }
 
-START_TEST(purge_that_is_refused_says_how_far_it_came)
+TEST_TIMES(purge_that_is_refused_says_how_far_it_came, STEPS)
 {
     free_calls.from = _i + 1;
     free_calls.to = _i + 2;
     purge_some(_i);
 }
-END_TEST
 
-START_TEST(purge_asks_again_for_memory_that_is_short)
+TEST_TIMES(purge_asks_again_for_memory_that_is_short, STEPS)
 {
     alloc_calls.from = _i + 2;
     alloc_calls.to = _i + 102;
     purge_some(STEPS);
     REQUIRE_EQUAL(alloc_calls.calls, 1 + STEPS + 100);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        ONCE(huge_pages_refused_by_pools),
-        ONCE(huge_pages_refused_by_what_stands_on_pools),
-        TIMES(trim_of_other_memory_gives_nothing_back, 2),
-        ONCE(create_without_slots_of_threads_refused),
-        ONCE(thread_without_memory_for_late_slots_ends_with_a_message),
-        TIMES(purge_that_is_refused_says_how_far_it_came, STEPS),
-        TIMES(purge_asks_again_for_memory_that_is_short, STEPS),
-    };
-
-    return SUPPORT_RUN("refused", tests);
 }

@@ -140,7 +140,6 @@ static const char *why_not(const char *name)
         { "_in_a_child", "there is no fork" },
         { "handle_of_ended_cache", "a thread ends after the destructors of its keys" },
         { "late_exit_handler", "the exit handlers of a DLL run when it is unloaded" },
-        { "_by_cancel_", "no thread waits in pause()" },
         { "thread_keys", "the keys of threads are no slots of the system's" },
     };
 
