@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_info.c - questions: which address is a slot, the figures, and the
- * meaning of the codes.
+ * check_info.c - questions: which address is a slot, the figures, with the peak and the average
+ * of live slots, the meaning of the codes, and the bytes that a small pool takes.
  *
  * Includes the public API only.
  */
@@ -263,4 +263,150 @@ TEST(use_leaves_errno_alone)
     cpool_free_bulk(pool, slots, 100);
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
     REQUIRE_EQUAL(errno, 4711);
+}
+
+/*
+ * ---- Peak and average --------------------------------------------------------
+ */
+
+enum { CAPACITY = 4096 };
+
+/* A burst within a magazine meets no exchange. */
+TEST(peak_is_never_below_what_is_live)
+{
+    cpool_t *pool = support_create_plain(32, CAPACITY);
+    void *slots[5];
+
+    REQUIRE_EQUAL(support_stats(pool).peak, 0);
+    for (size_t i = 0; i < 5; i++)
+        slots[i] = cpool_alloc(pool);
+    REQUIRE_EQUAL(support_stats(pool).live, 5);
+    REQUIRE_EQUAL(support_stats(pool).peak, 5);
+    cpool_free_bulk(pool, slots, 5);
+    REQUIRE_EQUAL(support_stats(pool).peak, 5);
+    support_destroy_empty(pool);
+}
+
+static const unsigned kinds[] = { 0, CPOOL_CHECKED };
+
+static void use(cpool_t *pool, void **slots, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        slots[i] = cpool_alloc(pool);
+    for (size_t i = 0; i < n; i++)
+        cpool_free(pool, slots[i]);
+}
+
+static cpool_t *create(unsigned flags)
+{
+    cpool_config_t config = support_config(32, CAPACITY);
+
+    config.flags = flags;
+    config.magazine_rounds = 8;
+    return support_create(&config);
+}
+
+/* Nothing is live when cpool_stats looks, so allocs have counted all that it shows. */
+TEST_TIMES(allocs_count_what_is_live, sizeof(kinds) / sizeof(kinds[0]))
+{
+    static void *slots[CAPACITY];
+    cpool_t *pool = create(kinds[_i]);
+    cpool_stats_t stats;
+
+    use(pool, slots, CAPACITY);
+    stats = support_stats(pool);
+    REQUIRE_EQUAL(stats.live, 0);
+    REQUIRE(stats.peak >= CAPACITY / 2);
+    REQUIRE(stats.peak <= stats.circulating);
+    REQUIRE(stats.average > CAPACITY / 4);
+    REQUIRE(stats.average <= stats.peak);
+    support_destroy_empty(pool);
+}
+
+/* With one thread each count is exact. */
+TEST_TIMES(average_is_that_of_the_counts, sizeof(kinds) / sizeof(kinds[0]))
+{
+    static void *held[1000];
+    static void *slots[200];
+    cpool_t *pool = create(kinds[_i]);
+    cpool_stats_t stats;
+
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, held, 1000), 1000);
+    for (size_t round = 0; round < 1000; round++)
+        use(pool, slots, 200);
+    cpool_free_bulk(pool, held, 1000);
+    stats = support_stats(pool);
+    REQUIRE_EQUAL(stats.live, 0);
+    REQUIRE(stats.average >= 990 && stats.average <= 1200);
+    REQUIRE(stats.peak >= stats.average && stats.peak <= 1200);
+    support_destroy_empty(pool);
+}
+
+/*
+ * ---- The bytes of a small pool -----------------------------------------------
+ */
+
+#define KIB ((size_t)1024)
+
+enum { SMALL_SIZE = 32, SMALL = 256 };
+
+TEST(pool_of_ten_slots_commits_little)
+{
+    cpool_t *pool;
+    size_t writable;
+
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers commit what they watch");
+    pool = support_create_plain(64, 100); /* the thread's table */
+    cpool_free(pool, cpool_alloc(pool));
+    writable = support_writable();
+    support_destroy_empty(pool);
+    pool = support_create_plain(24, 10);
+    support_require_obtainable(pool, 0);
+    REQUIRE(support_stats(pool).committed_bytes <= 32 * KIB);
+    REQUIRE(support_writable() <= writable + 32 * KIB);
+    support_destroy_empty(pool);
+}
+
+/* 8,192 are slots, 2,048 at least the addresses of free ones.  The system's lock and condition
+ * take a line more on Windows. */
+#if defined(_WIN32)
+#define MOST_BYTES (15 * KIB)
+#else
+#define MOST_BYTES (14 * KIB)
+#endif
+
+TEST(pool_in_callers_memory_takes_whole_lines)
+{
+    cpool_config_t config = support_config(SMALL_SIZE, SMALL);
+
+    SKIP_IF(SUPPORT_SANITIZED || sizeof(void *) < 8, "structures have other sizes");
+    config.thread_caches = 2;
+    REQUIRE(cpool_memory_required(&config) <= MOST_BYTES);
+}
+
+/* The size is a constant: an array may have it. */
+typedef char static_memory_t[CPOOL_MEMORY_BYTES(SMALL_SIZE, SMALL, 2)];
+
+/* By more than a sixth nowhere. */
+static void require_bounded(size_t size, size_t slots, size_t caches)
+{
+    cpool_config_t config = support_config(size, slots);
+    size_t bytes = CPOOL_MEMORY_BYTES(size, slots, caches);
+    size_t required;
+
+    config.thread_caches = caches;
+    required = cpool_memory_required(&config);
+    REQUIRE(required > 0 && required <= bytes);
+    REQUIRE(sizeof(void *) < 8 || bytes - required <= required / 6);
+}
+
+TEST(bytes_known_to_the_compiler_suffice)
+{
+    const size_t most = (size_t)64 << 20;
+
+    for (size_t size = 1; size < 4096; size += size < 65 ? 1 : size / 3)
+        for (size_t slots = 1; size * slots < most; slots += slots < 300 ? 1 : slots / 3)
+            for (size_t caches = 1; caches < 5000; caches += 1 + caches / 2)
+                require_bounded(size, slots, caches);
+    REQUIRE(sizeof(static_memory_t) <= 15 * KIB);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_object.c - objects are constructed once, go through their hooks in order, and are
- * refused when they are not active.
+ * refused when they are not active.  Active objects that the pool itself ends are deactivated
+ * before or, with CPOOL_OBJECT_NO_DEACTIVATE, are not.
  *
  * Includes object.h.
  */
@@ -621,4 +622,98 @@ TEST_TIMES(objects_are_aligned_as_the_type_says, KINDS_AND_FAKE)
         REQUIRE_EQUAL(cpool_object_put(pool, objects[i]), 0);
     }
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+
+/*
+ * ---- Objects that the pool ends ----------------------------------------------
+ */
+
+enum { CAPACITY = 8, SHRUNK = 3 };
+
+/* An object is destroyed in whatever state it is. */
+static void destroy_abruptly(void *object, void *arg)
+{
+    struct account *given = arg;
+
+    (void)object;
+    given->destroyed++;
+}
+
+static cpool_object_config_t configure_end(int kind, unsigned more_flags)
+{
+    cpool_object_config_t config = configure(kind);
+
+    type.destroy = destroy_abruptly;
+    config.growth = 0;
+    config.capacity = CAPACITY;
+    config.flags |= more_flags;
+    return config;
+}
+
+static void end_active(int kind, unsigned more_flags, size_t deactivated)
+{
+    cpool_object_config_t config = configure_end(kind, more_flags);
+    cpool_objects_t *pool = thing_pool(&config, &type);
+    int i;
+
+    for (i = 0; i < CAPACITY; i++)
+        REQUIRE(cpool_object_get(pool) != NULL);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, SHRUNK, CPOOL_OBJECT_ACTIVE_TOO), SHRUNK);
+    REQUIRE_EQUAL(account.destroyed, SHRUNK);
+    REQUIRE_EQUAL(account.deactivated, deactivated != 0 ? SHRUNK : 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_ELIVE);
+    REQUIRE_EQUAL(account.destroyed, CAPACITY);
+    REQUIRE_EQUAL(account.deactivated, deactivated);
+}
+
+TEST_TIMES(object_that_the_pool_ends_is_deactivated, KINDS_AND_FAKE)
+{
+    end_active(_i, 0, CAPACITY);
+}
+
+TEST_TIMES(object_that_the_pool_ends_is_not_deactivated_by_choice, KINDS_AND_FAKE)
+{
+    end_active(_i, CPOOL_OBJECT_NO_DEACTIVATE, 0);
+}
+
+/* An object that a caller gives back is deactivated in any pool, and so is one that is put back for
+ * its caller. */
+TEST_TIMES(object_that_is_put_back_is_always_deactivated, KINDS_AND_FAKE)
+{
+    cpool_object_config_t config = configure_end(_i, CPOOL_OBJECT_NO_DEACTIVATE);
+    cpool_objects_t *pool;
+    void *object;
+    int i;
+
+    type.destroy = thing_destroy;
+    pool = thing_pool(&config, &type);
+    object = cpool_object_get(pool);
+    REQUIRE(object != NULL);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    REQUIRE_EQUAL(account.deactivated, 1);
+    for (i = 0; i < 3; i++)
+        REQUIRE(cpool_object_get(pool) != NULL);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 3);
+    REQUIRE_EQUAL(account.deactivated, 4);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 0);
+    thing_end(pool, &account);
+}
+
+/* A use that another one ends goes to a caller, as it would after a put. */
+TEST_TIMES(object_that_is_reclaimed_is_always_deactivated, KINDS_AND_FAKE)
+{
+    cpool_object_config_t config = configure_end(_i, CPOOL_OBJECT_NO_DEACTIVATE);
+    cpool_objects_t *pool;
+    int i;
+
+    config.capacity = 1;
+    config.flags &= ~CPOOL_OBJECT_WAITABLE;
+    pool = thing_pool(&config, &type);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
+    for (i = 0; i < 3; i++)
+        REQUIRE(cpool_object_get(pool) != NULL);
+    REQUIRE(account.activated == 3 && account.deactivated == 2);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_ELIVE);
+    REQUIRE_EQUAL(account.deactivated, 2);
+    REQUIRE_EQUAL(account.created, account.destroyed);
 }

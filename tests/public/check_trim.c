@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_trim.c - memory of free slots returns to the system, that of live ones
- * does not, and slots come in order of address again.
+ * does not, and slots come in order of address again.  Pools that are grown and shrunk while
+ * other threads allocate: the slots added and removed add up.
  *
  * Includes growth.h.
  */
@@ -197,14 +198,17 @@ TEST(trim_takes_the_slots_of_other_threads)
  * ---- While others use the pool -------------------------------------------
  */
 
-enum { THREADS = 4, SHARE = 2000 };
+enum { THREADS = 4, SHARE = 2000, MOST = 300 };
 
 struct user {
     cpool_t *pool;
+    size_t most;   /* slots at a time */
+    bool entitled; /* to all of them, for any actions of the others */
     uint64_t random;
     _Atomic bool *over;
 };
 
+/* Takes and frees at random.  Every slot taken is this thread's alone. */
 static void *use(void *argument)
 {
     struct user *user = argument;
@@ -212,16 +216,27 @@ static void *use(void *argument)
 
     hold_init(&hold, user->pool);
     while (!atomic_load_explicit(user->over, memory_order_relaxed)) {
-        size_t wanted = random_below(&user->random, SHARE - hold.count + 1);
+        size_t wanted = random_below(&user->random, user->most - hold.count + 1);
+        size_t got = hold_take(&hold, wanted);
 
-        /* There is enough for all, so every alloc succeeds beside any trim. */
-        REQUIRE_EQUAL(hold_take(&hold, wanted), wanted);
+        REQUIRE(got == wanted || !user->entitled);
         hold_verify(&hold);
         free_at_random(&hold, &user->random, random_below(&user->random, hold.count + 1));
+        if (random_below(&user->random, 8) == 0)
+            cpool_flush(user->pool);
     }
     hold_free_all(&hold);
     hold_fini(&hold);
     return NULL;
+}
+
+static void users_start(struct user *users, pthread_t *threads, struct user each)
+{
+    for (size_t i = 0; i < THREADS; i++) {
+        users[i] = each;
+        users[i].random = i + 1;
+        threads[i] = support_start(use, &users[i]);
+    }
 }
 
 TEST(trim_while_threads_allocate_disturbs_none)
@@ -231,12 +246,7 @@ TEST(trim_while_threads_allocate_disturbs_none)
     pthread_t threads[THREADS];
     _Atomic bool over = false;
 
-    for (size_t i = 0; i < THREADS; i++) {
-        const struct user user = { pool, i + 1, &over };
-
-        users[i] = user;
-        threads[i] = support_start(use, &users[i]);
-    }
+    users_start(users, threads, (struct user){ pool, SHARE, true, 0, &over });
     for (size_t i = 0; i < SUPPORT_COUNT(300u, 40u); i++)
         cpool_trim(pool);
     atomic_store_explicit(&over, true, memory_order_relaxed);
@@ -246,6 +256,86 @@ TEST(trim_while_threads_allocate_disturbs_none)
     cpool_trim(pool);
     /* The page on which slots that were never taken begin may stay. */
     REQUIRE(resident(pool) <= support_page_size());
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+/* The pool cannot grow by itself here, so all that is added and removed is known. */
+TEST_TIMES(grow_and_shrink_while_threads_allocate_add_up, GROWTH_KINDS)
+{
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1500, 0);
+    struct user users[THREADS];
+    pthread_t threads[THREADS];
+    _Atomic bool over = false;
+    uint64_t random = 99;
+    size_t capacity = 1500;
+
+    users_start(users, threads, (struct user){ pool, MOST, false, 0, &over });
+    for (size_t i = 0; i < SUPPORT_COUNT(2000u, 200u); i++) {
+        size_t n = random_below(&random, 800);
+
+        if (random_below(&random, 2) == 0)
+            capacity += cpool_grow(pool, n);
+        else
+            capacity -= cpool_shrink(pool, n);
+        growth_require_capacity(pool, capacity);
+        REQUIRE(capacity >= 1 && capacity <= 1500);
+    }
+    atomic_store_explicit(&over, true, memory_order_relaxed);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    growth_require_capacity(pool, capacity);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(cpool_grow(pool, SIZE_MAX), 1500 - capacity);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), 1499);
+    support_destroy_empty(pool);
+}
+
+/* All threads at once make the pool grow, by what each is entitled to, while it is
+ * shrunk again and again: nothing is handed out twice, and the limit is kept. */
+TEST_TIMES(growth_under_load_from_all_threads_ends_at_the_maximum, GROWTH_KINDS)
+{
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 16, THREADS * MOST);
+    struct user users[THREADS];
+    pthread_t threads[THREADS];
+    _Atomic bool over = false;
+    struct hold hold;
+
+    users_start(users, threads, (struct user){ pool, MOST, true, 0, &over });
+    for (size_t i = 0; i < SUPPORT_COUNT(300u, 30u); i++) {
+        cpool_shrink(pool, SIZE_MAX);
+        REQUIRE(support_stats(pool).capacity <= THREADS * MOST);
+    }
+    atomic_store_explicit(&over, true, memory_order_relaxed);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    support_require_live(pool, 0);
+    hold_init(&hold, pool);
+    REQUIRE(hold_take(&hold, THREADS * MOST) == THREADS * MOST);
+    growth_require_capacity(pool, THREADS * MOST);
+    REQUIRE(support_stats(pool).growths > 0);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+
+/* The magazines that held what is removed come back: in the end there is room for all. */
+TEST_TIMES(shrink_and_grow_often_loses_no_magazine, GROWTH_KINDS)
+{
+    enum { WHOLE = 1000, ROUNDS = 10 };
+    cpool_config_t config = support_config(SLOT_SIZE, WHOLE);
+    cpool_t *pool;
+
+    config.flags = growth_kinds[_i];
+    config.magazine_rounds = ROUNDS;
+    pool = support_create(&config);
+    for (int round = 0; round < 20; round++) {
+        support_require_obtainable(pool, 0);
+        cpool_flush(pool);
+        REQUIRE_EQUAL(cpool_shrink(pool, WHOLE / 2), WHOLE / 2);
+        REQUIRE_EQUAL(cpool_grow(pool, WHOLE / 2), WHOLE / 2);
+    }
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }

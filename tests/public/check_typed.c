@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_typed.c - typed pools: their functions, their creation on first use, their bound, waiters
- * that their functions call, and the ends of threads, processes and pools.
+ * that their functions call, the ends of threads, processes and pools, and reports, which name
+ * the function of the type.
  *
  * Includes the public API only.
  */
@@ -615,5 +616,43 @@ TEST(fork_before_and_after_first_use)
     support_in_child(use_in_child, NULL);
     support_door_open(&door);
     support_join(thread);
+    close_empty();
+}
+
+/*
+ * ---- Reports -----------------------------------------------------------------
+ */
+
+/* Requires one report since the last call, on behalf of this function. */
+static void require_named(int code, const char *function)
+{
+    REQUIRE(strcmp(REQUIRE_REPORT(code).function, function) == 0);
+}
+
+/* Without the inline path a function of the type calls that of the pool. */
+#if defined(CPOOL_NO_INLINE)
+#define FREE_OF_JOBS "cpool_free"
+#else
+#define FREE_OF_JOBS "jobs_free"
+#endif
+
+TEST_TIMES(reports_name_the_functions_of_the_type, KINDS)
+{
+    cpool_config_t config = job_config(CAPACITY, kinds[_i]);
+    struct job *job;
+
+    REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
+    support_capture_reports();
+    job = jobs_alloc();
+    jobs_free((struct job *)(void *)((char *)job + 1));
+    require_named(CPOOL_EMISALIGNED, FREE_OF_JOBS);
+    cpool_free(jobs_pool(), (char *)job + 1);
+    require_named(CPOOL_EMISALIGNED, "cpool_free");
+    jobs_free(job);
+    jobs_alloc_bulk(&job, 1);
+    jobs_free(job);
+    cpool_flush(jobs_pool());
+    REQUIRE_NO_REPORT();
+    support_release_reports();
     close_empty();
 }

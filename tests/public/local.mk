@@ -16,7 +16,6 @@ tests_public = \
 	tests/public/check_debug \
 	tests/public/check_destroyed \
 	tests/public/check_dlopen \
-	tests/public/check_double \
 	tests/public/check_events \
 	tests/public/check_faces \
 	tests/public/check_fibers \
@@ -38,7 +37,6 @@ tests_public = \
 	tests/public/check_memory \
 	tests/public/check_null \
 	tests/public/check_object \
-	tests/public/check_object_end \
 	tests/public/check_object_frame \
 	tests/public/check_object_near \
 	tests/public/check_object_retain \
@@ -50,16 +48,13 @@ tests_public = \
 	tests/public/check_priority \
 	tests/public/check_reserve \
 	tests/public/check_reset \
-	tests/public/check_resize \
 	tests/public/check_retire \
 	tests/public/check_retire_bags \
 	tests/public/check_retire_noinline \
-	tests/public/check_retire_tracked \
 	tests/public/check_share \
 	tests/public/check_sized \
 	tests/public/check_sized_dry \
 	tests/public/check_sized_first \
-	tests/public/check_small \
 	tests/public/check_steady \
 	tests/public/check_storms \
 	tests/public/check_structs \
@@ -70,12 +65,8 @@ tests_public = \
 	tests/public/check_typed \
 	tests/public/check_typed_forms \
 	tests/public/check_typed_noinline \
-	tests/public/check_typed_reports \
-	tests/public/check_typed_reports_noinline \
-	tests/public/check_usage \
 	tests/public/check_validate \
 	tests/public/check_wait \
-	tests/public/check_wait_ends \
 	tests/public/check_walk
 
 if HAVE_CHECK
@@ -176,9 +167,6 @@ tests_public_check_retire_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLIN
 
 tests_public_check_typed_noinline_SOURCES = tests/public/check_typed.c
 tests_public_check_typed_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-
-tests_public_check_typed_reports_noinline_SOURCES = tests/public/check_typed_reports.c
-tests_public_check_typed_reports_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 
 # The tests of the public interface alone.
 check-public: all
