@@ -11,7 +11,12 @@
 
 #include <sched.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
+
+#include <cpool/events.h>
+#include <cpool/retire.h>
 
 #include "crew.h"
 #include "inside_wait.h"
@@ -309,6 +314,89 @@ TEST(child_of_a_fork_has_a_queue_of_its_own)
     worker_stop(workers[0]);
     worker_stop(workers[1]);
     support_destroy_empty(waiting.pool);
+}
+
+/* A thread forks inside a look of its own, in the notice of a slot that the look gives back. */
+struct look {
+    struct waiting waiting;
+    void *(*alloc)(cpool_t *pool);
+    bool taken; /* in the child the slot is taken before the look finds it */
+    bool in_child;
+};
+
+static void fork_in_notice(cpool_t *pool, void *argument)
+{
+    struct look *look = argument;
+    pid_t child = fork();
+    int status;
+
+    REQUIRE(child >= 0);
+    if (child > 0) {
+        REQUIRE_EQUAL(waitpid(child, &status, 0), child);
+        REQUIRE_EQUAL(status, 0);
+        return;
+    }
+    (void)alarm(20); /* unless it comes to its end */
+    look->in_child = true;
+    if (look->taken)
+        REQUIRE(cpool_depot_alloc(pool) == look->waiting.held);
+}
+
+static void require_nobody_waits(struct waiting *waiting)
+{
+    struct cpi_pool *pool = inside(waiting->pool);
+
+    REQUIRE_EQUAL(pool->registry.closed, 0);
+    REQUIRE(cpi_waiters_of(pool)->queue.last == NULL);
+    wait_in_child(waiting);
+    cpool_free(waiting->pool, waiting->held);
+    for (int i = 0; i < 3; i++) /* more operations than an entry that was closed stays so */
+        cpool_free(waiting->pool, cpool_alloc(waiting->pool));
+    REQUIRE(cpi_cache_active(cpi_registry_known_cache(&pool->registry))->limit != 0);
+}
+
+/* Another thread, which stands still, is before it in the queue. */
+static void fork_in_look(void *argument)
+{
+    struct look *look = argument;
+    struct waiting *waiting = &look->waiting;
+    struct worker *worker = worker_start();
+    struct steps_stop stop;
+    cpool_domain_t *domain;
+
+    REQUIRE_EQUAL(cpool_domain_create(&domain, 1, 4, 0), 0);
+    REQUIRE_EQUAL(cpool_set_ready(waiting->pool, fork_in_notice, look), 0);
+    waiting->held = cpool_alloc(waiting->pool);
+    REQUIRE(cpool_alloc_or_notify(waiting->pool) == NULL);
+    REQUIRE(steps_run(&stop, worker, "close_entry", 1, wait_and_free, waiting));
+    REQUIRE_EQUAL(cpool_retire(cpool_domain_reader(domain), waiting->pool, waiting->held), 0);
+    REQUIRE(look->alloc(waiting->pool) == (look->in_child && look->taken ? NULL : waiting->held));
+    if (look->in_child) {
+        require_nobody_waits(waiting);
+    } else {
+        cpool_free(waiting->pool, waiting->held);
+        steps_go_on(&stop);
+        worker_stop(worker);
+    }
+}
+
+static void *wait_for_ever(cpool_t *pool)
+{
+    return cpool_alloc_wait(pool, NULL);
+}
+
+static void *ask(cpool_t *pool)
+{
+    return cpool_alloc_or_notify(pool);
+}
+
+TEST_TIMES(fork_inside_a_look_leaves_nobody_in_the_queue, 4)
+{
+    struct look look = { { steps_pool(0, 1, 0, 1), NULL }, _i / 2 ? ask : wait_for_ever,
+                         _i % 2 != 0, false };
+
+    support_in_child(fork_in_look, &look);
+    support_destroy_empty(look.waiting.pool);
 }
 
 /*
