@@ -4,16 +4,12 @@
  * does then: it holds up no other pool, and a fork and the destruction of its pool
  * find all.
  *
- * Includes steps.h, waiter.h, and pool_impl.h, to see the holder of the lock and the
+ * Includes meeting.h, and pool_impl.h, to see the holder of the lock and the
  * threads inside.
  */
-#include "steps.h"
-
-#include <sched.h>
-#include <stdatomic.h>
+#include "meeting.h" /* first: it says which system interfaces are wanted */
 
 #include "inside_wait.h"
-#include "waiter.h"
 
 enum { CAPACITY = 24, ROUNDS = 3, USED = 4 * ROUNDS - 1 };
 
@@ -297,35 +293,7 @@ TEST_TIMES(destroy_and_reset_wait_for_a_thread_that_leaves, 2 * KINDS)
  * ---- Those who wait ------------------------------------------------------
  */
 
-/* A thread that waits, while all slots are loaded in the cache of the thread that ends. */
-struct heir {
-    cpool_t *pool;
-    void *slot;
-    _Atomic bool over;
-};
-
-static void inherit(void *argument)
-{
-    struct heir *heir = argument;
-
-    heir->slot = waiter_wait(heir->pool);
-    /* release: for the slot. */
-    atomic_store_explicit(&heir->over, true, memory_order_release);
-}
-
-static void await_heir(const struct heir *heir)
-{
-    struct cpi_waiters *waiters = cpi_waiters_of(inside(heir->pool));
-    bool asleep;
-
-    do {
-        sched_yield();
-        pthread_mutex_lock(&waiters->lock);
-        asleep = waiters->queue.first != NULL && waiters->queue.first->asleep;
-        pthread_mutex_unlock(&waiters->lock);
-    } while (!asleep && !atomic_load_explicit(&heir->over, memory_order_acquire));
-}
-
+/* All slots are loaded in the cache of the thread that ends. */
 TEST(thread_stopped_at_its_end_wakes_who_waits)
 {
     struct worker *worker = worker_start();
@@ -334,15 +302,15 @@ TEST(thread_stopped_at_its_end_wakes_who_waits)
     REQUIRE(cpi_thread_startup());
     REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
     for (size_t nth = 1; stopped; nth++) {
-        struct heir heir = { NULL, NULL, false };
+        struct meeting_second heir = { NULL, NULL, NULL, false };
         struct end end;
 
         stopped = begin_end_in(&end, steps_pool(0, ROUNDS, 0, ROUNDS), ROUNDS, nth);
         heir.pool = end.pool;
         cpi_waiters_of(inside(end.pool))->starving_after = UINT64_MAX / 4; /* no look before */
         if (!stopped || lock_is_free()) {
-            worker_begin(worker, inherit, &heir);
-            await_heir(&heir);
+            worker_begin(worker, meeting_wait_too, &heir);
+            meeting_await_second(&heir);
             let_end(&end);
             worker_await(worker);
             REQUIRE(heir.slot != NULL);

@@ -3,22 +3,18 @@
  * check_steps_notice.c - cpool_alloc_or_notify beside other threads that wait, ask or free,
  * one of which stops at each of its steps.
  *
- * Includes steps.h and waiter.h, and pool_impl.h, to see the pool's queue.
+ * Includes meeting.h, and pool_impl.h, to see the pool's queue.
  */
-#include "steps.h"
+#include "meeting.h" /* first: it says which system interfaces are wanted */
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
 #include <cpool/events.h>
 
 #include "inside_wait.h"
-#include "waiter.h"
 
 enum { CAPACITY = 4, ROUNDS = 2, WAITERS = 2 };
-
-#define LONG UINT64_C(1000000000000)
 
 struct scene {
     cpool_t *pool;
@@ -144,7 +140,7 @@ static void scene_init(struct scene *scene, struct worker **workers)
     scene->slot = NULL;
     scene->called_inside = false;
     atomic_init(&scene->notices, 0);
-    cpi_waiters_of(inside(scene->pool))->starving_after = LONG; /* until when it would look again */
+    cpi_waiters_of(inside(scene->pool))->starving_after = MEETING_LONG; /* no look before */
     REQUIRE_EQUAL(cpool_set_ready(scene->pool, count, scene), 0);
     hold_init(&scene->hold, scene->pool);
     worker_do(scene->gives, take_all, scene);
@@ -323,39 +319,11 @@ TEST(call_that_was_given_notice_meanwhile_takes_nothing_in_use)
  * ---- Beside threads that wait --------------------------------------------
  */
 
-struct waiting {
-    cpool_t *pool;
-    void *slot;
-    _Atomic bool over;
-};
-
-static void wait(void *argument)
-{
-    struct waiting *waiting = argument;
-
-    waiting->slot = waiter_wait(waiting->pool);
-    atomic_store_explicit(&waiting->over, true, memory_order_release);
-}
-
-/* The last one that has joined the queue is asleep, or this one is done. */
-static void await_rest(const struct waiting *waiting)
-{
-    struct cpi_waiters *waiters = cpi_waiters_of(inside(waiting->pool));
-    bool settled;
-
-    do {
-        sched_yield();
-        pthread_mutex_lock(&waiters->lock);
-        settled = waiters->queue.last != NULL && waiters->queue.last->asleep;
-        pthread_mutex_unlock(&waiters->lock);
-    } while (!settled && !atomic_load_explicit(&waiting->over, memory_order_acquire));
-}
-
 /* Three slots are free.  The call stops with one or two of them in its hands, and both
  * threads look, perhaps in vain.  Then it goes on, and takes one: they get theirs. */
 static bool share_at(struct worker **workers, int in_depot, size_t nth)
 {
-    struct waiting waiting[WAITERS];
+    struct meeting_second waiting[WAITERS];
     struct scene scene;
     bool stopped;
     size_t i;
@@ -366,8 +334,8 @@ static bool share_at(struct worker **workers, int in_depot, size_t nth)
     for (i = 0; i < WAITERS; i++) {
         waiting[i].pool = scene.pool;
         atomic_init(&waiting[i].over, false);
-        worker_begin(workers[2 + i], wait, &waiting[i]);
-        await_rest(&waiting[i]);
+        worker_begin(workers[2 + i], meeting_wait_too, &waiting[i]);
+        meeting_await_second(&waiting[i]);
     }
     steps_go_on(&scene.stop);
     REQUIRE(scene.slot != NULL);

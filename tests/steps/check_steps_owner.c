@@ -4,11 +4,10 @@
  * its flushes, inline and out of line, while its entry is open, and while it is closed and opened
  * again.  Meanwhile other threads take all that they can have, wait, ask for a notice, or trim.
  *
- * Includes script.h, waiter.h, and pool_impl.h to see the pool's queue.
+ * Includes script.h, meeting.h, and pool_impl.h to set the pool's patience.
  */
 #include "script.h" /* first: it says which system interfaces are wanted */
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -16,7 +15,7 @@
 
 #include "crew.h"
 #include "inside_wait.h"
-#include "waiter.h"
+#include "meeting.h"
 
 /* What the owner finds: fresh slots, all in the depot and its entry closed for long, or just
  * closed. */
@@ -120,40 +119,11 @@ TEST_TIMES(owner_stopped_anywhere_hides_what_it_has_in_its_hands, SWEEPS)
  * ---- Waiting -------------------------------------------------------------
  */
 
-struct waiting {
-    cpool_t *pool;
-    void *slot;
-    _Atomic bool over;
-};
-
-static void wait_for_slot(void *argument)
-{
-    struct waiting *waiting = argument;
-
-    waiting->slot = waiter_wait(waiting->pool);
-    atomic_store_explicit(&waiting->over, true, memory_order_release); /* see await_waiter */
-}
-
-/* Until it sleeps, or has its slot. */
-static void await_waiter(const struct waiting *waiting)
-{
-    struct cpi_waiters *waiters = cpi_waiters_of(inside(waiting->pool));
-    bool asleep;
-
-    do {
-        sched_yield();
-        pthread_mutex_lock(&waiters->lock);
-        asleep = waiters->queue.first != NULL && waiters->queue.first->asleep;
-        pthread_mutex_unlock(&waiters->lock);
-    } while (!asleep &&
-             !atomic_load_explicit(&waiting->over, memory_order_acquire)); /* see wait_for_slot */
-}
-
 /* All is live, or in the owner's hands.  It goes on to free all that it has, which the waiter
  * learns of. */
 static bool wait_at(const struct sweep *sweep, size_t nth)
 {
-    struct waiting waiting = { .over = false };
+    struct meeting_second waiting = { .over = false };
     struct steps_stop stop;
     struct script script;
     bool stopped = begin(sweep, &script, &stop, nth);
@@ -164,8 +134,8 @@ static bool wait_at(const struct sweep *sweep, size_t nth)
         script_take_more(&script);
     if (script.more_count == SCRIPT_CAPACITY) /* the owner has nothing left to free */
         cpool_free(script.pool, script.more[--script.more_count]);
-    worker_begin(sweep->other, wait_for_slot, &waiting);
-    await_waiter(&waiting);
+    worker_begin(sweep->other, meeting_wait_too, &waiting);
+    meeting_await_second(&waiting);
     steps_go_on(&stop);
     worker_await(sweep->other);
     REQUIRE(waiting.slot != NULL);

@@ -7,8 +7,6 @@
  */
 #include "meeting.h"
 
-#include <sched.h>
-
 #include "inside_wait.h"
 
 static void start_workers(struct worker **workers)
@@ -179,20 +177,6 @@ static void give_two(void *argument)
     hold_free(&giver->hold, 2);
 }
 
-/* The second waiter is asleep, or done. */
-static void await_second(const struct meeting_second *second)
-{
-    struct cpi_waiters *waiters = cpi_waiters_of(inside(second->pool));
-    bool settled;
-
-    do {
-        sched_yield();
-        pthread_mutex_lock(&waiters->lock);
-        settled = waiters->queue.last != NULL && waiters->queue.last->asleep;
-        pthread_mutex_unlock(&waiters->lock);
-    } while (!settled && !atomic_load_explicit(&second->over, memory_order_acquire));
-}
-
 /* Two slots lie in a cache.  The first waiter stops at its nth step, and may have both in
  * its hands.  The second one looks, perhaps in vain.  Then the first one goes on. */
 static bool share_at(enum manner manner, void (*give)(void *argument), struct worker **workers,
@@ -208,7 +192,7 @@ static bool share_at(enum manner manner, void (*give)(void *argument), struct wo
     atomic_init(&second.over, false);
     stopped = meeting_run_waiter(&meeting, nth);
     worker_begin(workers[2], meeting_wait_too, &second);
-    await_second(&second);
+    meeting_await_second(&second);
     steps_go_on(&meeting.wait);
     worker_await(workers[2]);
     REQUIRE(meeting.slot != NULL && second.slot != NULL);
@@ -266,7 +250,7 @@ static bool shrink_at(struct worker **workers, size_t nth)
     worker_do(workers[0], take_all, &hold);
     stopped = steps_run(&stop, workers[0], NULL, nth, shrink, &hold);
     worker_begin(workers[1], meeting_wait_too, &second);
-    await_second(&second);
+    meeting_await_second(&second);
     steps_go_on(&stop);
     worker_await(workers[1]);
     REQUIRE(second.slot != NULL);

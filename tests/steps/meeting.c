@@ -166,6 +166,19 @@ void meeting_wait_too(void *argument)
     atomic_store_explicit(&second->over, true, memory_order_release);
 }
 
+void meeting_await_second(const struct meeting_second *second)
+{
+    struct cpi_waiters *waiters = cpi_waiters_of(inside(second->pool));
+    bool settled;
+
+    do {
+        sched_yield();
+        pthread_mutex_lock(&waiters->lock);
+        settled = waiters->queue.last != NULL && waiters->queue.last->asleep;
+        pthread_mutex_unlock(&waiters->lock);
+    } while (!settled && !atomic_load_explicit(&second->over, memory_order_acquire));
+}
+
 void meeting_await_waits(const struct meeting *meeting, uint64_t waits)
 {
     while (support_stats(meeting->giver.pool).waits < waits)

@@ -90,6 +90,9 @@ struct meeting_second {
 /* For workers: waits until it is woken. */
 void meeting_wait_too(void *second);
 
+/* Until the last one that has joined the queue sleeps, or this one is done. */
+void meeting_await_second(const struct meeting_second *second);
+
 /* Returns when so many allocs have gone to sleep since the pool's creation. */
 void meeting_await_waits(const struct meeting *meeting, uint64_t waits);
 
