@@ -173,3 +173,24 @@ TEST(free_bulk_by_another_thread_returns_them_all)
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
+
+static void *trim(void *unused)
+{
+    (void)cpool_trim(pool);
+    return unused;
+}
+
+/* What the thread had loaded is another one's, though the entry counts it still. */
+TEST(bulk_after_the_cache_was_closed_uses_nothing_of_it)
+{
+    make_pool(10);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY);
+    cpool_free_bulk(pool, slots + 495, 505);
+    support_in_thread(trim, NULL);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots + 495, 305), 305);
+    require_distinct(800);
+    support_in_thread(trim, NULL);
+    cpool_free_bulk(pool, slots, 800);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}

@@ -164,11 +164,21 @@ TEST(one_question_gets_one_notice)
     support_destroy_empty(pool);
 }
 
+static void free_one(void *scene)
+{
+    hold_free(&((struct scene *)scene)->hold, 1);
+}
+
+/* Wherever it is: in the depot, or first of all in another thread's cache. */
 TEST(slot_that_is_there_needs_no_notice)
 {
+    struct worker *other = worker_start();
     struct scene scene;
 
     scene_init(&scene);
+    worker_do(other, free_one, &scene);
+    hold_add(&scene.hold, cpool_alloc_or_notify(scene.pool));
+    worker_stop(other);
     hold_free(&scene.hold, 1);
     hold_add(&scene.hold, cpool_alloc_or_notify(scene.pool));
     hold_free(&scene.hold, 1);

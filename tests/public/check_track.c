@@ -68,6 +68,8 @@ TEST_TIMES(free_of_slot_never_taken_reported_as_unused, KINDS)
     void *slot = cpool_alloc(pool);
 
     REQUIRE_EQUAL(cpool_index(pool, slot), 0);
+    cpool_free(pool, (char *)slot + 1);
+    (void)REQUIRE_REPORT(CPOOL_EMISALIGNED);
     for (size_t i = 1; i < CAPACITY; i++) {
         cpool_free(pool, cpool_at(pool, i));
         REQUIRE_EQUAL(REQUIRE_REPORT(CPOOL_EUNUSED).index, i);

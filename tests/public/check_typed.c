@@ -534,6 +534,25 @@ static void *use_across(void *argument)
     return NULL;
 }
 
+/* Another pool has its descriptor, and so its place in the thread's table. */
+TEST(entry_of_a_closed_pool_is_left_to_the_next_one)
+{
+    const cpool_t *closed = jobs_pool();
+    struct job *job;
+    cpool_t *pool;
+
+    use_jobs(1);
+    close_empty();
+    while ((pool = support_create_plain(sizeof(struct job), CAPACITY)) != closed)
+        support_destroy_empty(pool);
+    cpool_free(pool, cpool_alloc(pool));
+    job = jobs_alloc();
+    support_require_live(pool, 0);
+    jobs_free(job);
+    support_destroy_empty(pool);
+    close_empty();
+}
+
 /* A thread's entry of the closed pool is not that of the next one. */
 TEST(close_and_open_while_threads_that_used_it_live)
 {

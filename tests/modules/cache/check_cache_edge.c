@@ -225,6 +225,8 @@ TEST(spill_without_an_empty_spare_changes_nothing)
     cache = fixture_cache(1, true);
     active = cpi_cache_active(cache);
     n = fill_loaded(cache, slots);
+    REQUIRE(cpi_cache_is_just_full(cache, active, active->bound - 1));
+    REQUIRE(!cpi_cache_is_just_full(cache, active, active->bound)); /* none of the pool's slots */
     REQUIRE(cpi_cache_enter(cache, active));
     REQUIRE(!cpi_cache_spill_to_spare(cache, active, 0, slots[0]));
     REQUIRE(cpi_cache_is_valid(cache));

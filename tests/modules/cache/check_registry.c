@@ -7,6 +7,7 @@
 
 #include <sys/mman.h>
 
+#include "cache/reclaim.h"
 #include "inside.h"
 
 enum { CAPACITY = 2000, ROUNDS = 20 };
@@ -25,6 +26,19 @@ static void make_pool(size_t thread_caches)
 /*
  * ---- Threads -------------------------------------------------------------
  */
+
+CPOOL_DECLARE(words, uint64_t);
+CPOOL_DEFINE(words, uint64_t, .capacity = 2);
+
+/* Also where the pool's other functions have made the cache. */
+TEST(variable_of_a_type_leads_to_the_cache)
+{
+    cpool_free(words_pool(), cpool_alloc(words_pool()));
+    words_free(words_alloc());
+    REQUIRE(!cpi_has_barrier() ||
+            cpi_registry_known_cache(&inside(words_pool())->registry)->pointer != NULL);
+    REQUIRE_EQUAL(words_close(), CPOOL_OK);
+}
 
 /* Makes and destroys a pool.  Returns true if it had this handle. */
 static bool comes_back(const cpool_t *handle)
