@@ -463,6 +463,25 @@ TEST_TIMES(notice_after_loss_comes_with_the_owner, VARIANTS)
     lose(_i, notify_after_loss, 1);
 }
 
+/* It may not have reached an owner that has not seen who waits, so it is no reason to sleep. */
+static void close_with_loss(const struct scene *scene)
+{
+    cpool_t *pool = crew_create(scene->flags, CAPACITY, 0);
+    struct cpi_registry *registry = &inside(pool)->registry;
+    unsigned begun = cpi_reclaim_begin(registry);
+
+    refuse(scene->error);
+    REQUIRE(!cpi_reclaim_all(registry, NULL, true));
+    REQUIRE(cpi_reclaim_all(registry, NULL, true));
+    cpi_reclaim_end(registry, begun);
+    support_destroy_empty(pool);
+}
+
+TEST_TIMES(closing_with_the_loss_itself_is_not_done, VARIANTS)
+{
+    lose(_i, close_with_loss, 1);
+}
+
 /*
  * ---- Lost, with readers --------------------------------------------------
  */
