@@ -168,6 +168,7 @@ static inline void support_set_flags(cpool_config_t *config, unsigned flags)
 /* Creates a pool that must come to be. */
 cpool_t *support_create(const cpool_config_t *config);
 cpool_t *support_create_plain(size_t slot_size, size_t capacity);
+cpool_t *support_create_kind(size_t slot_size, size_t capacity, unsigned flags);
 
 /* Destroys a pool in which nothing may be live. */
 void support_destroy_empty(cpool_t *pool);

@@ -41,6 +41,14 @@ cpool_t *support_create_plain(size_t slot_size, size_t capacity)
     return support_create(&config);
 }
 
+cpool_t *support_create_kind(size_t slot_size, size_t capacity, unsigned flags)
+{
+    cpool_config_t config = support_config(slot_size, capacity);
+
+    support_set_flags(&config, flags);
+    return support_create(&config);
+}
+
 void support_destroy_empty(cpool_t *pool)
 {
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
