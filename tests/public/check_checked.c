@@ -14,11 +14,8 @@ enum { CAPACITY = 200 };
 
 static cpool_t *make_checked(size_t slot_size)
 {
-    cpool_config_t config = support_config(slot_size, CAPACITY);
-
-    config.flags = CPOOL_CHECKED;
     support_capture_reports();
-    return support_create(&config);
+    return support_create_kind(slot_size, CAPACITY, CPOOL_CHECKED);
 }
 
 /*
@@ -60,13 +57,11 @@ static void *free_in_race(void *argument)
 TEST_TIMES(free_by_two_threads_at_once_refuses_one, 2)
 {
     static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_TRACKED };
-    cpool_config_t config = support_config(24, CAPACITY);
     struct race race;
     pthread_t threads[2];
 
     support_capture_reports();
-    config.flags = flags[_i];
-    race.pool = support_create(&config);
+    race.pool = support_create_kind(24, CAPACITY, flags[_i]);
     race.rounds = SUPPORT_COUNT(5000, 500);
     REQUIRE_EQUAL(pthread_barrier_init(&race.barrier, NULL, 3), 0);
     for (int i = 0; i < 2; i++)

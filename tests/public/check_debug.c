@@ -18,20 +18,14 @@ enum { CAPACITY = 200, SIZE = 24 };
 
 static cpool_t *make_pool(unsigned flags)
 {
-    cpool_config_t config = support_config(SIZE, CAPACITY);
-
-    config.flags = CPOOL_CHECKED | flags;
     support_capture_reports();
-    return support_create(&config);
+    return support_create_kind(SIZE, CAPACITY, CPOOL_CHECKED | flags);
 }
 
 static cpool_t *make_filling(void)
 {
-    cpool_config_t config = support_config(SIZE, CAPACITY);
-
-    config.flags = CPOOL_FILL;
     support_capture_reports();
-    return support_create(&config);
+    return support_create_kind(SIZE, CAPACITY, CPOOL_FILL);
 }
 
 /* More than a function of this file has, bytes. */

@@ -42,11 +42,9 @@ static void *refused_elsewhere(void *misuse)
 
 static struct misuse use_and_destroy(unsigned flags)
 {
-    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
     struct misuse misuse;
 
-    config.flags = flags;
-    misuse.pool = support_create(&config);
+    misuse.pool = support_create_kind(SLOT_SIZE, CAPACITY, flags);
     misuse.cache = cpool_cache(misuse.pool);
     REQUIRE(misuse.cache != NULL);
     misuse.slot = cpool_alloc(misuse.pool);

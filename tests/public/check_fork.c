@@ -17,10 +17,7 @@ static const unsigned modes[] = { 0, CPOOL_CHECKED };
 
 static cpool_t *make_pool(unsigned flags)
 {
-    cpool_config_t config = support_config(sizeof(size_t), CAPACITY);
-
-    config.flags = flags;
-    return support_create(&config);
+    return support_create_kind(sizeof(size_t), CAPACITY, flags);
 }
 
 /*

@@ -188,12 +188,9 @@ TEST_TIMES(free_after_writing_all_of_slot_accepted, SHAPES)
  * with what lies between them. */
 TEST(guard_copied_from_another_slot_reported)
 {
-    cpool_config_t config = support_config(24, 8);
     unsigned char *slots[8];
-    cpool_t *pool;
+    cpool_t *pool = support_create_kind(24, 8, CPOOL_CHECKED);
 
-    config.flags = CPOOL_CHECKED;
-    pool = support_create(&config);
     support_capture_reports();
     for (size_t i = 0; i < 8; i++)
         slots[i] = cpool_alloc(pool);
@@ -222,14 +219,12 @@ static void free_as_block(void *slot)
 TEST_TIMES(slot_given_to_libc_is_refused_with_a_message, 4)
 {
     static const size_t sizes[] = {16, 24, 64, 100};
-    cpool_config_t config = support_config(sizes[_i % 4], 40);
     struct support_outcome outcome;
     cpool_t *pool;
 
     if (SUPPORT_SANITIZED)
         SKIP("a sanitizer has its own free");
-    config.flags = CPOOL_CHECKED;
-    pool = support_create(&config);
+    pool = support_create_kind(sizes[_i % 4], 40, CPOOL_CHECKED);
     for (int i = 0; i < 40; i++) {
         support_require_abort(free_as_block, cpool_alloc(pool), &outcome);
         REQUIRE(strstr(outcome.text, "free(): invalid ") != NULL ||

@@ -60,10 +60,7 @@ static bool system_makes_huge_pages(void)
 
 static cpool_t *create(size_t capacity, unsigned flags)
 {
-    cpool_config_t config = support_config(SLOT_SIZE, capacity);
-
-    support_set_flags(&config, flags);
-    return support_create(&config);
+    return support_create_kind(SLOT_SIZE, capacity, flags);
 }
 
 /* At least half of them, or the system has none for anybody. */

@@ -36,10 +36,7 @@ enum { CAPACITY = 200 };
 
 static cpool_t *make_checked(void)
 {
-    cpool_config_t config = support_config(24, CAPACITY);
-
-    config.flags = CPOOL_CHECKED;
-    return support_create(&config);
+    return support_create_kind(24, CAPACITY, CPOOL_CHECKED);
 }
 
 /* Keeps the calls below from becoming jumps, which return elsewhere. */
@@ -242,12 +239,9 @@ static void leak_by_all(void *argument)
 
 TEST(destroy_names_the_site_of_every_function_that_takes)
 {
-    cpool_config_t config = support_config(24, CAPACITY);
     struct support_outcome outcome;
-    cpool_t *pool;
+    cpool_t *pool = support_create_kind(24, CAPACITY, CPOOL_CHECKED);
 
-    config.flags = CPOOL_CHECKED;
-    pool = support_create(&config);
     support_fork(leak_by_all, pool, &outcome);
     REQUIRE_EQUAL(outcome.status, 0);
     REQUIRE_EQUAL(count_lines(outcome.text), 1 + LEAKERS);

@@ -84,10 +84,8 @@ static void *use_in_turn(void *argument)
  * of the new one. */
 static cpool_t *make_round(size_t round)
 {
-    cpool_config_t config = support_config(16 + round % 5 * 8, 200 + round % 3);
-
-    config.flags = round % 7 == 0 ? CPOOL_CHECKED : 0;
-    return support_create(&config);
+    return support_create_kind(16 + round % 5 * 8, 200 + round % 3,
+                               round % 7 == 0 ? CPOOL_CHECKED : 0);
 }
 
 TEST(destroy_while_users_live_next_pool_sees_no_old_cache)

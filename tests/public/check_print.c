@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_print.c - how a pool's figures are printed, for a person and as JSON, with any
- * bytes in its name.
+ * check_print.c - how a pool's figures, and those of all, are printed, for a person and as JSON,
+ * with any bytes in its name.
  *
  * Includes the public API only.
  */
@@ -190,4 +190,42 @@ TEST(print_tells_the_flags)
         free(json);
         REQUIRE_EQUAL(support_destroy(pool), 0);
     }
+}
+
+static cpool_t *make_named(const char *name, unsigned flags)
+{
+    cpool_config_t config = support_config(16, 100);
+
+    config.name = name;
+    config.flags = flags;
+    return support_create(&config);
+}
+
+TEST(print_all_names_every_pool)
+{
+    cpool_t *first = make_named("first", CPOOL_CHECKED | CPOOL_TRACKED);
+    cpool_t *second = make_named("second", CPOOL_TRACKED);
+    char *text = printed(CPOOL_PRINT_ALL, NULL);
+    char *json = printed(CPOOL_PRINT_ALL_JSON, NULL);
+    char total[100];
+
+    cpool_print(NULL, CPOOL_PRINT_ALL, NULL);
+    cpool_print(NULL, CPOOL_PRINT_ALL_JSON, NULL);
+    REQUIRE(strstr(text, "pool 'first' (checked, tracked): 100 slots of 16 bytes") != NULL);
+    REQUIRE(strstr(text, "pool 'second' (tracked): 100 slots") != NULL);
+    snprintf(total, sizeof(total), "2 pools: reserved %zu bytes",
+             support_stats(first).reserved_bytes + support_stats(second).reserved_bytes);
+    REQUIRE(strstr(text, total) != NULL);
+    REQUIRE(strncmp(json, "{\"version\":\"", 12) == 0);
+    REQUIRE(strstr(json, "\"pools\":[{\"name\":\"first\",") != NULL);
+    REQUIRE(strstr(json, "},{\"name\":\"second\",") != NULL);
+    REQUIRE(strstr(json, "\"checked\":true") < strstr(json, "\"checked\":false"));
+    REQUIRE(strcmp(json + strlen(json) - 4, "}]}\n") == 0);
+    free(text);
+    free(json);
+    support_destroy_empty(first);
+    support_destroy_empty(second);
+    json = printed(CPOOL_PRINT_ALL_JSON, NULL);
+    REQUIRE(strstr(json, "\"pools\":[]}\n") != NULL);
+    free(json);
 }

@@ -14,10 +14,7 @@ enum { CAPACITY = 1000 };
 
 static cpool_t *make_pool(unsigned flags)
 {
-    cpool_config_t config = support_config(16, CAPACITY);
-
-    config.flags = flags;
-    return support_create(&config);
+    return support_create_kind(16, CAPACITY, flags);
 }
 
 /* Slots come in order of address again, all of them. */

@@ -512,14 +512,13 @@ TEST_TIMES(dry_pool_takes_back_what_no_section_sees, MODES)
 /* The slot does not go into the thread's own cache, where such an alloc does not look. */
 TEST(alloc_from_the_depot_finds_what_was_retired)
 {
-    cpool_config_t config = support_config(64, CAPACITY / 4);
     void *slots[CAPACITY / 4];
     cpool_reader_t *by;
     cpool_t *small;
 
     make(0);
     by = reader();
-    small = support_create(&config);
+    small = support_create_plain(64, CAPACITY / 4);
     for (size_t i = 0; i < CAPACITY / 4; i++)
         REQUIRE((slots[i] = cpool_alloc(small)) != NULL);
     REQUIRE(cpool_depot_alloc(small) == NULL);

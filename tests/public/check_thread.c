@@ -287,12 +287,10 @@ static void *end_with_stale_handle(void *argument)
 TEST_TIMES(handle_of_ended_cache_is_reported, 2)
 {
     static const unsigned flags[] = { 0, CPOOL_CHECKED };
-    cpool_config_t config = support_config(32, CAPACITY);
     struct support_report last;
     struct stale stale;
 
-    config.flags = flags[_i];
-    pool = support_create(&config);
+    pool = support_create_kind(32, CAPACITY, flags[_i]);
     REQUIRE_EQUAL(pthread_key_create(&late, use_stale), 0);
     support_capture_reports();
     support_in_thread(end_with_stale_handle, &stale);

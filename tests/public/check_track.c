@@ -28,11 +28,8 @@ static const unsigned kinds[] = {
 
 static cpool_t *make_tracked(unsigned flags)
 {
-    cpool_config_t config = support_config(48, CAPACITY);
-
-    support_set_flags(&config, flags);
     support_capture_reports();
-    return support_create(&config);
+    return support_create_kind(48, CAPACITY, flags);
 }
 
 /*

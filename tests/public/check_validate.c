@@ -163,10 +163,8 @@ TEST_TIMES(free_unused_slot_refused, STRIDES)
 /* The first slot that was never handed out, with room for it in the cache. */
 TEST_TIMES(free_first_unused_slot_refused, DOORS)
 {
-    cpool_config_t config = support_config(16, CAPACITY);
-    cpool_t *pool;
+    cpool_t *pool = support_create_plain(16, CAPACITY);
 
-    pool = support_create(&config);
     support_capture_reports();
     for (int i = 0; i < CAPACITY / 2; i++)
         REQUIRE(cpool_alloc(pool) != NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_walk.c - all pools of the process: by name, one after the other, and printed,
+ * check_walk.c - all pools of the process: by name, and one after the other,
  * beside pools that come and go.
  *
  * Includes the public API only.
@@ -8,7 +8,6 @@
 #include "support.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,49 +265,4 @@ TEST(each_beside_create_and_destroy_meets_what_stays_once)
         cpool_free(pools[i], slots[i]);
         support_destroy_empty(pools[i]);
     }
-}
-
-/*
- * ---- Printed -------------------------------------------------------------
- */
-
-static char *printed(enum cpool_print_what what)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-
-    REQUIRE(out != NULL);
-    cpool_print(NULL, what, out);
-    REQUIRE_EQUAL(fclose(out), 0);
-    return text;
-}
-
-TEST(print_all_names_every_pool)
-{
-    cpool_t *first = create_named("first", CPOOL_CHECKED | CPOOL_TRACKED);
-    cpool_t *second = create_named("second", CPOOL_TRACKED);
-    char *text = printed(CPOOL_PRINT_ALL);
-    char *json = printed(CPOOL_PRINT_ALL_JSON);
-    char total[100];
-
-    cpool_print(NULL, CPOOL_PRINT_ALL, NULL);
-    cpool_print(NULL, CPOOL_PRINT_ALL_JSON, NULL);
-    REQUIRE(strstr(text, "pool 'first' (checked, tracked): 100 slots of 16 bytes") != NULL);
-    REQUIRE(strstr(text, "pool 'second' (tracked): 100 slots") != NULL);
-    snprintf(total, sizeof(total), "2 pools: reserved %zu bytes",
-             support_stats(first).reserved_bytes + support_stats(second).reserved_bytes);
-    REQUIRE(strstr(text, total) != NULL);
-    REQUIRE(strncmp(json, "{\"version\":\"", 12) == 0);
-    REQUIRE(strstr(json, "\"pools\":[{\"name\":\"first\",") != NULL);
-    REQUIRE(strstr(json, "},{\"name\":\"second\",") != NULL);
-    REQUIRE(strstr(json, "\"checked\":true") < strstr(json, "\"checked\":false"));
-    REQUIRE(strcmp(json + strlen(json) - 4, "}]}\n") == 0);
-    free(text);
-    free(json);
-    support_destroy_empty(first);
-    support_destroy_empty(second);
-    json = printed(CPOOL_PRINT_ALL_JSON);
-    REQUIRE(strstr(json, "\"pools\":[]}\n") != NULL);
-    free(json);
 }

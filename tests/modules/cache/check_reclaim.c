@@ -142,11 +142,10 @@ static uint64_t moves(void)
  * uncached operations are counted by what they exchange. */
 TEST(activity_tells_of_fresh_slots_and_visitors)
 {
-    cpool_config_t config = support_config(16, 100);
     uint64_t before;
     void *slot;
 
-    pool = support_create(&config);
+    pool = support_create_plain(16, 100);
     before = moves();
     REQUIRE_EQUAL(moves(), before);
     slot = cpool_depot_alloc(pool);

@@ -15,11 +15,8 @@ enum { CAPACITY = 64 };
 
 static cpool_t *make_pool(void)
 {
-    cpool_config_t config = support_config(48, CAPACITY);
-
-    config.flags = CPOOL_TRACKED;
     support_capture_reports();
-    return support_create(&config);
+    return support_create_kind(48, CAPACITY, CPOOL_TRACKED);
 }
 
 /* Frees a slot twice, and makes it live before the second time. */

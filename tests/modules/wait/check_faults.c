@@ -78,12 +78,11 @@ static void wait_for_memory(void *argument)
 TEST(wait_without_memory_ends_when_there_is_some)
 {
     struct worker *worker = worker_start();
-    cpool_config_t config = support_config((size_t)1 << 20, 8);
     void *slots[2];
     cpool_t *pool;
 
     refuse_init();
-    pool = support_create(&config);
+    pool = support_create_plain((size_t)1 << 20, 8);
     slots[0] = cpool_alloc(pool);
     refuse_arm(REFUSE_MEMORY, 1, true);
     worker_begin(worker, wait_for_memory, pool);
@@ -107,13 +106,12 @@ static void count_ring(cpool_t *pool, void *rings)
 /* Otherwise an event loop would be called for as long as there is no memory. */
 TEST(bell_does_not_ring_for_want_of_memory)
 {
-    cpool_config_t config = support_config((size_t)1 << 20, 8);
     cpool_t *pool;
     void *slot;
     int rings = 0;
 
     refuse_init();
-    pool = support_create(&config);
+    pool = support_create_plain((size_t)1 << 20, 8);
     REQUIRE_EQUAL(cpool_set_ready(pool, count_ring, &rings), CPOOL_OK);
     refuse_arm(REFUSE_MEMORY, 1, true);
     for (int i = 0; i < 3; i++) {
