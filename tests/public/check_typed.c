@@ -198,7 +198,7 @@ TEST(free_into_a_longer_slot_reported)
     cpool_config_t config = job_config(CAPACITY, 0);
     struct job *job;
 
-    config.slot_align = 2 * sizeof(*job);
+    config.slot_align = 128; /* which no job fills */
     REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
     support_capture_reports();
     job = jobs_alloc();
