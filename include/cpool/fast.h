@@ -313,12 +313,18 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
 
 #if CPOOL_IS_INLINE_
 
+/* Where it ends.  The library's own functions know where they were called. */
+#if !defined(CPOOL_ALLOC_OUT_)
+#define CPOOL_ALLOC_OUT_(pool, cache) cpool_alloc_abi1(pool, cache)
+#define CPOOL_FREE_OUT_(pool, slot, index, cache) cpool_free_abi1(pool, slot, index, cache)
+#endif
+
 /* The contracts are at the declarations in <cpool.h>. */
 CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
 {
     void *slot;
 
-    CPOOL_POP_(cache, slot, return cpool_alloc_abi1(CPOOL_CAST_(cpool_t *, cache), cache));
+    CPOOL_POP_(cache, slot, return CPOOL_ALLOC_OUT_(CPOOL_CAST_(cpool_t *, cache), cache));
     return slot;
 }
 
@@ -328,7 +334,7 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
     void *slot;
 
     CPOOL_OWN_ENTRY_(cache, pool);
-    CPOOL_POP_(cache, slot, return cpool_alloc_abi1(pool, cache));
+    CPOOL_POP_(cache, slot, return CPOOL_ALLOC_OUT_(pool, cache));
     return slot;
 }
 
@@ -338,7 +344,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
 
     CPOOL_INDEX_(cache->pool, slot, index);
     CPOOL_PUSH_(cache, slot, index < cache->bound,
-                cpool_free_abi1(CPOOL_CAST_(cpool_t *, cache), slot, index, cache));
+                CPOOL_FREE_OUT_(CPOOL_CAST_(cpool_t *, cache), slot, index, cache));
 }
 
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
@@ -348,7 +354,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
 
     CPOOL_INDEX_(pool, slot, index); /* first, which takes GCC an instruction less */
     CPOOL_OWN_ENTRY_(cache, pool);
-    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_free_abi1(pool, slot, index, cache));
+    CPOOL_PUSH_(cache, slot, index < cache->bound, CPOOL_FREE_OUT_(pool, slot, index, cache));
 }
 
 /* The answers of the calls, which are made for all but a slot of a living pool. */

@@ -6,7 +6,24 @@
  * In C99 a declaration with `extern` makes the compiler emit the definition that the header gives.
  * With CPOOL_NO_INLINE the header's definitions are ordinary functions in this file.
  */
+#include <stdint.h>
+
+#include "base/atomic.h"
+
+struct cpool_t;
+struct cpool_cache_t;
+
+/* pool_slow.c.  As cpool_alloc_abi1 and cpool_free_abi1, for a caller of the function here. */
+void *cpi_alloc_out(struct cpool_t *handle, struct cpool_cache_t *entry, const void *site);
+void cpi_free_out(struct cpool_t *handle, void *slot, uintptr_t index,
+                  struct cpool_cache_t *entry, const void *site);
+
 #define CPOOL_EMIT_ 1
+#if !defined(CPOOL_H) /* one file of all sources has them already */
+#define CPOOL_ALLOC_OUT_(pool, cache) cpi_alloc_out(pool, cache, __builtin_return_address(0))
+#define CPOOL_FREE_OUT_(pool, slot, index, cache) \
+    cpi_free_out(pool, slot, index, cache, __builtin_return_address(0))
+#endif
 #include <cpool.h>
 
 #if !defined(CPOOL_NO_INLINE)

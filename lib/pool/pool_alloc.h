@@ -58,6 +58,11 @@ static inline bool cpi_pool_passes(struct cpi_pool *pool, void *slot, struct cpi
  * that, if the bounds are still these.  Returns false otherwise.  Lock-free. */
 bool cpi_pool_raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more);
 
+/* pool_slow.c.  As cpool_alloc_abi1 and cpool_free_abi1, on behalf of a caller of inline.c's. */
+void *cpi_alloc_out(cpool_t *handle, cpool_cache_t *entry, const void *site);
+void cpi_free_out(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *entry,
+                  const void *site);
+
 /* pool_cache.c.  An explicit cache's, where the inline path ends. */
 void *cpi_pool_cache_alloc(cpool_cache_t *entry, struct cpi_call call);
 void cpi_pool_cache_free(cpool_cache_t *entry, void *slot, struct cpi_call call);

@@ -127,21 +127,45 @@ static inline void near_free(const cpool_t *handle, struct cpi_cache *cache, voi
 /* An entry that is the pool's has a cache.  That of a thread without a cache or of a destroyed
  * pool is no pool's.  The inline path has read the entry already, so a wrong handle
  * traps there or is noticed here. */
+CPI_WITHIN static inline void *alloc_out(cpool_t *handle, cpool_cache_t *entry, const void *site)
+{
+    const struct cpi_call call = {alloc_name, site};
+
+    if (CPI_UNLIKELY(entry->pool != handle))
+        return alloc_at_length(handle, entry, call);
+    return near_alloc(handle, entry->home, call);
+}
+
+CPI_WITHIN static inline void free_out(cpool_t *handle, void *slot, uintptr_t index,
+                                       cpool_cache_t *entry, const void *site)
+{
+    if (CPI_LIKELY(entry->pool == handle))
+        near_free(handle, entry->home, slot, index, (struct cpi_call){free_name, site});
+    else if ((void *)handle != entry)
+        free_at_length(handle, slot, (struct cpi_call){free_name, site});
+    else
+        cpi_pool_cache_free(entry, slot, (struct cpi_call){"cpool_cache_free", site});
+}
+
 void *cpool_alloc_abi1(cpool_t *handle, cpool_cache_t *entry)
 {
-    if (CPI_UNLIKELY(entry->pool != handle))
-        return alloc_at_length(handle, entry, CPI_CALL(alloc_name));
-    return near_alloc(handle, entry->home, CPI_CALL(alloc_name));
+    return alloc_out(handle, entry, CPI_CALLER());
 }
 
 void cpool_free_abi1(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *entry)
 {
-    if (CPI_LIKELY(entry->pool == handle))
-        near_free(handle, entry->home, slot, index, CPI_CALL(free_name));
-    else if ((void *)handle != entry)
-        free_at_length(handle, slot, CPI_CALL(free_name));
-    else
-        cpi_pool_cache_free(entry, slot, CPI_CALL("cpool_cache_free"));
+    free_out(handle, slot, index, entry, CPI_CALLER());
+}
+
+void *cpi_alloc_out(cpool_t *handle, cpool_cache_t *entry, const void *site)
+{
+    return alloc_out(handle, entry, site);
+}
+
+void cpi_free_out(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *entry,
+                  const void *site)
+{
+    free_out(handle, slot, index, entry, site);
 }
 
 void cpi_layer_free(cpool_t *handle, void *slot)
