@@ -97,7 +97,7 @@ static const struct scenario scenarios[] = {
      .programs = {"2", "2"}},
     {"track-visit", &tracked_kind, .bound = 1, .capacity = 4, .rounds = 1, .flags = CPOOL_TRACKED,
      .programs = {"aafaf", "v"}},
-    {"track-dry", &tracked_kind, .bound = 2, .capacity = 4, .rounds = 2, .flags = CPOOL_TRACKED,
+    {"track-dry", &tracked_kind, .bound = 1, .capacity = 4, .rounds = 2, .flags = CPOOL_TRACKED,
      .programs = {"aaf", "aaa"}},
     {"track-resolve", &tracked_kind, .bound = 2, .capacity = 3, .rounds = 2,
      .flags = CPOOL_TRACKED, .programs = {"2af", "rr"}},
