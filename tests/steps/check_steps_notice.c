@@ -82,14 +82,6 @@ static void give_three(void *argument)
     hold_free(&scene->hold, 3);
 }
 
-static void give_three_to_the_depot(void *argument)
-{
-    struct scene *scene = argument;
-
-    give_three(scene);
-    cpool_flush(scene->pool);
-}
-
 static void ask(void *argument)
 {
     struct scene *scene = argument;
@@ -323,9 +315,9 @@ TEST(call_that_was_given_notice_meanwhile_takes_nothing_in_use)
  * ---- Beside threads that wait --------------------------------------------
  */
 
-/* Three slots are free.  The call stops with one or two of them in its hands, and both
- * threads look, perhaps in vain.  Then it goes on, and takes one: they get theirs. */
-static bool share_at(struct worker **workers, int in_depot, size_t nth)
+/* One slot more is free than threads wait.  The call stops with one or two of them in its hands,
+ * and the threads look, perhaps in vain.  Then it goes on, and takes one: they get theirs. */
+static bool share_at(struct worker **workers, int more, size_t nth)
 {
     struct meeting_second waiting[WAITERS];
     struct scene scene;
@@ -334,9 +326,9 @@ static bool share_at(struct worker **workers, int in_depot, size_t nth)
 
     scene_init(&scene, workers);
     worker_do(scene.asks, take_one, &scene); /* in vain: its entry is closed, and keeps nothing */
-    worker_do(scene.gives, in_depot ? give_three_to_the_depot : give_three, &scene);
+    worker_do(scene.gives, more ? give_three : give_two, &scene);
     stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask, &scene);
-    for (i = 0; i < WAITERS; i++) {
+    for (i = 0; i <= (size_t)more; i++) {
         waiting[i].pool = scene.pool;
         atomic_init(&waiting[i].over, false);
         worker_begin(workers[2 + i], meeting_wait_too, &waiting[i]);
@@ -344,7 +336,7 @@ static bool share_at(struct worker **workers, int in_depot, size_t nth)
     }
     steps_go_on(&scene.stop);
     REQUIRE(scene.slot != NULL);
-    for (i = 0; i < WAITERS; i++) {
+    for (i = 0; i <= (size_t)more; i++) {
         worker_await(workers[2 + i]);
         REQUIRE(waiting[i].slot != NULL);
         cpool_free(scene.pool, waiting[i].slot);
@@ -354,7 +346,7 @@ static bool share_at(struct worker **workers, int in_depot, size_t nth)
     return stopped;
 }
 
-TEST_TIMES(call_that_takes_one_slot_leaves_the_others_to_two_waiters, 2)
+TEST_TIMES(call_that_takes_one_slot_leaves_the_others_to_waiters, WAITERS)
 {
     sweep(share_at, _i);
 }
