@@ -14,7 +14,6 @@
  *   forked | busy, entry count load in the child of a fork | acquire | cache.h's left, out | all
  *                                                      that the owner did
  *   none  | marks, calls, closed in the child of a fork | relaxed | - | -
- *   calls | calls load        | acquire | pool_alloc.c's rest | all that the owner did
  *
  * A thread changes another thread's cache here only when its owner cannot run: it does not exist
  * in this child of a fork, or the caller has promised that no thread uses the pool.
@@ -348,23 +347,12 @@ CPI_COLD void cpi_registry_thread_ended(struct cpi_thread *thread)
     cpi_unlock();
 }
 
-/* With the lock held. */
-static bool is_calling(const struct cpi_registry *registry)
-{
-    size_t i;
-
-    for (i = 0; i < cpi_registry_made(registry); i++)
-        if (cpi_load(&cpi_registry_cache(registry, i)->calls, acquire) != 0) /* [calls] */
-            return true;
-    return false;
-}
-
 void cpi_registry_await_leaving(struct cpi_registry *registry)
 {
     unsigned times = 0;
 
     CPI_ASSERT(cpi_lock_is_held());
-    while (registry->leaving > 0 || is_calling(registry)) {
+    while (registry->leaving > 0) {
         cpi_unlock();
         cpi_os_back_off(times++);
         cpi_lock();

@@ -110,9 +110,8 @@ void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *c
                        struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot);
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
 
-/* Waits for threads that have ended and are giving caches of this pool back, and for owners that
- * call a waiter.  That may not end while others use the pool.  With the lock held.  Releases and
- * retakes it while it waits. */
+/* Waits for threads that have ended and are giving caches of this pool back.  With the lock held.
+ * Releases and retakes it while it waits. */
 void cpi_registry_await_leaving(struct cpi_registry *registry);
 
 /* The reverse of add, with the lock held.  The caches must have been ended. */

@@ -5,7 +5,7 @@
  * ORDERING TABLE
  *   count | stalls fetch-and-add | relaxed | - | -
  *   mark  | calls store 1        | relaxed | - | -
- *   rest  | calls store 0        | release | reclaim.c's inside, registry.c's calls | the owner's
+ *   rest  | calls store 0        | release | reclaim.c's inside | the owner's
  *                                                      last access
  *
  * [mark] needs no order of its own: the slot that is given afterwards publishes it.
