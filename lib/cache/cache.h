@@ -67,6 +67,8 @@
  * ORDERING TABLE
  *   busy   | entry count store with BUSY | relaxed | reclaim.c's barrier, seen | it is inside
  *          |                        | seq_cst | reclaim.c's close, seen | the same, without barrier
+ *   deep   | entry count store with BUSY, out of line | release | registry.c's forked | that `busy` is
+ *                                                odd
  *   room   | entry limit load       | acquire | reclaim.c's close | closed, or not
  *          |                        | seq_cst | reclaim.c's close | the same, without barrier
  *   left   | entry count store without BUSY | release | reclaim.c's seen, registry.c's forked | the
@@ -200,7 +202,7 @@ static inline uintptr_t cpi_cache_count(const struct cpi_cache *cache)
 /* The owner has so many from now on.  It stays inside. */
 static inline void cpi_cache_set_count(struct cpi_cache *cache, uintptr_t count)
 {
-    cpi_word_store(&cpi_cache_active(cache)->count, count | CPI_BUSY, relaxed); /* [busy] */
+    cpi_word_store(&cpi_cache_active(cache)->count, count | CPI_BUSY, release); /* [deep] */
 }
 
 /* Sets the mark, as the inline path does.  Returns the limit, 0 if the entry is closed. */
@@ -376,7 +378,7 @@ static inline void cpi_cache_show(struct cpi_cache *cache, cpool_cache_t *active
 {
     CPI_ASSERT(count <= cache->depot->limit);
     active->rounds = magazine->rounds;
-    cpi_word_store(&active->count, count | CPI_BUSY, relaxed); /* [busy] */
+    cpi_word_store(&active->count, count | CPI_BUSY, release); /* [deep] */
     cpi_store(&cache->loaded, node, release);                  /* [show] */
 }
 

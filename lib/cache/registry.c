@@ -393,6 +393,7 @@ CPI_COLD void cpi_registry_thread_vanished(struct cpi_thread *thread)
         if (put_to_rest(cache))
             registry->disturbed = true;
         cpi_cache_flush(cache);
+        cache->pointer = NULL; /* which nobody reads any more, and which may be gone */
         unregister_cache(registry, cache);
     }
     end_leaving(thread);

@@ -70,13 +70,13 @@ bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 /* --- When the pool is dry --- */
 
 /* Something was made or found, so that it is worth looking again, and nobody was disturbed. */
-static bool replenish(struct cpi_pool *pool)
+static bool replenish(struct cpi_pool *pool, bool retires)
 {
     return cpi_pool_grow_by_itself(pool) || cpi_reclaim_spare(&pool->registry) ||
-           cpi_retire_dry(pool);
+           (retires && cpi_retire_dry(pool));
 }
 
-void *cpi_pool_look(struct cpi_pool *pool)
+void *cpi_pool_look(struct cpi_pool *pool, bool retires)
 {
     uint32_t seen;
     void *slot;
@@ -86,7 +86,7 @@ void *cpi_pool_look(struct cpi_pool *pool)
         slot = take_uncached(pool);
     } while (slot == NULL &&
              (cpi_depot_was_drained(&pool->depot, seen) ? cpi_depot_drains(&pool->depot) % 2 == 0
-                                                        : replenish(pool)));
+                                                        : replenish(pool, retires)));
     return slot;
 }
 
@@ -155,7 +155,7 @@ CPI_COLD static void *search(struct cpi_pool *pool, struct cpi_cache *cache)
     do {
         seen = cpi_depot_drains(&pool->depot);
         slot = cpi_pool_take(pool, cache);
-    } while (slot == NULL && (cpi_pool_await_drain(pool, seen) || replenish(pool)));
+    } while (slot == NULL && (cpi_pool_await_drain(pool, seen) || replenish(pool, true)));
     return slot != NULL ? slot : look_again(pool);
 }
 

@@ -76,7 +76,8 @@ void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache);
 bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot);
 
 /* For a thread that waits, after cpi_reclaim_all: a slot of the depot, or one that is made or found
- * now.  While a trim or shrink has the depot's magazines, it returns NULL. */
-void *cpi_pool_look(struct cpi_pool *pool);
+ * now, among retired ones if it `retires`.  While a trim or shrink has the depot's magazines, it
+ * returns NULL. */
+void *cpi_pool_look(struct cpi_pool *pool, bool retires);
 
 #endif /* CPI_POOL_ALLOC_H */

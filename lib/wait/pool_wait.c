@@ -22,6 +22,7 @@
  *   late  | delayed load, with the lock held | relaxed | - | -
  */
 #include "base/compiler.h"
+#include "pool/feature.h"
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
 #include "wait/pool_wait.h"
@@ -78,7 +79,7 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
     else
         self->alone_nap = self->alone_nap != 0 ? earlier(2 * self->alone_nap, CPI_UNTOLD_SLEEP)
                                                : CPI_NAP;
-    while ((slot = cpi_pool_look(pool)) != NULL)
+    while ((slot = cpi_pool_look(pool, true)) != NULL)
         if (keep(pool, self, slot) != NULL)
             return slot;
     self->vain = epoch;
@@ -299,10 +300,13 @@ static void announce(struct cpi_pool *pool)
 
 /* After the look.  Where it has found a slot, and no other call needs the bell, the bell leaves
  * before anything can call it: the caller may hold a lock that `ready` takes.  In the child of a
- * fork inside the look nothing is announced any more. */
-static void conclude(struct cpi_pool *pool, bool found)
+ * fork inside the look nothing is announced any more.  Returns false if the caller has no slot and
+ * is to be told of none, because the bell was called since, and another has what it was called
+ * for. */
+static bool conclude(struct cpi_pool *pool, bool found)
 {
     struct cpi_waiters *waiters = cpi_waiters_of(pool);
+    bool done;
 
     cpi_mutex_lock(&waiters->lock);
     if (waiters->bell_looks > 0)
@@ -311,7 +315,9 @@ static void conclude(struct cpi_pool *pool, bool found)
         waiters->bell_owed = waiters->bell_waits;
     else if (waiters->bell_waits && !waiters->bell_owed && waiters->bell_looks == 0)
         (void)cpi_pool_take_bell(pool, false);
+    done = found || waiters->bell_waits;
     cpi_mutex_unlock(&waiters->lock);
+    return done;
 }
 
 /* A slot that is not marked yet.  The look waits for an owner that is inside, however long that
@@ -323,18 +329,22 @@ static void *obtain_or_ask(struct cpi_pool *pool, struct cpi_cache *cache)
     void *slot = cpi_pool_take(pool, cache);
     unsigned begun;
 
+    /* Slots that come back here call somebody, which inside the look would be this call's bell. */
+    while (slot == NULL && cpi_retire_dry(pool))
+        slot = cpi_pool_take(pool, cache);
     if (slot != NULL) {
         cpi_pool_came(pool);
         return slot;
     }
     begun = cpi_reclaim_begin(&pool->registry); /* the bell may be called, and leave, meanwhile */
-    announce(pool);
-    do { /* a slot that came beside the look is taken, rather than this thread's bell called */
-        (void)cpi_reclaim_all(&pool->registry, &backoff, true);
-        slot = cpi_pool_look(pool);
-    } while (slot != NULL ? cpi_pool_hand_over(pool, slot, NULL)
-                          : (cpi_pool_left(pool) & CPI_LEFT_SLOTS) != 0);
-    conclude(pool, slot != NULL);
+    do {
+        announce(pool);
+        do { /* a slot that came beside the look is taken, rather than this thread's bell called */
+            (void)cpi_reclaim_all(&pool->registry, &backoff, true);
+            slot = cpi_pool_look(pool, false);
+        } while (slot != NULL ? cpi_pool_hand_over(pool, slot, NULL)
+                              : (cpi_pool_left(pool) & CPI_LEFT_SLOTS) != 0);
+    } while (!conclude(pool, slot != NULL));
     cpi_reclaim_end(&pool->registry, begun);
     if (slot != NULL)
         cpi_pool_came(pool); /* others may have missed the slots that it moved */

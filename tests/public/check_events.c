@@ -7,6 +7,7 @@
 #include "waiter.h"
 
 #include <cpool/events.h>
+#include <cpool/retire.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -41,6 +42,27 @@ static void scene_fini(struct scene *scene)
     hold_free_all(&scene->hold);
     hold_fini(&scene->hold);
     support_destroy_empty(scene->pool);
+}
+
+/* The request itself brings them back, and its caller may hold a lock that the notice takes. */
+TEST(request_that_finds_retired_slots_is_told_of_none)
+{
+    cpool_domain_t *domain;
+    struct scene scene;
+    void *slot;
+
+    scene_init(&scene);
+    REQUIRE_EQUAL(cpool_domain_create(&domain, 1, CAPACITY, 0), 0);
+    for (int i = 0; i < 3; i++) {
+        slot = scene.hold.slots[--scene.hold.count];
+        REQUIRE_EQUAL(cpool_retire(cpool_domain_reader(domain), scene.pool, slot), 0);
+    }
+    slot = cpool_alloc_or_notify(scene.pool);
+    REQUIRE(slot != NULL);
+    REQUIRE_EQUAL(scene.notices, 0);
+    cpool_free(scene.pool, slot);
+    cpool_domain_destroy(domain);
+    scene_fini(&scene);
 }
 
 TEST(notice_follows_the_free_after_null)

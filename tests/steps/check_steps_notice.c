@@ -311,6 +311,32 @@ TEST(call_that_was_given_notice_meanwhile_takes_nothing_in_use)
     sweep(open_at, 0);
 }
 
+/* The call has looked in vain, and its bell is called by a free of which another call has the slot.
+ * Of a slot that is freed then it must not hear of nobody. */
+TEST(call_whose_bell_was_called_for_another_looks_again)
+{
+    struct worker *workers[] = { worker_start(), worker_start(), worker_start() };
+    void *other = NULL;
+    struct scene scene;
+    struct asker asker = { &scene, &other };
+    unsigned notices;
+
+    scene_init(&scene, workers);
+    REQUIRE(steps_run(&scene.stop, scene.asks, STEPS_LOCK, 4, ask, &scene));
+    worker_do(scene.gives, give_one, &scene);
+    worker_do(workers[2], ask_first, &asker);
+    REQUIRE(other != NULL);
+    notices = scene.notices;
+    worker_do(scene.gives, give_one, &scene);
+    steps_go_on(&scene.stop);
+    REQUIRE(scene.slot != NULL || scene.notices > notices);
+    cpool_free(scene.pool, other);
+    cpool_free(scene.pool, scene.slot);
+    scene_fini(&scene);
+    for (size_t i = 0; i < sizeof workers / sizeof workers[0]; i++)
+        worker_stop(workers[i]);
+}
+
 /*
  * ---- Beside threads that wait --------------------------------------------
  */
