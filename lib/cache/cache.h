@@ -67,8 +67,8 @@
  * ORDERING TABLE
  *   busy   | entry count store with BUSY | relaxed | reclaim.c's barrier, seen | it is inside
  *          |                        | seq_cst | reclaim.c's close, seen | the same, without barrier
- *   deep   | entry count store with BUSY, out of line | release | registry.c's forked | that `busy` is
- *                                                odd
+ *   deep   | entry count store with BUSY, out of line | release | registry.c's forked | that it is
+ *                                                out of line
  *   room   | entry limit load       | acquire | reclaim.c's close | closed, or not
  *          |                        | seq_cst | reclaim.c's close | the same, without barrier
  *   left   | entry count store without BUSY | release | reclaim.c's seen, registry.c's forked | the

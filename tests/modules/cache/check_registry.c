@@ -35,7 +35,7 @@ TEST(variable_of_a_type_leads_to_the_cache)
 {
     cpool_free(words_pool(), cpool_alloc(words_pool()));
     words_free(words_alloc());
-    REQUIRE(!cpi_has_barrier() ||
+    REQUIRE(!cpi_has_barrier() || words_typed_.none == NULL || /* no inline path */
             cpi_registry_known_cache(&inside(words_pool())->registry)->pointer != NULL);
     REQUIRE_EQUAL(words_close(), CPOOL_OK);
 }
