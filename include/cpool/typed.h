@@ -37,7 +37,7 @@
  *     typedef std::pair<int, long> pair;
  *     CPOOL_DECLARE(pairs, pair);
  *
- * The names <name>_entry_ and <name>_typed_ are visible inside the program or shared
+ * The names <name>_entry_, <name>_none_ and <name>_typed_ are visible inside the program or shared
  * library that defines the pool, so two of them may have pools of the same name.  Within one the
  * name must be unique, also among the namespaces of C++, anonymous ones included: the thread's
  * variable <name>_entry_ is the same in all of them, and a pool would hand out another one's slots.

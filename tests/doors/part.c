@@ -10,6 +10,7 @@ struct row {
 /* Another pool in each part. */
 #define rows_typed_ PART(rows_typed_)
 #define rows_entry_ PART(rows_entry_)
+#define rows_none_ PART(rows_none_)
 CPOOL_DECLARE(rows, struct row);
 CPOOL_DEFINE(rows, struct row, .capacity = 1000);
 

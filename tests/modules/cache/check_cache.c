@@ -379,6 +379,9 @@ TEST(structure_is_used_again_with_its_counters)
     void *slots[5 * LIMIT];
 
     fixture_init();
+    cpi_lock();
+    REQUIRE(cpi_handle_hold()); /* as a pool does: an entry without a cache is of the first one */
+    cpi_unlock();
     cache = fixture_cache(4, true);
     fixture_take(cache, slots, 5 * LIMIT);
     fixture_give(cache, slots, 5 * LIMIT);
