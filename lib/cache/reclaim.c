@@ -219,7 +219,7 @@ static uint64_t mix(uint64_t sum, uint64_t number)
 
 CPI_COLD uint64_t cpi_reclaim_activity(const struct cpi_registry *registry)
 {
-    uint64_t moves = cpi_slab_fresh(registry->slab);
+    uint64_t moves = cpi_slab_bounds(registry->slab); /* the capacity, too: it grows by itself */
     size_t i;
 
     moves = mix(moves, cpi_depot_moves(cpi_depot_flights(registry->depot)));
