@@ -72,7 +72,8 @@ bool cpi_reclaim_spare(struct cpi_registry *registry);
 
 /*
  * A number that differs, between two looks, if a slot has changed its place between caches, the
- * depot, the fresh ones and users, while entries are closed.  Any thread, wait-free.
+ * depot, the fresh ones and users, while entries are closed, or the capacity has changed.  Any
+ * thread, wait-free.
  *
  * It is a checksum of counters that each owner keeps for itself.  One sequence number
  * of the pool would be simpler to compare, but each exchange would have
