@@ -124,6 +124,93 @@ TEST(alloc_beside_a_flush_finds_a_slot)
 }
 
 /*
+ * ---- Growing -------------------------------------------------------------
+ */
+
+/*
+ * The allocs of another thread that grows the pool twice.  It stands still when it has raised the
+ * capacity, when it has taken what that gave, and when it has raised it once more.  Each part of
+ * it happens so many of the alloc's looks at the bounds after the one before.  There are no caches,
+ * because an alloc that has closed an entry looks again.
+ */
+enum { GROWING_SLOTS = 3, GROWING_PARTS = 3 };
+
+struct growing {
+    cpool_t *pool;
+    struct worker *worker;
+    struct steps_stop stop;
+    size_t looks[GROWING_PARTS];
+    size_t part;
+    void *slots[GROWING_SLOTS];
+};
+
+static void alloc_and_grow(void *argument)
+{
+    struct growing *growing = argument;
+
+    for (int i = 0; i < GROWING_SLOTS; i++)
+        growing->slots[i] = cpool_depot_alloc(growing->pool);
+}
+
+static void grow_by_parts(void *argument)
+{
+    static const char *const ends[] = { "cpi_pool_raise", "cpi_slab_set_bounds", "cpi_pool_raise" };
+    struct growing *growing = argument;
+    const char *end = ends[growing->part];
+    bool more = growing->part++ == 0
+                    ? steps_run(&growing->stop, growing->worker, end, 1, alloc_and_grow, growing)
+                    : steps_go_on_to(&growing->stop, end, 1);
+
+    if (more && growing->part < GROWING_PARTS)
+        steps_plan("cpi_slab_bounds", growing->looks[growing->part], grow_by_parts, growing);
+}
+
+/* Where it grows the pool itself there is room, where it looks the room is used up, and where it
+ * concludes there is room again: there was no moment without a slot to be had. */
+static bool grow_beside_alloc(struct worker *worker, size_t first, size_t second, size_t third)
+{
+    struct growing growing = { .pool = steps_pool(0, 2, 16, 2),
+                               .worker = worker,
+                               .looks = { first, second, third } };
+    void *slots[3];
+
+    for (int i = 0; i < 2; i++)
+        slots[i] = cpool_depot_alloc(growing.pool);
+    steps_plan("cpi_slab_bounds", first, grow_by_parts, &growing);
+    slots[2] = cpool_depot_alloc(growing.pool);
+    steps_drop();
+    if (growing.part > 0)
+        steps_go_on(&growing.stop);
+    else
+        worker_do(worker, alloc_and_grow, &growing);
+    REQUIRE(slots[2] != NULL);
+    for (int i = 0; i < GROWING_SLOTS; i++) {
+        REQUIRE(growing.slots[i] != NULL);
+        cpool_depot_free(growing.pool, growing.slots[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        cpool_depot_free(growing.pool, slots[i]);
+    support_destroy_empty(growing.pool);
+    return growing.part > 0;
+}
+
+TEST(alloc_beside_one_that_grows_the_pool_finds_a_slot)
+{
+    struct worker *worker = worker_start();
+    size_t first = 0;
+    bool met = true;
+
+    while (met) {
+        first++;
+        for (size_t second = 1; second < 6; second++)
+            for (size_t third = 1; third < 6; third++)
+                met = grow_beside_alloc(worker, first, second, third);
+    }
+    REQUIRE(first > 3);
+    worker_stop(worker);
+}
+
+/*
  * ---- An empty magazine ---------------------------------------------------
  */
 
