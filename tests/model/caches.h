@@ -131,7 +131,7 @@ const struct cpi_options *cpi_options(void)
 static inline void model_open_slab(void)
 {
     static const struct cpi_slab_shape shape = {sizeof model_slots[0], sizeof model_slots[0],
-                                                MODEL_SLOTS, MODEL_SLOTS, MODEL_SLOTS};
+                                                MODEL_SLOTS, MODEL_SLOTS};
     static struct cpi_extent extent;
 
     cpi_extent_init_committed(&extent, model_slots, sizeof model_slots);
