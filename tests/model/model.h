@@ -30,8 +30,8 @@
 #define CPOOL_FENCE_() atomic_signal_fence(memory_order_seq_cst)
 #include "store/tagstack.h"
 
-/* GenMC knows no length that is computed.  What the library clears is a model's own static
- * memory. */
+/* GenMC knows no memset of a length that is computed.  In the models that it is given the library
+ * clears its registry and new caches, which are static, and zeroes already. */
 #ifndef WEAK_GENMC_H
 #define memset(memory, byte, bytes) ((void)(memory))
 #endif
