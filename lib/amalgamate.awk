@@ -88,11 +88,13 @@ function included(line) {
 }
 
 # Where a file of ours lies, or "" for a header of the system.
-function place(name) {
+function place(name,    home) {
     if (name ~ /^cpool(\.h|\/)/)
         return "include/" name
-    if (part == "source" && name ~ /^[a-z_\/]+\.h$/ && ("lib/" name) in ours)
-        return "lib/" name
+    if (part == "source" && name ~ /^[a-z_\/]+\.h$/)
+        for (home = 1; home <= 2; home++)
+            if (((home == 1 ? "lib/" : "ext/") name) in ours)
+                return (home == 1 ? "lib/" : "ext/") name
     return ""
 }
 

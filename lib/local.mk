@@ -7,8 +7,12 @@
 
 include lib/sources.mk
 
+# The pool, and the libraries over it.
+all_sources = $(libcpool_sources) $(ext_objects_sources) $(ext_sized_sources) $(ext_retire_sources) \
+	$(ext_lanes_sources)
+
 noinst_LTLIBRARIES += lib/libcpool-internal.la
-lib_libcpool_internal_la_SOURCES = $(libcpool_sources)
+lib_libcpool_internal_la_SOURCES = $(all_sources)
 lib_libcpool_internal_la_CFLAGS = $(AM_CFLAGS) $(VISIBILITY_CFLAGS) $(SECTION_CFLAGS)
 lib_libcpool_internal_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS) $(DL_LIBS)
 # Libtool makes a convenience library, and the static one from it, of the objects of the shared
@@ -20,7 +24,7 @@ endif
 # The same with assertions, for the white-box tests.  Libtool takes half as long as
 # a compiler, and is for what is installed.
 check_LIBRARIES += lib/libcpool-asserted.a
-lib_libcpool_asserted_a_SOURCES = $(libcpool_sources)
+lib_libcpool_asserted_a_SOURCES = $(all_sources)
 lib_libcpool_asserted_a_CPPFLAGS = $(AM_CPPFLAGS) -DCPI_DEBUG=1
 lib_libcpool_asserted_a_CFLAGS = $(lib_libcpool_internal_la_CFLAGS)
 
@@ -40,7 +44,7 @@ EXTRA_DIST += lib/libcpool.map lib/README.md
 # The library as two files, cpool.c and cpool.h, which compile by themselves.
 amalgamation: amalgamation/cpool.c amalgamation/cpool.h
 
-amalgamation/cpool.c: $(libcpool_sources) $(include_HEADERS) $(cpoolinclude_HEADERS) \
+amalgamation/cpool.c: $(all_sources) $(include_HEADERS) $(cpoolinclude_HEADERS) \
 		lib/amalgamate.awk lib/amalgamate.sh
 	$(AM_V_GEN)AWK='$(AWK)' $(SHELL) $(srcdir)/lib/amalgamate.sh amalgamation
 

@@ -1,35 +1,118 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # lib/sources.mk - every file of the library, once, a folder after those that it may include
-# (README.md).  lib/local.mk, CMakeLists.txt and meson.build read this list.
+# (README.md), and those of the libraries over pools.  lib/local.mk, CMakeLists.txt and meson.build read
+# this list.
 
 libcpool_sources = \
-	lib/base/atomic.h lib/base/bits.h lib/base/compiler.h lib/base/error.c lib/base/error.h lib/base/list.h \
-	lib/base/structs.c lib/base/structs.h lib/base/tools.c lib/base/tools.h \
-	lib/host/extent.c lib/host/extent.h lib/host/handle.c lib/host/handle.h \
-	lib/host/options.c lib/host/options.h lib/host/os.h lib/host/os_plain.c lib/host/os_posix.c \
-	lib/host/os_windows.c lib/host/os_windows.h lib/host/ranges.c lib/host/ranges.h lib/host/report.c \
-	lib/host/sync.h lib/host/thread.c lib/host/thread.h \
-	lib/store/depot.c lib/store/depot.h lib/store/slab.c lib/store/slab.h lib/store/tagstack.h \
-	lib/cache/cache.c lib/cache/cache.h lib/cache/reclaim.c lib/cache/reclaim.h \
-	lib/cache/registry.c lib/cache/registry.h \
-	lib/pool/feature.h lib/pool/gate.h lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_alloc.h \
-	lib/pool/pool_audit.c lib/pool/pool_build.c lib/pool/pool_bulk.c lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_config.h \
-	lib/pool/pool_create.c lib/pool/pool_create.h lib/pool/pool_destroy.c lib/pool/pool_drain.c lib/pool/pool_drain.h \
-	lib/pool/pool_forms.c lib/pool/pool_grow.c lib/pool/pool_handles.c \
-	lib/pool/pool_impl.h lib/pool/pool_info.c lib/pool/pool_info.h \
-	lib/pool/pool_layer.c lib/pool/pool_memory.c \
+	lib/base/atomic.h \
+	lib/base/bits.h \
+	lib/base/compiler.h \
+	lib/base/error.c \
+	lib/base/error.h \
+	lib/base/list.h \
+	lib/base/structs.c \
+	lib/base/structs.h \
+	lib/base/tools.c \
+	lib/base/tools.h \
+	lib/host/options.c \
+	lib/host/options.h \
+	lib/host/os.h \
+	lib/host/os_plain.c \
+	lib/host/os_posix.c \
+	lib/host/os_windows.c \
+	lib/host/os_windows.h \
+	lib/host/sync.h \
+	lib/process/addresses.c \
+	lib/process/addresses.h \
+	lib/process/descriptor.c \
+	lib/process/descriptor.h \
+	lib/process/report.c \
+	lib/process/thread.c \
+	lib/process/thread.h \
+	lib/depot/depot.c \
+	lib/depot/depot.h \
+	lib/depot/extent.c \
+	lib/depot/extent.h \
+	lib/depot/slab.c \
+	lib/depot/slab.h \
+	lib/depot/tagstack.h \
+	lib/cache/cache.c \
+	lib/cache/cache.h \
+	lib/cache/reclaim.c \
+	lib/cache/reclaim.h \
+	lib/cache/registry.c \
+	lib/cache/registry.h \
+	lib/pool/feature.h \
+	lib/pool/gate.h \
+	lib/pool/inline.c \
+	lib/pool/layer.h \
+	lib/pool/pool_alloc.c \
+	lib/pool/pool_alloc.h \
+	lib/pool/pool_audit.c \
+	lib/pool/pool_build.c \
+	lib/pool/pool_bulk.c \
+	lib/pool/pool_cache.c \
+	lib/pool/pool_config.c \
+	lib/pool/pool_config.h \
+	lib/pool/pool_create.c \
+	lib/pool/pool_create.h \
+	lib/pool/pool_destroy.c \
+	lib/pool/pool_drain.c \
+	lib/pool/pool_drain.h \
+	lib/pool/pool_forms.c \
+	lib/pool/pool_grow.c \
+	lib/pool/pool_handles.c \
+	lib/pool/pool_impl.h \
+	lib/pool/pool_info.c \
+	lib/pool/pool_info.h \
+	lib/pool/pool_layer.c \
+	lib/pool/pool_memory.c \
 	lib/pool/pool_print.c \
-	lib/pool/pool_report.c lib/pool/pool_report.h lib/pool/pool_reserve.c \
+	lib/pool/pool_report.c \
+	lib/pool/pool_report.h \
+	lib/pool/pool_reserve.c \
 	lib/pool/pool_slow.c \
-	lib/pool/pool_typed.c lib/pool/pool_usage.c lib/pool/pools.c \
-	lib/wait/call.c lib/wait/pool_wait.c lib/wait/pool_wait.h lib/wait/queue.h \
-	lib/track/pool_track.c lib/track/slotmap.h lib/track/track.h lib/track/track_way.c \
-	lib/check/checks.h lib/check/guard.c lib/check/pool_check.c lib/check/pool_tools.c \
-	lib/frame/frame.c lib/frame/frame.h \
-	lib/retire/bags.c lib/retire/domain.c lib/retire/look.c lib/retire/retire.c lib/retire/retire_feature.c \
-	lib/retire/retire_impl.h lib/retire/retire_inline.c \
-	lib/object/object.c lib/object/object.h lib/object/object_create.c \
-	lib/object/object_frame.c lib/object/object_room.c lib/object/object_slot.c \
-	lib/priority/object_heap.h lib/priority/object_priority.c \
-	lib/lanes/lanes.c \
-	lib/sized/sized.c lib/sized/sized_create.c lib/sized/sized_impl.h
+	lib/pool/pool_typed.c \
+	lib/pool/pool_usage.c \
+	lib/pool/pools.c \
+	lib/wait/call.c \
+	lib/wait/pool_wait.c \
+	lib/wait/pool_wait.h \
+	lib/wait/queue.h \
+	lib/track/pool_track.c \
+	lib/track/slotmap.h \
+	lib/track/track.h \
+	lib/track/track_way.c \
+	lib/check/checks.h \
+	lib/check/guard.c \
+	lib/check/pool_check.c \
+	lib/check/pool_tools.c \
+	lib/frame/frame.c \
+	lib/frame/frame.h
+
+ext_objects_sources = \
+	ext/objects/object.c \
+	ext/objects/object.h \
+	ext/objects/object_create.c \
+	ext/objects/object_frame.c \
+	ext/objects/object_heap.h \
+	ext/objects/object_priority.c \
+	ext/objects/object_room.c \
+	ext/objects/object_slot.c
+
+ext_sized_sources = \
+	ext/sized/sized.c \
+	ext/sized/sized_create.c \
+	ext/sized/sized_impl.h
+
+ext_retire_sources = \
+	ext/retire/bags.c \
+	ext/retire/domain.c \
+	ext/retire/look.c \
+	ext/retire/retire.c \
+	ext/retire/retire_feature.c \
+	ext/retire/retire_impl.h \
+	ext/retire/retire_inline.c
+
+ext_lanes_sources = \
+	ext/lanes/lanes.c

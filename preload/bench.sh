@@ -66,6 +66,6 @@ if command -v python3 > /dev/null; then
     row 'python3, JSON' python3 "$work/trees.py"
 fi
 command -v sqlite3 > /dev/null && row 'sqlite3, 150,000 rows' sqlite3 :memory: ".read $work/rows.sql"
-row 'C compiler' "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -DCPOOL_TSAN=0 -I"$top/include" -I"$top/lib" -Iinclude \
+row 'C compiler' "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -DCPOOL_TSAN=0 -I"$top/include" -I"$top/lib" -I"$top/ext" -Iinclude \
     -c "$top/lib/cache/registry.c" -o "$work/object"
 exit 0

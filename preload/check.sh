@@ -138,12 +138,12 @@ fi
 
 # --- A compiler, at work on this library ---
 
-sources='lib/sized/sized.c'
-[ -z "$all" ] || sources=$(cd "$top" && echo lib/*/*.c)
+sources='ext/sized/sized.c'
+[ -z "$all" ] || sources=$(cd "$top" && echo lib/*/*.c ext/*/*.c)
 # shellcheck disable=SC2086 # several sources and words
 compile() { # FOLDER
     mkdir "$1" && for source in $sources; do
-        ${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -DCPOOL_TSAN=0 -I"$top/include" -I"$top/lib" -Iinclude \
+        ${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -DCPOOL_TSAN=0 -I"$top/include" -I"$top/lib" -I"$top/ext" -Iinclude \
             -c "$top/$source" -o "$1/${source##*/}.o" || return 1
     done
 }

@@ -34,7 +34,7 @@ stress_sources = \
 
 EXTRA_DIST += $(stress_sources) stress/build.sh stress/planted.sh
 
-stress_inputs = $(stress_sources) $(libcpool_sources) $(include_HEADERS) \
+stress_inputs = $(stress_sources) $(all_sources) $(include_HEADERS) \
 	$(cpoolinclude_HEADERS) config.h stress/build.sh
 
 stress_environment = CC="$(CC)" STRESS_LIBS="$(LDFLAGS) $(CK_LIBS) $(ATOMIC_LIBS) $(LIBS)" \
@@ -44,19 +44,19 @@ stress_build = $(stress_environment) $(SHELL) $(srcdir)/stress/build.sh
 
 stress/build-tsan/stress: $(stress_inputs)
 	$(AM_V_at)$(stress_build) tsan $(srcdir) stress/build-tsan \
-		$(libcpool_sources) $(stress_sources)
+		$(all_sources) $(stress_sources)
 
 stress/build-barrier/stress: $(stress_inputs)
 	$(AM_V_at)$(stress_build) barrier $(srcdir) stress/build-barrier \
-		$(libcpool_sources) $(stress_sources)
+		$(all_sources) $(stress_sources)
 
 stress/build-asan/stress: $(stress_inputs)
 	$(AM_V_at)$(stress_build) asan $(srcdir) stress/build-asan \
-		$(libcpool_sources) $(stress_sources)
+		$(all_sources) $(stress_sources)
 
 stress/build-native/stress: $(stress_inputs)
 	$(AM_V_at)$(stress_build) native $(srcdir) stress/build-native \
-		$(libcpool_sources) $(stress_sources)
+		$(all_sources) $(stress_sources)
 
 # Runs the program in the directory named by $$kind, and ends it if it hangs.
 stress_run = \
@@ -85,7 +85,7 @@ stress-native: stress/build-native/stress tests/harness/limit$(EXEEXT)
 stress-planted:
 	@$(stress_environment) STRESS_REPEATS="$(STRESS_REPEATS)" \
 		$(SHELL) $(srcdir)/stress/planted.sh \
-		$(srcdir) stress/build-planted $(libcpool_sources) $(stress_sources)
+		$(srcdir) stress/build-planted $(all_sources) $(stress_sources)
 
 .PHONY: stress stress-barrier stress-asan stress-native stress-planted
 

@@ -251,7 +251,7 @@ CPOOL_API void cpool_read_begin_abi1(cpool_reader_t *reader);
 /*
  * The store is a release for a thread that finds the section: it sees the sections before as
  * ended.  The compiler keeps the second load of `epoch` and the section's loads behind it, and the
- * barrier of a thread that looks makes the processor do so (lib/retire/look.c).
+ * barrier of a thread that looks makes the processor do so (ext/retire/look.c).
  */
 #define CPOOL_READ_ENTER_(reader)                                                                \
     do {                                                                                         \

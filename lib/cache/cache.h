@@ -101,8 +101,8 @@
 
 #include "base/atomic.h"
 #include "base/tools.h"
-#include "store/depot.h"
-#include "store/slab.h"
+#include "depot/depot.h"
+#include "depot/slab.h"
 
 /* Magazines that a cache can have in its hands beside its quota of spares: the
  * loaded one, and two that the depot merges (depot.c). */

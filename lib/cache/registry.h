@@ -22,8 +22,8 @@
 #include <stdint.h>
 
 #include "cache/cache.h"
-#include "host/extent.h"
-#include "host/thread.h"
+#include "depot/extent.h"
+#include "process/thread.h"
 
 struct cpi_pool;
 

@@ -21,7 +21,7 @@
 
 #include "base/atomic.h"
 #include "base/error.h"
-#include "store/slab.h"
+#include "depot/slab.h"
 #include "track/track.h"
 
 /* --- Records --- */

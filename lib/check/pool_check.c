@@ -20,7 +20,7 @@
 #include "base/tools.h"
 #include "host/options.h"
 #include "host/os.h"
-#include "host/ranges.h"
+#include "process/addresses.h"
 #include "pool/feature.h"
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"

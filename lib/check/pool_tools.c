@@ -12,7 +12,7 @@
 #include "track/track.h"
 
 #include "base/atomic.h"
-#include "host/thread.h"
+#include "process/thread.h"
 #include "base/tools.h"
 
 /* Memory of slots that is committed and hidden at creation, bytes.  To hide it later

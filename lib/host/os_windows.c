@@ -24,7 +24,6 @@
 #include "base/atomic.h"
 #include "base/error.h"
 #include "host/sync.h"
-#include "host/thread.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -345,13 +344,12 @@ uintptr_t *cpi_os_thread_slot(unsigned which)
 /* Without slots no pool comes to be, so that nobody writes to the word that all threads have. */
 uintptr_t *cpool_thread_word_(void)
 {
-    static uintptr_t everybodys = offsetof(struct cpi_handles, zeroes[0]);
     uintptr_t *word = slot_of(0);
 
     if (word == NULL)
-        return &everybodys;
+        return (uintptr_t *)(uintptr_t)&cpi_thread_no_table;
     if (CPI_UNLIKELY(*word == 0))
-        *word = offsetof(struct cpi_handles, zeroes[0]); /* no table yet */
+        *word = cpi_thread_no_table;
     return word;
 }
 

@@ -60,4 +60,7 @@ static inline void cpi_condition_wait(cpi_condition_t *condition, cpi_mutex_t *m
 /* thread.c.  Locks it, or returns false after a tenth of a second: as cpi_lock_at_end. */
 bool cpi_mutex_lock_at_end(cpi_mutex_t *mutex);
 
+/* thread.c.  The word of a thread without a table. */
+extern const uintptr_t cpi_thread_no_table;
+
 #endif /* CPI_SYNC_H */

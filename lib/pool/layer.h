@@ -5,7 +5,7 @@
  *
  * Includes public headers, and pool_alloc.h for the short way.
  *
- * The layer has the pool's handle, and everybody else its face (handle.h).  So functions that
+ * The layer has the pool's handle, and everybody else its face (descriptor.h).  So functions that
  * take or give slots, or change how many there are, are refused to everybody else, at no
  * cost to any pool.  Functions that ask serve both.
  *
@@ -26,7 +26,7 @@
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"
 
-/* To a layer they are calls: its own handle says no slots (handle.h). */
+/* To a layer they are calls: its own handle says no slots (descriptor.h). */
 #undef cpool_index
 #undef cpool_at
 

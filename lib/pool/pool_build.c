@@ -14,7 +14,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "host/os.h"
-#include "host/ranges.h"
+#include "process/addresses.h"
 
 /* Caches of a pool that gets no addresses for more, unless configured. */
 #define CPI_CACHES_FEW ((size_t)16)

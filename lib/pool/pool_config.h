@@ -10,7 +10,7 @@
 #include <cpool.h>
 
 #include "pool/gate.h"
-#include "store/slab.h"
+#include "depot/slab.h"
 
 /* What some pools have beside the others. */
 enum cpi_part { CPI_PART_MAP, CPI_PART_WAITERS, CPI_PARTS };

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/tools.h"
-#include "host/ranges.h"
+#include "process/addresses.h"
 
 /* memset with what it costs to call it saved for small slots: by stores of fixed
  * size from both ends, which overlap in the middle. */

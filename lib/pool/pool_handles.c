@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_handles.c - the descriptors of a pool: two, if a layer has made it (handle.h).
+ * pool_handles.c - the descriptors of a pool: two, if a layer has made it (descriptor.h).
  */
 #include "pool/layer.h"
 #include "pool/pool_create.h"

@@ -33,10 +33,10 @@
 #include <cpool/pools.h>
 
 #include "base/atomic.h"
-#include "store/depot.h"
-#include "host/handle.h"
+#include "depot/depot.h"
+#include "process/descriptor.h"
 #include "cache/registry.h"
-#include "store/slab.h"
+#include "depot/slab.h"
 #include "base/error.h"
 #include "pool/gate.h"
 

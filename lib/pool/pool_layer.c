@@ -16,7 +16,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "host/os.h"
-#include "host/thread.h"
+#include "process/thread.h"
 
 void *cpi_layer_near(cpool_t *handle)
 {

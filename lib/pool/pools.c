@@ -17,7 +17,7 @@
 #include "base/list.h"
 #include "pool/layer.h"
 #include "host/os.h"
-#include "host/ranges.h"
+#include "process/addresses.h"
 #include "base/error.h"
 
 static cpool_t *around_slot(const void *address, uintptr_t *slot)

@@ -42,7 +42,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
-#include "store/slab.h"
+#include "depot/slab.h"
 
 /* Bits of a generation, where a test wants fewer than fit. */
 #ifndef CPI_GENERATION_BITS

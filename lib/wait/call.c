@@ -11,7 +11,7 @@
  */
 #include "base/atomic.h"
 #include "host/os.h"
-#include "host/thread.h"
+#include "process/thread.h"
 #include "pool/feature.h"
 #include "pool/pool_alloc.h"
 #include "wait/pool_wait.h"

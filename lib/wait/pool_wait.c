@@ -29,7 +29,7 @@
 
 #include "base/atomic.h"
 #include "host/os.h"
-#include "host/thread.h"
+#include "process/thread.h"
 #include "base/tools.h"
 
 /* Nanoseconds that a waiter sleeps at a time where nobody tells it when to look again: it has

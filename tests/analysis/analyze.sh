@@ -38,13 +38,13 @@ done
 # Of -fanalyzer:
 #   malloc-leak in object_slot.c   the slots are kept by their indices
 if [ -n "$gcc" ]; then
-    for file in "$top"/lib/*/*.c; do
+    for file in "$top"/lib/*/*.c "$top"/ext/*/*.c; do
         case $file in
         */object_slot.c) but=-Wno-analyzer-malloc-leak ;;
         *) but= ;;
         esac
         # shellcheck disable=SC2086
-        $gcc -std=c11 -O2 "$@" -I"$top/lib" -fanalyzer $but -c "$file" -o /dev/null
+        $gcc -std=c11 -O2 "$@" -I"$top/lib" -I"$top/ext" -fanalyzer $but -c "$file" -o /dev/null
     done > "$output" 2>&1
     judge 'gcc -fanalyzer' "$output"
 else
@@ -62,7 +62,7 @@ checks='-*,bugprone-*,clang-analyzer-*,-bugprone-easily-swappable-parameters'
 checks=$checks,-bugprone-reserved-identifier,-clang-analyzer-valist.Uninitialized
 checks=$checks,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling
 if command -v clang-tidy > /dev/null; then
-    clang-tidy --quiet -checks="$checks" "$top"/lib/*/*.c -- -std=c11 "$@" -I"$top/lib" \
+    clang-tidy --quiet -checks="$checks" "$top"/lib/*/*.c "$top"/ext/*/*.c -- -std=c11 "$@" -I"$top/lib" -I"$top/ext" \
         > "$output" 2> /dev/null
     judge clang-tidy "$output"
 else
@@ -75,8 +75,8 @@ fi
 if command -v cppcheck > /dev/null; then
     cppcheck --enable=warning,performance,portability --std=c11 --quiet \
         --suppress=selfAssignment:"$top/lib/pool/pool_reserve.c" \
-        --suppress=memleak:"$top/lib/object/object_slot.c" -D__GNUC__=12 -D__ELF__=1 \
-        -I"$top/include" -I"$top/lib" -I. "$top"/lib/*/*.c > "$output" 2>&1
+        --suppress=memleak:"$top/ext/objects/object_slot.c" -D__GNUC__=12 -D__ELF__=1 \
+        -I"$top/include" -I"$top/lib" -I"$top/ext" -I. "$top"/lib/*/*.c "$top"/ext/*/*.c > "$output" 2>&1
     judge cppcheck "$output"
 else
     echo 'left out: no cppcheck'

@@ -35,7 +35,7 @@ branches='--rc lcov_branch_coverage=1'
 # shellcheck disable=SC2086 # two words
 {
     lcov -q $branches --capture --directory . --output-file all.info
-    lcov -q $branches --extract all.info "$top/lib/*" --output-file lib.info
+    lcov -q $branches --extract all.info "$top/lib/*" "$top/ext/*" --output-file lib.info
     lcov $branches --list lib.info
     lcov $branches --summary lib.info > summary 2>&1
 }

@@ -106,14 +106,14 @@ copy_to() {
     done
     chmod -R u+w "$folder"
 }
-all_of_it='lib include gdb cmake preload CMakeLists.txt meson.build meson_options.txt
+all_of_it='lib ext include gdb cmake preload CMakeLists.txt meson.build meson_options.txt
     configure.ac cpool.pc.in'
 
 # ---- Without a build system ----------------------------------------------------
 
 # README.md's own program, by each row that ends with one.
 example() {
-    copy lib include LICENSE
+    copy lib ext include LICENSE
     awk '/^```c$/ && !n { n = 1; next } n == 1 && /^```/ { exit } n == 1' "$top/README.md" > job.c
     for door in 'two files' sources; do
         rm -f a.out ./*.o cpool.[ch]
@@ -169,7 +169,7 @@ clone_check() {
 
 # A copy of two folders.
 vendored() {
-    copy lib include
+    copy lib ext include
     cp "$job" .
     for options in '' -DCPOOL_NO_INLINE; do
         rm -f ./*.o
@@ -184,7 +184,7 @@ vendored() {
 
 # Two files, and one file.
 amalgamation() {
-    copy lib include LICENSE
+    copy lib ext include LICENSE
     cp "$job" .
     does 'two files'
     runs ./a.out
@@ -210,7 +210,7 @@ amalgamation() {
 # ---- Inside other objects --------------------------------------------------------
 
 two_files() {
-    copy lib include LICENSE
+    copy lib ext include LICENSE
     sh libcpool/lib/amalgamate.sh . || fail 'no two files'
 }
 

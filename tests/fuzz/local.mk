@@ -28,6 +28,6 @@ fuzz: tests/fuzz/replay$(EXEEXT)
 		COMPILE="$(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS)" \
 		LINK="$(ATOMIC_LIBS) $(PTHREAD_LIBS)" \
 		$(SHELL) $(srcdir)/tests/fuzz/fuzz.sh $(FUZZ_SECONDS) \
-		$(libcpool_sources) $(fuzz_sources)
+		$(all_sources) $(fuzz_sources)
 
 .PHONY: fuzz

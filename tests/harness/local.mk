@@ -29,7 +29,7 @@ tests_harness_libharness_a_CPPFLAGS = $(tests_cppflags)
 # which would be steps, too.
 check_LIBRARIES += tests/harness/libpoints.a
 tests_harness_libpoints_a_SOURCES = tests/harness/points.c tests/harness/points.h \
-	$(libcpool_sources)
+	$(all_sources)
 tests_harness_libpoints_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/harness \
 	-UCPI_DEBUG -DCPI_ATOMIC_HEADER='"points.h"'
 

@@ -21,7 +21,7 @@ machines-list-examples:
 	@echo $(machines_examples)
 
 # As `make stress-native` builds it, but without a trial run on this machine.
-machines_stress_all = $(filter %.c,$(libcpool_sources) $(stress_sources))
+machines_stress_all = $(filter %.c,$(all_sources) $(stress_sources))
 machines-stress: $(machines_stress_all) config.h
 	@mkdir -p stress
 	@$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) -std=c11 $(CFLAGS) -pthread \

@@ -62,7 +62,7 @@ static struct cpi_registry model_registry;
 #undef CPI_PAUSE
 #define CPI_PAUSE() ((void)0)
 
-#include "store/slab.c"
+#include "depot/slab.c"
 #include "cache/cache.c"
 #include "cache/reclaim.c"
 #include "cache/registry.c"

@@ -28,7 +28,7 @@
 #define CPOOL_TYPED_ENTRY_(entry, name) ((void)((entry) = name##_entry_))
 #define CPOOL_POINT_() CPI_ATOMIC_POINT()
 #define CPOOL_FENCE_() atomic_signal_fence(memory_order_seq_cst)
-#include "store/tagstack.h"
+#include "depot/tagstack.h"
 
 /* GenMC knows no memset of a length that is computed.  In the models that it is given the library
  * clears its registry and new caches, which are static, and zeroes already. */

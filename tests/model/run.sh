@@ -40,7 +40,7 @@ failed=0
 for model in "$@"; do
     "$genmc" --rc11 --disable-spin-assume --disable-function-inliner \
         --disable-ipr --disable-mm-detector --disable-estimation -- \
-        -std=c11 -Wno-gnu-variable-sized-type-not-at-end -I"$lib" -I"$here" -I"$here/../../include" \
+        -std=c11 -Wno-gnu-variable-sized-type-not-at-end -I"$lib" -I"$lib/../ext" -I"$here" -I"$here/../../include" \
         "$here/$model.c" >"$report" 2>&1
     status=$?
     complete=$(figure 'Number of complete executions explored')

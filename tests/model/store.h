@@ -10,8 +10,8 @@
 
 #include "model.h"
 
-#include "store/depot.c"
-#include "host/extent.c"
+#include "depot/depot.c"
+#include "depot/extent.c"
 
 /* Rounds in a full magazine. */
 #ifndef MODEL_LIMIT

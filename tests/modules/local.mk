@@ -5,12 +5,12 @@ tests_modules = \
 	tests/modules/base/check_bits \
 	tests/modules/base/check_error \
 	tests/modules/host/check_coarse \
-	tests/modules/host/check_extent \
+	tests/modules/depot/check_extent \
 	tests/modules/host/check_options \
-	tests/modules/host/check_ranges \
-	tests/modules/host/check_reentry \
-	tests/modules/store/check_depot \
-	tests/modules/store/check_tagstack \
+	tests/modules/process/check_addresses \
+	tests/modules/process/check_reentry \
+	tests/modules/depot/check_depot \
+	tests/modules/depot/check_tagstack \
 	tests/modules/cache/check_barrier \
 	tests/modules/cache/check_cache \
 	tests/modules/cache/check_cache_edge \

@@ -28,15 +28,15 @@ build() {
     sh "$top/tests/planted/plant.sh" "$top/lib" "$work/lib" "$1" || return
     kept=$work/objects
     # Everything may include the header that is another one now.
-    for header in "$top"/lib/*/*.h; do
-        cmp -s "$header" "$work/lib/${header#"$top/lib/"}" || kept=$work/planted
+    for header in "$top"/lib/*/*.h "$top"/ext/*/*.h; do
+        cmp -s "$header" "$work/lib/${header#"$top"/*/}" || kept=$work/planted
     done
     set -- "$2"
     for source in "$top/tests/harness/points.c" $others "$work"/lib/*/*.c; do
         name=${source##*/}
         object=$kept/${name%.c}.o
         case $source in
-        "$work/lib"/*) cmp -s "$top/lib/${source#"$work/lib/"}" "$source" ||
+        "$work/lib"/*) cmp -s "$top"/*/"${source#"$work/lib/"}" "$source" ||
             object=$work/planted/${name%.c}.o ;;
         esac
         [ -e "$object" ] || compile "$source" "$object" || return

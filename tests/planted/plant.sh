@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# plant.sh - copies the library's sources and plants a bug of list.txt in the copy.
+# plant.sh - copies the library's sources, those of lib/ and ext/ into one folder, and plants
+# a bug of list.txt in the copy.
 #
 #   plant.sh LIB COPY NAME
 #   plant.sh --check LIB       holds every edit against the sources
@@ -40,7 +41,7 @@ if [ "$1" = --check ]; then
         case $name in '' | '#'*) continue ;; esac
         count=$((count + 1))
         # shellcheck disable=SC2086 # without the blanks around it
-        path=$(echo "$2"/*/$(echo $file))
+        path=$(ls "$2"/*/$(echo $file) "$2"/../ext/*/$(echo $file) 2> /dev/null)
         # shellcheck disable=SC2086
         [ -f "$path" ] || path=$2/../include/cpool/$(echo $file)
         # shellcheck disable=SC2086
@@ -58,7 +59,7 @@ line=$(grep "^$3 *|" "$list") || {
 }
 file=$(printf '%s\n' "$line" | cut -d '|' -f 2 | tr -d ' ')
 edit=$(printf '%s\n' "$line" | cut -d '|' -f 4- | sed 's/^ *//')
-mkdir -p "$copy" && cp -R "$lib"/*/ "$copy" && chmod -R u+w "$copy" || exit 1
+mkdir -p "$copy" && cp -R "$lib"/*/ "$lib"/../ext/*/ "$copy" && chmod -R u+w "$copy" || exit 1
 [ -f "$(echo "$copy"/*/"$file")" ] || cp -R "$lib/../include/cpool" "$copy" || exit 1
 target=$(echo "$copy"/*/"$file")
 edited "$target" "$3" "$edit" && mv "$work/edited" "$target"

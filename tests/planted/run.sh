@@ -75,7 +75,7 @@ object() {
     if [ -n "$file" ] && grep -q "$of_file" "$object.d"; then
         object=$mutant/$kind-$base.o
         source=$2
-        case $2 in "$top/lib"/*) source=$mutant/lib/${2#"$top/lib/"} ;; esac
+        case $2 in "$top"/lib/* | "$top"/ext/*) source=$mutant/lib/${2#"$top"/*/} ;; esac
         [ -e "$object" ] || compile "$kind" "$source" "$mutant/lib" "$object" || return 1
     fi
     echo "$object"
@@ -109,7 +109,7 @@ help() {
 # plugins - builds the plug-ins of check_dlopen, and prints how the program finds them.
 plugins() {
     shared=$mutant/libcpool.so
-    library=$(objects pic "$top"/lib/*/*.c)
+    library=$(objects pic "$top"/lib/*/*.c "$top"/ext/*/*.c)
     module=$(objects pic "$top/tests/harness/misuse.c" "$top/tests/public/module.c")
     # shellcheck disable=SC2086 # several words
     ${CC:-cc} -shared -pthread $library $LIBS -o "$shared" &&
@@ -126,12 +126,12 @@ link() {
     program=$mutant/${1%%:*}
     [ -e "$program" ] || case $1 in
     explorer*)
-        set -- $(objects points "$top"/lib/*/*.c "$top/tests/harness/points.c") \
+        set -- $(objects points "$top"/lib/*/*.c "$top"/ext/*/*.c "$top/tests/harness/points.c") \
             $(for i in $explorer; do objects beside "$top/tests/sched/$i.c"; done) \
             $(for i in history linear; do objects beside "$top/tests/linear/$i.c"; done)
         ;;
     histories)
-        set -- $(objects points "$top"/lib/*/*.c "$top/tests/harness/points.c") \
+        set -- $(objects points "$top"/lib/*/*.c "$top"/ext/*/*.c "$top/tests/harness/points.c") \
             $(for i in $histories; do objects beside "$top/tests/linear/$i.c"; done)
         ;;
     check_dlopen)
@@ -153,7 +153,7 @@ link() {
         esac
         help
         set -- $(objects "$([ $kind = narrow ] && echo narrow || echo plain)" "$top/tests/$source.c") $more "$mutant/help.a" \
-            $(objects $kind "$top"/lib/*/*.c) \
+            $(objects $kind "$top"/lib/*/*.c "$top"/ext/*/*.c) \
             $([ $kind != points ] || objects points "$top/tests/harness/points.c")
         ;;
     esac
@@ -213,7 +213,7 @@ fails() {
 # same - whether the edited file makes the same code, as users compile it.
 same() {
     for lib in "$top/lib" "$mutant/lib"; do
-        for path in "$top"/lib/*/*.c; do
+        for path in "$top"/lib/*/*.c "$top"/ext/*/*.c; do
             object=$work/original/plain-$(basename "$path" .c).o
             [ -e "$object" ] || compile plain "$path" "$top/lib" "$object" || return 1
             grep -q "$of_file" "$object.d" || continue
@@ -243,7 +243,7 @@ try() {
     if [ "$1" != original ]; then
         line=$(grep "^$1 *|" "$list")
         file=$(printf '%s\n' "$line" | cut -d '|' -f 2 | tr -d ' ')
-        of_file="/\(lib/[a-z]*\|include/cpool\)/$file\( \|\$\)"
+        of_file="/\(lib/[a-z]*\|ext/[a-z]*\|include/cpool\)/$file\( \|\$\)"
         named=$(printf '%s\n' "$line" | cut -d '|' -f 3 |
             sed 's/ *\(model\|genmc\|weak\):[a-z_]*//g; s/\bstress\b//')
         sh "$planted/plant.sh" "$top/lib" "$mutant/lib" "$1" || { failed=1; return; }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define CPI_ATOMIC_HEADER "points.h" /* its operations are points, too */
-#include "store/tagstack.h"
+#include "depot/tagstack.h"
 
 #define NODES_MAX 8
 

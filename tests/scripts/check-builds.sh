@@ -26,9 +26,9 @@ complain() {
 }
 
 # shellcheck disable=SC1003,SC2020 # sets of characters are meant
-sed 's/#.*//' "$top/lib/sources.mk" | tr ' \t\\' '\n\n\n' | grep '^lib/.*\.[ch]$' | sort > "$work/made"
+sed 's/#.*//' "$top/lib/sources.mk" | tr ' \t\\' '\n\n\n' | grep '^[a-z]*/.*\.[ch]$' | sort > "$work/made"
 [ "$(wc -l < "$work/made")" -gt 10 ] || complain 'lib/sources.mk names no sources'
-(cd "$top" && ls lib/*/*.[ch]) | sort > "$work/there"
+(cd "$top" && ls lib/*/*.[ch] ext/*/*.[ch]) | sort > "$work/there"
 for file in $(comm -23 "$work/made" "$work/there"); do
     complain "lib/sources.mk: names $file, which is not there"
 done
@@ -75,9 +75,9 @@ for word in $(sed -n 's/^Libs.private: //p' "$top/cpool.pc.in"); do
 done
 
 [ "$status" -eq 0 ] || exit 1
-for file in "$top"/lib/*/*.c; do
+for file in "$top"/lib/*/*.c "$top"/ext/*/*.c; do
     # shellcheck disable=SC2086 # the compiler may have options of its own
-    ${CC:-cc} -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$top/include" -I"$top/lib" "$file" ||
+    ${CC:-cc} -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$top/include" -I"$top/lib" -I"$top/ext" "$file" ||
         { complain "$file: does not compile with -std=c11 -Iinclude -Ilib alone"; break; }
 done
 

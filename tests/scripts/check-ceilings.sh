@@ -20,12 +20,12 @@ ceiling() {
 
 # A second system takes a file of its own, and a header for what both systems have.
 windows=$(cat lib/host/os_windows.[ch] lib/host/sync.h | wc -l)
-ceiling 'lines of lib/ without Windows' $(($(cat lib/*/*.[ch] | wc -l) - windows)) 21500
+ceiling 'lines of lib/ without Windows' $(($(cat lib/*/*.[ch] ext/*/*.[ch] | wc -l) - windows)) 21500
 # What a build in the source tree leaves there has other names.
 ceiling 'lines of tests/' "$(find tests -type f \( -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.sh' -o \
     -name '*.txt' -o -name '*.mk' \) -exec cat {} + | wc -l)" 68000
 ceiling 'exported functions' "$(grep -c '^ *cpool_[a-z_0-9]*;' lib/libcpool.map)" 125
 # A member of a structure that is a pointer to a function: "    int (*name)(...)".
 ceiling 'pointers to functions in structures of lib/' \
-    "$(cat lib/*/*.[ch] | grep -c '^    [a-z_ ]*[ *](\*[a-z_]*)(')" 29
+    "$(cat lib/*/*.[ch] ext/*/*.[ch] | grep -c '^    [a-z_ ]*[ *](\*[a-z_]*)(')" 29
 exit "$status"

@@ -35,7 +35,7 @@ for document in doc/*.md doc/performance/*.md; do
     documents="$documents $document"
 done
 
-find lib include tests stress bench examples preload doc cmake debian .ci ./*.md ./*.a[cm] CMakeLists.txt \
+find lib ext include tests stress bench examples preload doc cmake debian .ci ./*.md ./*.a[cm] CMakeLists.txt \
     \( -name build -o -name results -o -name .libs \) -prune -o -type f -print > "$work/files"
 # shellcheck disable=SC2046 # no file's name has a blank
 cat $(grep -E '\.(c|h|in|cpp|hpp|map|mk|sh|txt|inc|awk)$' "$work/files" | grep -v '/scripts/') \

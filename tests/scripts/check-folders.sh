@@ -5,14 +5,15 @@
 # lines.
 #
 # A file includes headers of its own folder and of those that stand before it, by
-# "folder/name.h", and public headers.  The last four folders use pools by the public
-# interface: of the others they include base/, host/, pool/layer.h and frame/frame.h alone,
-# and priority/ includes object/.
+# "folder/name.h", and public headers.  A folder of ext/ is a library over the public headers, and
+# may include its own alone.
 #
 # srcdir: top of the source tree.
 
 set -u
-lib=${srcdir:-.}/lib
+top=${srcdir:-.}
+lib=$top/lib
+ext=$top/ext
 status=0
 
 complain() {
@@ -23,13 +24,13 @@ complain() {
 folders=$(sed -n 's/^| `\([a-z]*\)\/` .*/\1/p' "$lib/README.md")
 [ "$(echo "$folders" | wc -l)" -gt 5 ] || { echo 'lib/README.md lists no folders'; exit 1; }
 
-# may_include FOLDER OTHER HEADER
+# Folders of ext/ that still include headers of lib/.
+inside='objects lanes retire sized'
+
+# may_include FOLDER OTHER
 may_include() {
-    case $1:$2 in
-    object:object | priority:priority | priority:object | lanes:lanes | sized:sized) return 0 ;;
-    object:* | priority:* | lanes:* | sized:*)
-        case $3 in base/* | host/* | pool/layer.h | frame/frame.h) return 0 ;; *) return 1 ;; esac ;;
-    esac
+    [ "$1" != "$2" ] || return 0
+    case " $inside " in *" $1 "*) return 0 ;; esac
     for folder in $folders; do
         [ "$folder" != "$2" ] || return 0
         [ "$folder" != "$1" ] || return 1
@@ -43,15 +44,18 @@ includes_of() {
 }
 
 count=0
-for path in "$lib"/*/*.[ch]; do
+for path in "$lib"/*/*.[ch] "$ext"/*/*.[ch]; do
     count=$((count + 1))
-    file=${path#"$lib/"}
+    file=${path#"$top"/*/}
     own=${file%/*}
-    echo "$folders" | grep -qx "$own" || complain "$own/: is not in lib/README.md"
+    case $path in
+    "$lib"/*) echo "$folders" | grep -qx "$own" || complain "$own/: is not in lib/README.md" ;;
+    esac
     for header in $(includes_of "$path"); do
         other=${header%/*}
-        [ -e "$lib/$header" ] || { complain "$file: includes $header, by no folder's name"; continue; }
-        may_include "$own" "$other" "$header" && continue
+        [ -e "$lib/$header" ] || [ -e "$ext/$header" ] ||
+            { complain "$file: includes $header, by no folder's name"; continue; }
+        may_include "$own" "$other" && continue
         complain "$file: includes $header, and $other/ does not stand before $own/"
     done
 done
@@ -59,8 +63,8 @@ for folder in $folders; do
     [ -d "$lib/$folder" ] || complain "$folder/: is in lib/README.md, but does not exist"
 done
 # Files that use the public interface alone include no file of lib/.
-for path in "${srcdir:-.}"/tests/public/*.[ch] "${srcdir:-.}"/examples/*/*.[ch] \
-    "${srcdir:-.}"/stress/*.[ch]; do
+for path in "$top"/tests/public/*.[ch] "$top"/examples/*/*.[ch] \
+    "$top"/stress/*.[ch]; do
     for header in $(includes_of "$path"); do
         case $header in
         ../*) ;;

@@ -26,11 +26,11 @@ code() {
 
 # One process formats a copy of all, because the tool takes long to start.
 cp .clang-format "$work/"
-tar -cf - lib/*/*.[ch] include/*.h include/cpool/*.h | tar -xf - -C "$work" || exit 1
+tar -cf - lib/*/*.[ch] ext/*/*.[ch] include/*.h include/cpool/*.h | tar -xf - -C "$work" || exit 1
 chmod -R u+w "$work"
-(cd "$work" && clang-format --style=file -i lib/*/*.[ch] include/*.h include/cpool/*.h) || exit 1
+(cd "$work" && clang-format --style=file -i lib/*/*.[ch] ext/*/*.[ch] include/*.h include/cpool/*.h) || exit 1
 
-for file in lib/*/*.[ch] include/*.h include/cpool/*.h; do
+for file in lib/*/*.[ch] ext/*/*.[ch] include/*.h include/cpool/*.h; do
     code < "$work/$file" > "$work/tidy"
     code < "$file" > "$work/ours"
     diff "$work/ours" "$work/tidy" > "$work/difference"

@@ -213,7 +213,7 @@ END {
 }'
 
 total=0
-for path in "$top"/lib/*/*.[ch]; do
+for path in "$top"/lib/*/*.[ch] "$top"/ext/*/*.[ch]; do
     [ "${path##*/}" != atomic.h ] || continue
     if ! { sites=$(awk -v operations="$operations" "$check_file" "$path" 2>&1 >&3); } 3>&1; then
         status=1
@@ -261,7 +261,7 @@ awk '
             bad = 1
         }
         exit bad
-    }' $(find "$top/lib" -name '*.[ch]') || status=1
+    }' $(find "$top/lib" "$top/ext" -name '*.[ch]') || status=1
 
 # Public headers name the order in every operation.
 for path in "$top"/include/*.h "$top"/include/cpool/*.h; do

@@ -14,7 +14,7 @@ set -u
 top=$(cd "${srcdir:-.}" && pwd) || exit 1
 # All sources in one, which is faster.
 sources=$(pwd)/amalgamation/cpool.c
-[ -e "$sources" ] || sources=$(echo "$top"/lib/*/*.c)
+[ -e "$sources" ] || sources=$(echo "$top"/lib/*/*.c "$top"/ext/*/*.c)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -47,7 +47,7 @@ cat > poison.h << 'EOF'
 EOF
 compile() {
     # shellcheck disable=SC2086 # several words
-    ${CC:-cc} -std=c11 -DCPOOL_PLAIN_POSIX=1 -DNVALGRIND -fPIC -I"$top/lib" -I"$top/include" \
+    ${CC:-cc} -std=c11 -DCPOOL_PLAIN_POSIX=1 -DNVALGRIND -fPIC -I"$top/lib" -I"$top/ext" -I"$top/include" \
         "$@"
 }
 

@@ -18,10 +18,10 @@ ${CC:-cc} -fsyntax-only "$work/probe.c" 2> /dev/null ||
     { echo 'skipped: there is no <sys/sdt.h>'; exit 77; }
 
 # Those of headers are in each source that includes them.
-for file in $(grep -l 'CPI_PROBE2(' "$top"/lib/*/*.c) "$top/lib/store/depot.c"; do
+for file in $(grep -l 'CPI_PROBE2(' "$top"/lib/*/*.c "$top"/ext/*/*.c) "$top/lib/depot/depot.c"; do
     # shellcheck disable=SC2086 # the compiler may have options of its own
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O1 -fPIC -DCPI_PROBES=1 \
-        -I"$top/include" -I"$top/lib" -c "$file" -o "$work/object" || exit 1
+        -I"$top/include" -I"$top/lib" -I"$top/ext" -c "$file" -o "$work/object" || exit 1
     readelf -n "$work/object"
 done > "$work/notes"
 

@@ -16,11 +16,11 @@ trap 'rm -rf "$work"' EXIT
 
 # The sources alone: a build in the same folder leaves a hundred times as much.
 mkdir "$work/tree"
-(cd "$top" && find lib include tests stress bench examples preload gdb doc cmake debian .ci ./*.md ./*.a[cm] \
+(cd "$top" && find lib ext include tests stress bench examples preload gdb doc cmake debian .ci ./*.md ./*.a[cm] \
     NEWS LICENSE CMakeLists.txt meson.build meson_options.txt cpool.pc.in .clang-format -type f \
     ! -path '*/.libs/*' ! -path '*/.deps/*' ! -name '*.o' ! -name '*.lo' ! -name '*.log' \
     ! -name '*.trs' ! -perm -u+x -size -512k -print0; \
-    find tests stress bench examples preload lib doc -name '*.sh' -print0; printf '.ci/run\0') |
+    find tests stress bench examples preload lib ext doc -name '*.sh' -print0; printf '.ci/run\0') |
     (cd "$top" && tar -c --null -T - -f -) | tar -x -C "$work/tree" -f - || exit 1
 chmod -R u+w "$work/tree"
 
@@ -58,19 +58,19 @@ for script in check-builds.sh check-ceilings.sh check-docs.sh check-figures.sh c
         { echo "$script complains of the copy:"; cat "$work/output"; status=1; }
 done
 
-plant check-folders.sh lib/base/bits.h 's,#include <stdint.h>,#include "store/slab.h",' 'does not stand before'
-plant check-folders.sh lib/store/slab.h 's,"base/compiler.h","compiler.h",' 'by no folder'
-plant check-folders.sh lib/README.md 's,^| `store/` .*,,' 'is not in lib/README.md'
+plant check-folders.sh lib/base/bits.h 's,#include <stdint.h>,#include "depot/slab.h",' 'does not stand before'
+plant check-folders.sh lib/depot/slab.h 's,"base/compiler.h","compiler.h",' 'by no folder'
+plant check-folders.sh lib/README.md 's,^| `depot/` .*,,' 'is not in lib/README.md'
 
-plant check-orders.sh lib/store/slab.c 's/\[bump\]//' 'cited by no operation'
-plant check-orders.sh lib/store/slab.c 's/\[[a-z]*\]//g' 'without a tag'
-plant check-orders.sh lib/store/slab.c 's/\[bump\]/[bupm]/' 'not in the table'
-plant check-orders.sh lib/store/slab.h 's/\(cpi_load([^)]*\), acquire/\1, relaxed/' 'none of the tags cited'
-plant check-orders.sh lib/store/slab.h 's/cpi_load(\([^,]*\), acquire)/atomic_load(\1)/' 'past lib/base/atomic.h'
-plant check-orders.sh lib/store/slab.c 's/^ \*   bounds  |/ *   other   |/' 'not in the table'
+plant check-orders.sh lib/depot/slab.c 's/\[bump\]//' 'cited by no operation'
+plant check-orders.sh lib/depot/slab.c 's/\[[a-z]*\]//g' 'without a tag'
+plant check-orders.sh lib/depot/slab.c 's/\[bump\]/[bupm]/' 'not in the table'
+plant check-orders.sh lib/depot/slab.h 's/\(cpi_load([^)]*\), acquire/\1, relaxed/' 'none of the tags cited'
+plant check-orders.sh lib/depot/slab.h 's/cpi_load(\([^,]*\), acquire)/atomic_load(\1)/' 'past lib/base/atomic.h'
+plant check-orders.sh lib/depot/slab.c 's/^ \*   bounds  |/ *   other   |/' 'not in the table'
 plant check-orders.sh lib/cache/cache.h "s/reclaim.c's seen/reclaim.c's seem/" 'has no row of [seem]'
 plant check-orders.sh include/cpool/fast.h 's/, __ATOMIC_RELAXED//' 'without an order'
-! command -v clang > /dev/null || plant check-orders.sh lib/host/thread.c \
+! command -v clang > /dev/null || plant check-orders.sh lib/process/thread.c \
     's/return cpi_load(&process_ends, relaxed);/return process_ends;/' 'implicit use of sequentially-consistent'
 
 plant check-exports.sh lib/libcpool.map 's/^ *cpool_free;//' 'cpool_free'
@@ -90,13 +90,13 @@ plant check-headers.sh include/cpool/new.h '/* new */' 'compiled by none'
 plant check-analyze.sh include/cpool/analyze.h 's/CPOOL_TAKEN_BY_(name##_free, 1) //' 'does not say'
 plant check-editor.sh include/cpool/typed.h '/^     \* int <name>_close(void)/s/_close/_end/' 'and those listed'
 
-plant check-builds.sh lib/sources.mk 's,lib/store/slab.c,,' 'lacks lib/store/slab.c'
-plant check-builds.sh lib/sources.mk 's,lib/store/slab.c,& lib/store/slob.c,' 'names lib/store/slob.c'
+plant check-builds.sh lib/sources.mk 's,lib/depot/slab.c,,' 'lacks lib/depot/slab.c'
+plant check-builds.sh lib/sources.mk 's,lib/depot/slab.c,& lib/depot/slob.c,' 'names lib/depot/slob.c'
 plant check-builds.sh cpool.pc.in 's/@libdir@/@libdirs@/' 'sets no libdirs'
 plant check-builds.sh lib/base/compiler.h 's/^#define _GNU_SOURCE.*//' 'does not compile'
 
 if command -v clang-format > /dev/null; then
-    plant check-format.sh lib/store/slab.c 's/^    /  /' 'are formatted otherwise'
+    plant check-format.sh lib/depot/slab.c 's/^    /  /' 'are formatted otherwise'
 fi
 
 plant check-man.sh include/cpool/cache.h 's/^ \* cpool_flush - / * flush - /' 'cpool_flush'

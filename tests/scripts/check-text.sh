@@ -42,9 +42,9 @@ if [ "$($compiler -dumpversion | cut -d. -f1)" -ne 12 ]; then
 fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-flags="-std=c11 -O2 -ffunction-sections -fdata-sections -D_GNU_SOURCE -DCPOOL_TSAN=0 -I$top/include -I$top/lib -Iinclude"
+flags="-std=c11 -O2 -ffunction-sections -fdata-sections -D_GNU_SOURCE -DCPOOL_TSAN=0 -I$top/include -I$top/lib -I$top/ext -Iinclude"
 
-for source in "$top"/lib/*/*.c; do
+for source in "$top"/lib/*/*.c "$top"/ext/*/*.c; do
     object=${source##*/}
     # shellcheck disable=SC2086 # several words
     $compiler $flags -c "$source" -o "$work/${object%.c}.o" || exit 1

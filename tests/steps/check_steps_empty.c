@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "inside.h"
-#include "store/depot.h"
+#include "depot/depot.h"
 
 /*
  * ---- Round after round ---------------------------------------------------

@@ -26,7 +26,7 @@ build_object() {
 # build_model SOURCE PROGRAM [MAIN] - MAIN: the part with main, or weak_main.  A model has
 # to define every function that the files that it includes refer to.
 build_model() {
-    ${CC:-cc} $model_flags -I"$here" -I"$lib" -I"$models" -I"$here/../../include" \
+    ${CC:-cc} $model_flags -I"$here" -I"$lib" -I"$lib/../ext" -I"$models" -I"$here/../../include" \
         -c "$1" -o "$2.o" 2>"$log" || return
     ${CC:-cc} -no-pie "$2.o" $(printf "$objects/%s.o " $weak_parts ${3-weak_main}) \
         -o "$2" 2>"$log"
@@ -43,7 +43,7 @@ compile_whole() {
     object=$3
     shift 3
     # shellcheck disable=SC2086 # several words
-    ${CC:-cc} $model_flags $whole_flags "$@" -I"$of" -I"$top/include" -I"$here" \
+    ${CC:-cc} $model_flags $whole_flags "$@" -I"$of" -I"$of/../ext" -I"$top/include" -I"$here" \
         -MMD -MF "$object.d" -c "$source" -o "$object" 2>"$log"
 }
 
@@ -51,7 +51,7 @@ compile_whole() {
 edited_files() {
     for path in "$lib"/*/*.[ch]; do
         name=${path#"$lib/"}
-        cmp -s "$path" "$top/lib/$name" || cmp -s "$path" "$top/include/$name" || echo "$name"
+        cmp -s "$path" "$top/lib/$name" || cmp -s "$path" "$top/ext/$name" || cmp -s "$path" "$top/include/$name" || echo "$name"
     done
 }
 
@@ -63,14 +63,14 @@ build_library() {
     command -v objcopy >"$log" || skip "there is no objcopy"
     mkdir -p "$objects/whole" "$work/edited" || return
     edited=$(edited_files)
-    for path in "$top"/lib/*/*.c; do
+    for path in "$top"/lib/*/*.c "$top"/ext/*/*.c; do
         case $path in */os_posix.c | */os_windows.c) continue ;; esac
         name=$(basename "$path" .c)
         built=$objects/whole/$name.o
         [ -e "$built" ] || compile_whole "$top/lib" "$path" "$built" || return
         for file in $edited; do
             grep -q "/$file\( \|\$\)" "$built.d" || continue
-            compile_whole "$lib" "$lib/${path#"$top/lib/"}" "$work/edited/$name.o" || return
+            compile_whole "$lib" "$lib/${path#"$top"/*/}" "$work/edited/$name.o" || return
             built=$work/edited/$name.o
             break
         done
@@ -92,7 +92,7 @@ build_whole() {
     build_library || return
     compile_whole "$lib" "$whole_source" "$whole_program.o" "$@" || return
     # shellcheck disable=SC2086 # several words
-    ${CC:-cc} $weak_flags -D_GNU_SOURCE $whole_scale "$@" -I"$lib" -I"$top/include" -I"$here" \
+    ${CC:-cc} $weak_flags -D_GNU_SOURCE $whole_scale "$@" -I"$lib" -I"$lib/../ext" -I"$top/include" -I"$here" \
         -c "$here/whole_os.c" -o "$whole_program.os.o" 2>"$log" || return
     # shellcheck disable=SC2046 # several words
     ${CC:-cc} -no-pie "$whole_program.o" "$whole_program.os.o" "$work/whole.a" \

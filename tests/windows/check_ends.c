@@ -14,7 +14,7 @@
 #include <windows.h>
 
 #include "base/atomic.h"
-#include "host/thread.h"
+#include "process/thread.h"
 #include "module.h"
 
 enum { THREADS = 8, ROUNDS = 40, EXITS = 20 };

@@ -101,8 +101,8 @@ unset DISPLAY
 "$wine" wineboot -i > "$work/wineboot.log" 2>&1
 
 warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
-includes="-I$top/include -I$top/lib"
-sources=$(cd "$top" && grep -o 'lib/[a-z]*/[a-z_]*\.c' lib/sources.mk)
+includes="-I$top/include -I$top/lib -I$top/ext"
+sources=$(cd "$top" && grep -o '[a-z]*/[a-z]*/[a-z_]*\.c' lib/sources.mk)
 
 # result NAME COMMAND... - a step that is a test of its own.
 result() {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_registry.c - which caches a pool has, and the threads' tables
- * (lib/cache/registry.h, lib/host/handle.h, lib/host/thread.h), seen inside real pools.
+ * (lib/cache/registry.h, lib/process/descriptor.h, lib/process/thread.h), seen inside real pools.
  */
 #include "support.h"
 

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "host/thread.h"
+#include "process/thread.h"
 
 /* Where nobody else has put functions in place of these two, and there are addresses. */
 #if SUPPORT_SANITIZED || defined(CPOOL_PLAIN_POSIX) || UINTPTR_MAX <= UINT32_MAX

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_object_heap.c - the heap of indices (lib/priority/object_heap.h), alone, beside a model.
+ * check_object_heap.c - the heap of indices (ext/objects/object_heap.h), alone, beside a model.
  */
 #include "support.h"
 
-#include "priority/object_heap.h"
+#include "objects/object_heap.h"
 #include "random.h"
 
 enum { INDICES = 60 };

@@ -3,14 +3,14 @@
  * check_fault_create.c - what the functions that make and end pools return when the system
  * refuses one of their calls.
  *
- * Includes ranges.h, to have its nodes used up.
+ * Includes addresses.h, to have its nodes used up.
  */
 #include "fault_pool.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "host/ranges.h"
+#include "process/addresses.h"
 #include "pool/layer.h"
 
 /* Nodes of the tree of addresses that need no memory of the system's. */

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * object.c - an object from its construction to its end: the calls of its hooks, getting, putting,
+ * and the active objects.
+ *
+ * A get by a short way takes an inactive object of the thread's cache, or goes on at length.
+ *
+ * A slot goes from thread to thread through the pool of slots, or by the vacancy bits, which
+ * order the record along with it.  So the thread that has a slot in hand reads its record
+ * without an order of its own.
+ *
+ * ORDERING TABLE
+ *   own    | record load by the thread that has the slot in hand | relaxed | - | -
+ *   mine   | record store of BUSY and VACANT, by the same | relaxed | - | -
+ *   active | record store of ACTIVE      | release | object.h's seize, see | the object, and its
+ *                                                                            trace
+ *   see    | record load by any thread   | acquire | active, object.h's active | that the object
+ *                                                                                is there
+ *   seize  | record fetch-and, ACTIVE to INACTIVE | acq_rel | active, object.h's active | what
+ *                                          the get wrote
+ *   count  | counters, trace             | relaxed | - | -
+ *   failed | CAS failure                 | relaxed | - | -
+ *   use    | active fetch-and-add of a get | release | object_room.c's used | that the object
+ *                                                                            exists
+ */
+#include "base/compiler.h"
+
+#include "objects/object.h"
+
+#include "base/atomic.h"
+#include "base/error.h"
+#include "host/os.h"
+
+void cpi_object_report(int code, const char *function, const cpool_objects_t *pool,
+                       const void *object)
+{
+    uintptr_t index =
+        pool != NULL && object != NULL ? cpi_object_index(pool, object) : CPI_OBJECT_NONE;
+    const char *name = pool != NULL ? pool->name : "";
+    cpool_error_t error = {.code = code, .function = function, .name = name, .address = object,
+                           .pool = pool != NULL ? cpool_objects_pool(pool) : NULL};
+
+    if (index != CPI_OBJECT_NONE) {
+        error.slot = object;
+        error.index = index;
+    }
+    if (object == NULL)
+        cpi_report(&error, "%s: %s (object pool '%s')", function, cpool_strerror(code), name);
+    else
+        cpi_report(&error, "%s: %s (object pool '%s', address %p)", function, cpool_strerror(code),
+                   pool != NULL ? name : "none", object);
+}
+
+cpool_t *cpool_objects_pool(const cpool_objects_t *pool)
+{
+    return CPI_HAS_ENDED(pool) || cpi_object_is_fake(pool) ? NULL : cpi_layer_face(pool->pool);
+}
+
+bool cpool_object_is_active(const cpool_objects_t *pool, const void *object)
+{
+    uintptr_t index = !CPI_HAS_ENDED(pool) && object != NULL ? cpi_object_index(pool, object)
+                                                             : CPI_OBJECT_NONE;
+
+    return index != CPI_OBJECT_NONE &&
+           (cpi_load(&pool->records[index], acquire) & CPI_OBJECT_STATES) == /* [see] */
+               CPI_OBJECT_ACTIVE;
+}
+
+void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state)
+{
+    cpi_object_settle(pool, index, state);
+    cpi_object_free(pool, index);
+}
+
+static void uncount_active(cpool_objects_t *pool)
+{
+    if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0)
+        cpi_fetch_add(&pool->active, UINT64_MAX, relaxed); /* [count] */
+}
+
+int cpi_object_make(cpool_objects_t *pool, uintptr_t index)
+{
+    int code = 0;
+
+    cpi_store(&pool->records[index], CPI_OBJECT_BUSY, relaxed); /* [mine] */
+    if (pool->type.create != NULL)
+        code = pool->type.create(cpi_object_at(pool, index), pool->type.arg);
+    if (code == 0) {
+        cpi_fetch_add(&pool->creations, 1u, relaxed); /* [count] */
+        cpi_object_born(pool, index);
+        return 0;
+    }
+    cpi_fetch_add(&pool->failures, 1u, relaxed);                  /* [count] */
+    cpi_store(&pool->records[index], CPI_OBJECT_VACANT, relaxed); /* [mine] */
+    cpi_object_give_up(pool, index);
+    return code;
+}
+
+void cpi_object_unmake(cpool_objects_t *pool, uintptr_t index)
+{
+    cpi_object_set_busy(pool, index);
+    if (pool->type.destroy != NULL)
+        pool->type.destroy(cpi_object_at(pool, index), pool->type.arg);
+    cpi_fetch_add(&pool->destructions, 1u, relaxed);              /* [count] */
+    cpi_store(&pool->records[index], CPI_OBJECT_VACANT, relaxed); /* [mine] */
+}
+
+static inline void deactivate(const cpool_objects_t *pool, void *object)
+{
+    if (pool->type.deactivate != NULL)
+        pool->type.deactivate(object, pool->type.arg);
+}
+
+/* Ends the use of a BUSY object, which stays in hand. */
+static void end_use(cpool_objects_t *pool, uintptr_t index, bool deactivates)
+{
+    if (pool->policy != NULL)
+        pool->policy->given(pool, index);
+    if (deactivates)
+        deactivate(pool, cpi_object_at(pool, index));
+    uncount_active(pool);
+}
+
+void cpi_object_end(cpool_objects_t *pool, uintptr_t index)
+{
+    end_use(pool, index, (pool->flags & CPOOL_OBJECT_NO_DEACTIVATE) == 0);
+    cpi_object_unmake(pool, index);
+}
+
+void cpi_object_give(cpool_objects_t *pool, uintptr_t index)
+{
+    end_use(pool, index, true);
+    if (!cpi_object_is_fake(pool) && cpi_object_take_place(pool)) {
+        if (pool->resets == CPI_RESET_ON_PUT)
+            cpi_object_reset(pool, cpi_object_at(pool, index));
+        cpi_object_shelve(pool, index, CPI_OBJECT_INACTIVE);
+    } else {
+        cpi_object_unmake(pool, index);
+        cpi_object_give_up(pool, index);
+    }
+}
+
+/* --- Finding an object --- */
+
+/* The object of a get on its way to the caller. */
+struct found {
+    uintptr_t index;
+    bool recycled; /* handed out before */
+    bool counted;  /* as active, from the use that ended for it */
+    size_t more;   /* objects to be created beside it */
+    size_t passed; /* offers that it has taken on its way */
+};
+
+/* Takes an inactive object that a slot in hand turned out to have. */
+static void recycle(cpool_objects_t *pool, struct found *found)
+{
+    found->recycled = cpi_object_state(pool, found->index) == CPI_OBJECT_INACTIVE;
+    cpi_object_leave_place(pool);
+    cpi_object_set_busy(pool, found->index);
+}
+
+/* A fake pool's object is destroyed with its use, and another one takes its room. */
+static int replace(cpool_objects_t *pool, uintptr_t index)
+{
+    end_use(pool, index, true);
+    cpi_object_unmake(pool, index);
+    cpi_object_fake_close(pool, index);
+    if (cpi_object_fake_open(pool, index))
+        return cpi_object_make(pool, index);
+    cpi_object_give_up(pool, index);
+    return CPOOL_ENOMEM;
+}
+
+/* In a dry pool: ends the use of the least important object, if there is such a thing. */
+static int reclaim(cpool_objects_t *pool, struct found *found, struct cpi_object_wish *wish)
+{
+    found->index = pool->policy != NULL ? pool->policy->reclaim(pool, wish) : CPI_OBJECT_NONE;
+    wish->dry = found->index == CPI_OBJECT_NONE;
+    if (wish->dry)
+        return CPOOL_EDRY;
+    if (cpi_object_is_fake(pool))
+        return replace(pool, found->index);
+    deactivate(pool, cpi_object_at(pool, found->index));
+    if (pool->resets == CPI_RESET_ON_PUT)
+        cpi_object_reset(pool, cpi_object_at(pool, found->index));
+    found->recycled = true;
+    found->counted = (pool->flags & CPOOL_OBJECT_COUNTED) != 0;
+    return 0;
+}
+
+/* Creates an object, in a pool that grows only where `grows`.  Returns false without room, and
+ * where the slot for it was lost. */
+static bool create_another(cpool_objects_t *pool, struct found *found, bool grows, int *code)
+{
+    if (!cpi_object_count_in(pool, grows, &found->more))
+        return false;
+    if ((pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
+        cpi_object_offer_rest(pool);
+    found->index = cpi_object_find_slot(pool);
+    *code = 0;
+    if (found->index == CPI_OBJECT_NONE)
+        *code = CPOOL_ENOMEM;
+    else if (cpi_object_state(pool, found->index) == CPI_OBJECT_VACANT)
+        *code = cpi_object_make(pool, found->index);
+    else
+        recycle(pool, found);
+    return found->index != CPI_OBJECT_NONE || !cpi_object_has_lost(pool);
+}
+
+/* Takes an inactive object, as cpi_object_take_inactive. */
+static bool take(cpool_objects_t *pool, void *slot, bool near, struct found *found)
+{
+    found->index = cpi_object_take_inactive(pool, slot, near, &found->passed);
+    if (found->index == CPI_OBJECT_NONE)
+        return false;
+    recycle(pool, found);
+    return true;
+}
+
+/*
+ * An object in the state BUSY, from this slot or, if it is NULL, from anywhere.  While there is
+ * room an object is created rather than taken from another thread's cache, so that threads do not
+ * take objects from each other in turn.  Where that fails the others' objects are as good.  A pool
+ * that keeps few inactive objects would destroy one too many, so it looks everywhere first.
+ */
+static int find(cpool_objects_t *pool, void *slot, struct found *found,
+                struct cpi_object_wish *wish)
+{
+    bool had_room = false;
+    int code = CPOOL_EDRY;
+
+    if (slot == NULL && pool->policy != NULL && cpi_object_is_used_up(pool))
+        return reclaim(pool, found, wish);
+    if (pool->max_inactive == 0) {
+        if (take(pool, slot, true, found))
+            return 0;
+        had_room = create_another(pool, found, false, &code);
+        if (had_room && code == 0)
+            return 0;
+        slot = NULL;
+    }
+    if (take(pool, slot, false, found))
+        return 0;
+    if (!had_room && !create_another(pool, found, true, &code))
+        return reclaim(pool, found, wish);
+    return code;
+}
+
+/* Readies an object for its caller: the code that activate has returned already, or 0.  An unfit
+ * one that was used before is replaced, if there is anything that makes a new one different. */
+static int activate(cpool_objects_t *pool, struct found *found, int code)
+{
+    for (;; code = 0) {
+        void *object = cpi_object_at(pool, found->index);
+
+        if (code == 0 && found->recycled && pool->resets == CPI_RESET_ON_GET)
+            cpi_object_reset(pool, object);
+        if (code == 0 && pool->type.activate != NULL)
+            code = pool->type.activate(object, pool->type.arg);
+        if (code == 0)
+            return 0;
+        cpi_fetch_add(&pool->failures, 1u, relaxed); /* [count] */
+        cpi_object_unmake(pool, found->index);
+        if (found->counted)
+            uncount_active(pool); /* before another get may have its room */
+        found->counted = false;
+        if (!found->recycled || pool->type.create == NULL) {
+            cpi_object_give_up(pool, found->index);
+            return code;
+        }
+        found->recycled = false;
+        code = cpi_object_make(pool, found->index);
+        if (code != 0)
+            return code;
+    }
+}
+
+/* The object is its caller's from now on. */
+static void hand_out(cpool_objects_t *pool, const struct found *found,
+                     struct cpi_object_wish *wish)
+{
+    uintptr_t index = found->index;
+    uint32_t record = cpi_load(&pool->records[index], relaxed); /* [own] */
+
+    if (pool->traces != NULL) {
+        cpi_store(&pool->traces[index].since, cpi_os_now(), relaxed);        /* [count] */
+        cpi_store(&pool->traces[index].site, (uintptr_t)wish->site, relaxed); /* [count] */
+    }
+    if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0 && !found->counted) {
+        uint64_t active = cpi_fetch_add(&pool->active, 1u, release) + 1; /* [use] */
+
+        if (!cpi_object_is_fake(pool))
+            cpi_raise(&pool->peak, active, relaxed); /* [count] [failed] */
+    }
+    wish->uses = record / CPI_OBJECT_USE + 1;
+    if (pool->policy != NULL)
+        pool->policy->taken(pool, index, wish);
+    else
+        cpi_object_show(pool, index, wish->uses);
+}
+
+int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is_new,
+                      struct cpi_object_wish *wish)
+{
+    struct found found = {.recycled = wish->unfit != 0};
+    int code = 0;
+
+    wish->dry = false;
+    if (wish->unfit != 0)
+        found.index = cpi_object_index_of(pool, slot);
+    else
+        code = find(pool, slot, &found, wish);
+    if (found.passed > 0 && cpi_object_has_room(pool))
+        cpi_object_offer_some(pool, found.passed);
+    if (code == 0)
+        code = activate(pool, &found, wish->unfit);
+    *object = NULL;
+    if (code != 0)
+        return code;
+    *object = cpi_object_at(pool, found.index);
+    wish->index = found.index;
+    if (is_new != NULL)
+        *is_new = !found.recycled;
+    hand_out(pool, &found, wish);
+    if (found.more > 0)
+        cpool_object_populate(pool, found.more, NULL);
+    return 0;
+}
+
+/* --- Getting --- */
+
+/* A slot of the thread's cache, or NULL.  *was is what the record of its object reads, or VACANT
+ * without a slot. */
+CPI_WITHIN static inline void *pop(const cpool_objects_t *pool, uintptr_t *index, uint32_t *was)
+{
+    const cpool_t *slots = pool->short_get;
+    void *slot;
+
+    *index = *was = CPI_OBJECT_VACANT;
+    if (CPI_UNLIKELY(!cpi_layer_pop(slots, &slot)))
+        return NULL;
+    CPOOL_INDEX_(slots, slot, *index);
+    *was = cpi_load(&pool->records[*index], relaxed); /* [own] */
+    return slot;
+}
+
+/* The object is its caller's from now on.  This is what its record was in the pool. */
+CPI_WITHIN static inline void show(cpool_objects_t *pool, uintptr_t index, uint32_t was)
+{
+    was += CPI_OBJECT_USE + CPI_OBJECT_ACTIVE - CPI_OBJECT_INACTIVE;
+    cpi_store(&pool->records[index], was, release); /* [active] */
+}
+
+/* The same after the hooks of a get.  False if there is no such object, or if it is unfit. */
+CPI_WITHIN static inline bool ready(cpool_objects_t *pool, void *slot, uintptr_t index,
+                                    uint32_t was, int *unfit)
+{
+    *unfit = 0;
+    if (CPI_UNLIKELY((was & CPI_OBJECT_INACTIVE) == 0))
+        return false;
+    was += CPI_OBJECT_BUSY - CPI_OBJECT_INACTIVE;
+    cpi_store(&pool->records[index], was, relaxed); /* [mine] */
+    if (pool->resets == CPI_RESET_ON_GET)
+        cpi_object_reset(pool, slot);
+    if (pool->type.activate != NULL)
+        *unfit = pool->type.activate(slot, pool->type.arg);
+    if (CPI_UNLIKELY(*unfit != 0))
+        return false;
+    show(pool, index, was - (CPI_OBJECT_BUSY - CPI_OBJECT_INACTIVE));
+    return true;
+}
+
+/* With the slot in hand that a pop has left, or NULL. */
+CPI_APART static int obtain(cpool_objects_t *pool, void *slot, int unfit, void **object,
+                            bool *is_new, const void *site)
+{
+    struct cpi_object_wish wish = {.site = site, .unfit = unfit};
+
+    *object = NULL;
+    if (cpi_ending_check(&pool->ending, pool, "cpool_object_get"))
+        return CPOOL_EPOOL;
+    return cpi_object_obtain(pool, slot, object, is_new, &wish);
+}
+
+/* With hooks. */
+CPI_APART static void *get(cpool_objects_t *pool, void *slot, uintptr_t index, uint32_t was,
+                           const void *site)
+{
+    void *object;
+    int unfit;
+
+    if (CPI_LIKELY(ready(pool, slot, index, was, &unfit)))
+        return slot;
+    (void)obtain(pool, slot, unfit, &object, NULL, site);
+    return object;
+}
+
+void *cpool_object_get(cpool_objects_t *pool)
+{
+    uintptr_t index;
+    uint32_t was;
+    void *slot = pop(pool, &index, &was);
+
+    if (CPI_UNLIKELY((was & pool->brief_get) == 0))
+        return get(pool, slot, index, was, CPI_CALLER());
+    show(pool, index, was);
+    return slot;
+}
+
+int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is_new)
+{
+    uintptr_t index;
+    uint32_t was;
+    void *slot = pop(pool, &index, &was);
+    int unfit;
+
+    if (CPI_UNLIKELY(!ready(pool, slot, index, was, &unfit)))
+        return obtain(pool, slot, unfit, object, is_new, CPI_CALLER());
+    *object = slot;
+    if (is_new != NULL)
+        *is_new = false;
+    return 0;
+}
+
+/* --- Waiting, in the pool of slots.  Each event that makes a get possible frees a slot there: a
+ * put, an object that was destroyed, or room that was made. --- */
+
+#define CPI_SECOND UINT64_C(1000000000)
+
+/* Sleeps until there is a slot, or it is worth looking again.  False if the time is up. */
+static bool sleep_until(const cpool_objects_t *pool, uint64_t deadline, void **slot)
+{
+    uint64_t now = cpi_os_now();
+    struct timespec left;
+
+    *slot = NULL;
+    if (now >= deadline)
+        return false;
+    if (cpi_object_is_fake(pool)) {
+        cpi_os_back_off(CPI_GIVE_WAY);
+        return true;
+    }
+    left.tv_sec = (time_t)((deadline - now) / CPI_SECOND);
+    left.tv_nsec = (long)((deadline - now) % CPI_SECOND);
+    *slot = cpool_alloc_wait(pool->pool, deadline != CPI_OS_NEVER ? &left : NULL);
+    return *slot != NULL;
+}
+
+int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
+                      const struct timespec *timeout)
+{
+    uint64_t deadline = cpi_os_deadline(timeout);
+    struct cpi_object_wish wish = {.site = CPI_CALLER()};
+    void *slot = NULL;
+    int code;
+
+    *object = NULL;
+    if (CPI_HAS_ENDED(pool))
+        return CPOOL_EPOOL;
+    if (!cpi_object_is_fake(pool) && (pool->flags & CPOOL_OBJECT_WAITABLE) == 0) {
+        cpi_object_report(CPOOL_EWAITABLE, "cpool_object_wait", pool, NULL);
+        return CPOOL_EWAITABLE;
+    }
+    do {
+        code = cpi_object_obtain(pool, slot, object, is_new, &wish);
+    } while (wish.dry && sleep_until(pool, deadline, &slot));
+    if (wish.dry && cpi_object_held(pool) > 0) /* they were put back before the sleep */
+        code = cpi_object_obtain(pool, NULL, object, is_new, &wish);
+    return code;
+}
+
+/* --- Putting --- */
+
+CPI_COLD int cpi_object_refuse(const cpool_objects_t *pool, const void *object,
+                               const char *function)
+{
+    int code = CPOOL_EINACTIVE;
+
+    if (!cpi_object_is_fake(pool) && cpi_object_index_of(pool, object) >= pool->max) {
+        uintptr_t first = (uintptr_t)cpool_at(pool->pool, 0);
+        uintptr_t last = (uintptr_t)cpool_at(pool->pool, pool->max - 1);
+
+        code = (uintptr_t)object > first && (uintptr_t)object < last + pool->type.object_size
+                   ? CPOOL_EMISALIGNED
+                   : CPOOL_EFOREIGN;
+    }
+    cpi_object_report(code, function, pool, object);
+    return code;
+}
+
+/* In any pool. */
+CPI_APART static int put_at_length(cpool_objects_t *pool, void *object)
+{
+    uintptr_t index;
+
+    if (object == NULL)
+        return 0;
+    if (cpi_ending_check(&pool->ending, pool, "cpool_object_put"))
+        return CPOOL_EPOOL;
+    index = cpi_object_index(pool, object);
+    if ((pool->pool_flags & CPOOL_CHECKED) != 0 && cpool_object_is_active(pool, object) &&
+        cpi_object_repair(pool, index))
+        return CPOOL_EGUARD;
+    if (CPI_UNLIKELY(index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index)))
+        return cpi_object_refuse(pool, object, "cpool_object_put");
+    cpi_object_give(pool, index);
+    return 0;
+}
+
+/* As cpi_object_give, where puts are short. */
+CPI_WITHIN static inline int give_shortly(cpool_objects_t *pool, uintptr_t index, void *object)
+{
+    deactivate(pool, object);
+    if (pool->resets == CPI_RESET_ON_PUT)
+        cpi_object_reset(pool, object);
+    cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
+    return cpi_layer_push(pool->slots, object);
+}
+
+/* With hooks, by what may be its index. */
+CPI_APART static int put(cpool_objects_t *pool, void *object, uintptr_t index)
+{
+    if (CPI_UNLIKELY(index >= pool->short_put || !cpi_object_seize(pool, index)))
+        return put_at_length(pool, object);
+    return give_shortly(pool, index, object);
+}
+
+/* Makes an active object inactive, by one instruction with GCC.  Returns false, and changes
+ * nothing, in any other state. */
+static inline bool retire(_Atomic uint32_t *record)
+{
+    return (cpi_fetch_and(record, ~CPI_OBJECT_OUT, acq_rel) & CPI_OBJECT_OUT) != 0; /* [seize] */
+}
+
+int cpool_object_put(cpool_objects_t *pool, void *object)
+{
+    cpool_t *slots = pool->slots;
+    uintptr_t index;
+
+    CPOOL_INDEX_(slots, object, index);
+    if (CPI_UNLIKELY(index >= pool->brief_put))
+        return put(pool, object, index);
+    if (CPI_UNLIKELY(!retire(&pool->records[index])))
+        return cpi_object_refuse(pool, object, "cpool_object_put");
+    return cpi_layer_push(slots, object);
+}
+
+/* --- Active objects --- */
+
+size_t cpool_object_each(const cpool_objects_t *pool,
+                         bool (*visit)(const cpool_object_info_t *info, void *arg), void *arg)
+{
+    uintptr_t reached = CPI_HAS_ENDED(pool) ? 0 : cpi_object_reached(pool);
+    uintptr_t index;
+    size_t visits = 0;
+
+    for (index = 0; index < reached; index++) {
+        uint32_t record = cpi_load(&pool->records[index], acquire); /* [see] */
+        cpool_object_info_t info = {.size = sizeof info, .index = index,
+                                    .uses = record / CPI_OBJECT_USE};
+
+        if ((record & CPI_OBJECT_STATES) != CPI_OBJECT_ACTIVE)
+            continue;
+        info.object = cpi_object_at(pool, index);
+        if (pool->traces != NULL) {
+            uint64_t since = cpi_load(&pool->traces[index].since, relaxed); /* [count] */
+            uint64_t now = cpi_os_now();
+
+            info.age = now > since ? now - since : 0;
+            info.site = (const void *)cpi_load(&pool->traces[index].site, relaxed); /* [count] */
+        }
+        visits++;
+        if (!visit(&info, arg))
+            break;
+    }
+    return visits;
+}
+
+size_t cpool_objects_put_all(cpool_objects_t *pool)
+{
+    uintptr_t reached = CPI_HAS_ENDED(pool) ? 0 : cpi_object_reached(pool);
+    const cpool_t *slots = pool->slots;
+    size_t released = 0;
+
+    for (uintptr_t index = 0; index < reached; index++) {
+        if (!cpi_object_seize(pool, index))
+            continue;
+        if (index < pool->short_put)
+            (void)give_shortly(pool, index, (void *)(slots->base + index * slots->stride));
+        else
+            cpi_object_give(pool, index);
+        released++;
+    }
+    return released;
+}

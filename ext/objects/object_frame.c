@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * object_frame.c - objects that go back together.
+ *
+ * A frame of objects is a frame of their slots, of which the owner is the object pool.  The record
+ * of an object in it reads INACTIVE, as in the pool, so that nothing is left to be done for the
+ * object when its slot goes back.
+ *
+ * A fake pool has no slots.  Its frame is a block of malloc's with an array of active objects.
+ *
+ * ORDERING TABLE
+ *   own | record load and store, by the thread that has the slot in hand | relaxed | - | -
+ */
+#include <cpool/object_frame.h>
+
+#include "objects/object.h"
+
+#include <stdlib.h>
+
+#include "base/atomic.h"
+#include "frame/frame.h"
+
+/* Whether there is nothing to be done for an object when its use ends. */
+static bool ends_as_slots(const cpool_objects_t *pool)
+{
+    return (pool->flags & (CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_FAKE)) == 0 &&
+           pool->max_inactive == 0 && (pool->flags & CPOOL_OBJECT_WAITABLE) == 0 &&
+           pool->policy == NULL && pool->type.deactivate == NULL &&
+           pool->resets != CPI_RESET_ON_PUT;
+}
+
+static cpool_frame_t *slots_of(cpool_object_frame_t *frame)
+{
+    return (cpool_frame_t *)(void *)frame;
+}
+
+/* Of a frame that is open. */
+static bool is_fake_frame(const cpool_frame_t *frame)
+{
+    return frame->pool == NULL;
+}
+
+/* The pool of an open frame, or NULL after it was reported that it is none. */
+static cpool_objects_t *objects_of(const cpool_frame_t *frame, const char *function)
+{
+    if (CPI_LIKELY(frame->owner != NULL))
+        return frame->owner;
+    cpi_object_report(CPOOL_EFRAME, function, NULL, frame);
+    return NULL;
+}
+
+/* --- Beginning --- */
+
+int cpool_object_frame_begin(cpool_object_frame_t **frame, cpool_objects_t *pool)
+{
+    cpool_frame_t *slots;
+    int code = 0;
+
+    if (frame == NULL)
+        return CPOOL_ENULL;
+    *frame = NULL;
+    if (pool == NULL)
+        return CPOOL_ENULL;
+    if (!cpi_object_is_fake(pool))
+        code = cpool_frame_begin(&slots, pool->pool);
+    else if ((slots = calloc(1, sizeof *slots)) == NULL)
+        code = CPOOL_ENOMEM;
+    if (code != 0)
+        return code;
+    slots->owner = pool;
+    *frame = (cpool_object_frame_t *)(void *)slots;
+    return 0;
+}
+
+/* --- Getting and adopting --- */
+
+static int record_fake(cpool_frame_t *frame, void *object)
+{
+    size_t used = (size_t)(frame->next - frame->first);
+
+    if ((used & (used - 1)) == 0) { /* room for twice as many */
+        void **grown = realloc(frame->first, (2 * used + 1) * sizeof *grown);
+
+        if (grown == NULL)
+            return CPOOL_ENOMEM;
+        frame->first = grown;
+    }
+    frame->first[used] = object;
+    frame->next = frame->first + used + 1;
+    return 0;
+}
+
+/* A BUSY object is the frame's from now on, unless a code is returned.  Then it is active, as all
+ * of a fake pool are. */
+static int join_frame(cpool_objects_t *pool, cpool_frame_t *frame, uintptr_t index)
+{
+    void *object = cpi_object_at(pool, index);
+    int code;
+
+    if (is_fake_frame(frame)) {
+        code = record_fake(frame, object);
+    } else {
+        if (pool->policy != NULL)
+            pool->policy->given(pool, index);
+        cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
+        code = cpool_frame_adopt(frame, object);
+    }
+    if (code != 0 || is_fake_frame(frame))
+        cpi_object_show(pool, index, cpi_load(&pool->records[index], relaxed) / /* [own] */
+                                         CPI_OBJECT_USE);
+    return code;
+}
+
+/* An inactive object of the thread's cache, which becomes the frame's, or NULL: the other way may
+ * have one.  It is BUSY while it is reset, and the frame's after it: longjmp may leave the hook. */
+static void *get_near(cpool_objects_t *pool, cpool_frame_t *frame)
+{
+    void *slot = NULL;
+    uintptr_t index;
+    uint32_t record;
+
+    if (pool->type.activate != NULL || !ends_as_slots(pool) ||
+        !cpi_layer_pop(pool->short_get, &slot))
+        return NULL;
+    index = cpi_object_index_of(pool, slot);
+    record = cpi_load(&pool->records[index], relaxed); /* [own] */
+    if (pool->resets == CPI_RESET_ON_GET && (record & CPI_OBJECT_STATES) == CPI_OBJECT_INACTIVE) {
+        cpi_object_set_busy(pool, index);
+        cpi_object_reset(pool, slot);
+    }
+    cpi_store(&pool->records[index], /* [own] */
+              (record & ~CPI_OBJECT_STATES) + CPI_OBJECT_USE + CPI_OBJECT_INACTIVE, relaxed);
+    if (cpool_frame_adopt(frame, slot) == 0)
+        return slot;
+    (void)cpi_layer_push(pool->slots, slot);
+    return NULL;
+}
+
+/* Of a priority pool another get may reclaim the object before it is the frame's. */
+CPI_APART static void *get_and_join(cpool_objects_t *pool, cpool_frame_t *frame, const void *site)
+{
+    struct cpi_object_wish wish = {.site = site};
+    void *object;
+
+    do {
+        if (cpi_object_obtain(pool, NULL, &object, NULL, &wish) != 0)
+            return NULL;
+    } while (!cpi_object_seize(pool, wish.index)); /* it may be gone, and a fake one's memory */
+    if (join_frame(pool, frame, wish.index) == 0)
+        return object;
+    (void)cpool_object_put(pool, object);
+    return NULL;
+}
+
+void *cpool_object_frame_get(cpool_object_frame_t *objects)
+{
+    cpool_frame_t *frame = slots_of(objects);
+    cpool_objects_t *pool = objects_of(frame, "cpool_object_frame_get");
+    void *object;
+
+    if (pool == NULL)
+        return NULL;
+    object = get_near(pool, frame);
+    return CPI_LIKELY(object != NULL) ? object : get_and_join(pool, frame, CPI_CALLER());
+}
+
+int cpool_object_frame_adopt(cpool_object_frame_t *objects, void *object)
+{
+    static const char function[] = "cpool_object_frame_adopt";
+    cpool_frame_t *frame = slots_of(objects);
+    cpool_objects_t *pool = objects_of(frame, function);
+    uintptr_t index;
+
+    if (pool == NULL)
+        return CPOOL_EFRAME;
+    if (object == NULL)
+        return 0;
+    index = cpi_object_index(pool, object);
+    if (index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index))
+        return cpi_object_refuse(pool, object, function);
+    return join_frame(pool, frame, index);
+}
+
+/* --- The end --- */
+
+/* Puts each object back, or ends it with the pool and counts it.  It is off the record before its
+ * hooks run, so that the next end goes on after one that was left. */
+static void end_each(cpool_frame_t *frame, void *count)
+{
+    cpool_objects_t *pool = frame->owner;
+    void *slot;
+
+    while ((slot = cpi_frame_take_back(frame)) != NULL) {
+        uintptr_t index = cpi_object_index_of(pool, slot);
+
+        cpi_object_set_busy(pool, index);
+        if (count == NULL) {
+            cpi_object_give(pool, index);
+        } else {
+            cpi_object_end(pool, index);
+            ++*(size_t *)count;
+        }
+    }
+}
+
+static void end_fake(cpool_frame_t *frame, bool ends)
+{
+    while (frame->next != frame->first)
+        (void)cpool_object_put(frame->owner, *--frame->next);
+    if (ends) {
+        free(frame->first);
+        free(frame);
+    }
+}
+
+static void give_back(cpool_object_frame_t *objects, bool ends, const char *function)
+{
+    cpool_frame_t *frame = slots_of(objects);
+    const cpool_objects_t *pool = frame != NULL ? objects_of(frame, function) : NULL;
+
+    if (pool == NULL)
+        return;
+    if (is_fake_frame(frame)) {
+        end_fake(frame, ends);
+        return;
+    }
+    if (!ends_as_slots(pool))
+        end_each(frame, NULL);
+    (ends ? cpool_frame_end : cpool_frame_reset)(frame);
+}
+
+void cpool_object_frame_end(cpool_object_frame_t *frame)
+{
+    give_back(frame, true, "cpool_object_frame_end");
+}
+
+void cpool_object_frame_reset(cpool_object_frame_t *frame)
+{
+    give_back(frame, false, "cpool_object_frame_reset");
+}
+
+size_t cpi_object_frames_end(const cpool_objects_t *pool)
+{
+    size_t objects = 0;
+
+    if (!cpi_object_is_fake(pool))
+        cpi_frame_each(pool->pool, end_each, &objects);
+    return objects;
+}

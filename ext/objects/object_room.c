@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * object_room.c - how many objects there may be, how many of them may be inactive and which of
+ * those stay, raising and lowering these numbers, and figures.
+ *
+ * ORDERING TABLE
+ *   room   | capacity and objects, load and CAS | relaxed | - | -
+ *   count  | room CAS that counts an object in  | acquire | uncount | the slot that was given up
+ *   uncount | room CAS that counts an object out | release | count | the slot that was given up
+ *   full   | room load                   | acquire | lower, uncount | that the pool was shrunk
+ *   lower  | room CAS that lowers the capacity alone | release | full | [shrunk]
+ *   shrunk | shrunk store, and load after [full] | relaxed | - | -
+ *   failed | CAS failure                 | relaxed | - | -
+ *   peak   | peak load, CAS              | relaxed | - | -
+ *   place  | inactive load, CAS          | relaxed | - | -
+ *   used   | active load                 | acquire | object.c's use | that the object exists
+ *   figure | counters, room load         | relaxed | - | -
+ *   made   | lives CAS, from none        | release | see    | the lives, all zero
+ *   see    | lives load, CAS failure     | acquire | made   | the lives, all zero
+ *   life   | created, seen, uses, by the thread that has the object in hand | relaxed | - | -
+ *   own    | record load by the same     | relaxed | - | -
+ *
+ * A thread that has counted an object relies on a slot that another one gave up before it
+ * counted its own out.  Read-modify-writes of the room between the two go on with the release.
+ */
+#include "objects/object.h"
+
+#include <stdlib.h>
+
+#include "base/atomic.h"
+#include "base/structs.h"
+#include "host/os.h"
+
+/* --- Capacity --- */
+
+/* Objects by which a dry pool grows. */
+static uintptr_t step_of(const cpool_objects_t *pool, uintptr_t capacity)
+{
+    uint64_t step = pool->max; /* where the product is too large */
+
+    if (pool->growth == 0 && pool->percent == 0)
+        return 0;
+    if (capacity == 0 || pool->percent <= UINT64_MAX / capacity)
+        step = (uint64_t)capacity * pool->percent / 100;
+    if (step < pool->growth)
+        step = pool->growth;
+    if (step == 0)
+        step = 1;
+    return step < pool->max - capacity ? (uintptr_t)step : pool->max - capacity;
+}
+
+bool cpi_object_count_in(cpool_objects_t *pool, bool grows, size_t *more)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+    uintptr_t objects;
+    uintptr_t step;
+
+    do {
+        objects = CPI_ROOM_OBJECTS(room);
+        step = 0;
+        if (objects >= CPI_ROOM_CAPACITY(room)) {
+            step = grows ? step_of(pool, CPI_ROOM_CAPACITY(room)) : 0;
+            if (step == 0)
+                return false;
+        }
+    } while (!cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(step, 1), /* [count] [failed] */
+                           acquire, relaxed));
+    *more = step > 0 ? step - 1 : 0;
+    if ((pool->flags & CPOOL_OBJECT_COUNTED) == 0 || cpi_object_is_fake(pool))
+        cpi_raise(&pool->peak, (uint64_t)objects + 1, relaxed); /* [peak] [failed] */
+    return true;
+}
+
+bool cpi_object_is_used_up(const cpool_objects_t *pool)
+{
+    uint64_t active = cpi_load(&pool->active, acquire); /* [used] */
+    uint64_t room = cpi_load(&pool->room, acquire); /* [full] */
+    uintptr_t capacity = CPI_ROOM_CAPACITY(room);
+
+    return active >= CPI_ROOM_OBJECTS(room) && CPI_ROOM_OBJECTS(room) >= capacity &&
+           step_of(pool, capacity) == 0 && !cpi_load(&pool->shrunk, relaxed); /* [shrunk] */
+}
+
+void cpi_object_count_out(cpool_objects_t *pool, uintptr_t less)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+
+    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(less, 1), /* [uncount] */
+                         release, relaxed)) /* [failed] */
+        CPI_ASSERT(CPI_ROOM_OBJECTS(room) > 0);
+}
+
+bool cpi_object_has_room(const cpool_objects_t *pool)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+
+    return CPI_ROOM_OBJECTS(room) < CPI_ROOM_CAPACITY(room) ||
+           step_of(pool, CPI_ROOM_CAPACITY(room)) > 0;
+}
+
+/* --- Inactive objects --- */
+
+bool cpi_object_take_place(cpool_objects_t *pool)
+{
+    uint64_t inactive;
+
+    if (pool->max_inactive == 0)
+        return true;
+    inactive = cpi_load(&pool->inactive, relaxed); /* [place] */
+    do {
+        if (inactive >= pool->max_inactive)
+            return false;
+    } while (!cpi_cas_weak(&pool->inactive, &inactive, inactive + 1, /* [place] [failed] */
+                           relaxed, relaxed));
+    return true;
+}
+
+/* --- Raising and lowering the number of objects --- */
+
+size_t cpool_object_grow(cpool_objects_t *pool, size_t n)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+    uintptr_t more;
+
+    if (CPI_HAS_ENDED(pool))
+        return 0;
+    do {
+        more = pool->max - CPI_ROOM_CAPACITY(room);
+        if (more > n)
+            more = n;
+    } while (!cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(more, 0), /* [room] [failed] */
+                           relaxed, relaxed));
+    cpi_object_offer_some(pool, more);
+    return more;
+}
+
+/* Lowers the capacity where no objects are. */
+static size_t lower_unused(cpool_objects_t *pool, size_t n)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+    uintptr_t less;
+
+    do {
+        less = CPI_ROOM_CAPACITY(room) - CPI_ROOM_OBJECTS(room);
+        if (less > n)
+            less = n;
+    } while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(less, 0), /* [lower] [failed] */
+                           release, relaxed));
+    return less;
+}
+
+static size_t drop_inactive(cpool_objects_t *pool, size_t n)
+{
+    size_t dropped = 0;
+    size_t passed = 0;
+    uintptr_t index;
+
+    while (dropped < n && (index = cpi_object_take_inactive(pool, NULL, false, &passed)) !=
+                              CPI_OBJECT_NONE) {
+        cpi_object_leave_place(pool);
+        cpi_object_unmake(pool, index);
+        cpi_object_vacate(pool, index);
+        cpi_object_count_out(pool, 1);
+        dropped++;
+    }
+    cpi_object_offer_some(pool, passed); /* for the threads that wait */
+    return dropped;
+}
+
+/* The next active object, or CPI_OBJECT_NONE.  It is seized. */
+static uintptr_t seize_next(cpool_objects_t *pool, uintptr_t *at)
+{
+    uintptr_t reached = cpi_object_reached(pool);
+
+    while (*at < reached)
+        if (cpi_object_seize(pool, (*at)++))
+            return *at - 1;
+    return CPI_OBJECT_NONE;
+}
+
+/* A policy names those to go, and those that may not. */
+static size_t drop_active(cpool_objects_t *pool, size_t n)
+{
+    uintptr_t index, at = 0;
+    size_t dropped;
+
+    for (dropped = 0; dropped < n; dropped++) {
+        index = pool->policy != NULL ? pool->policy->reclaim(pool, NULL) : seize_next(pool, &at);
+        if (index == CPI_OBJECT_NONE)
+            break;
+        cpi_object_end(pool, index);
+        cpi_object_vacate(pool, index);
+        cpi_object_count_out(pool, 1);
+    }
+    return dropped;
+}
+
+size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
+{
+    size_t lowered;
+
+    if (CPI_HAS_ENDED(pool))
+        return 0;
+    cpi_store(&pool->shrunk, true, relaxed); /* [shrunk] */
+    lowered = lower_unused(pool, n);
+    lowered += drop_inactive(pool, n - lowered);
+    if ((flags & CPOOL_OBJECT_ACTIVE_TOO) != 0)
+        lowered += drop_active(pool, n - lowered);
+    if (pool->growth != 0 || pool->percent != 0)
+        cpi_object_offer_some(pool, lowered);
+    return lowered;
+}
+
+/* Creates one inactive object, within the capacity.  Returns 0 or a code. */
+static int add_one(cpool_objects_t *pool)
+{
+    uintptr_t index;
+    size_t more;
+    int code;
+
+    if (!cpi_object_count_in(pool, false, &more))
+        return CPOOL_EDRY;
+    index = cpi_object_find_slot(pool);
+    if (index == CPI_OBJECT_NONE)
+        return cpi_object_has_lost(pool) ? CPOOL_EDRY : CPOOL_ENOMEM;
+    if (cpi_object_state(pool, index) != CPI_OBJECT_VACANT) {
+        cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
+        return CPOOL_EDRY;
+    }
+    code = cpi_object_make(pool, index);
+    if (code == 0)
+        cpi_object_shelve(pool, index, CPI_OBJECT_NEW);
+    return code;
+}
+
+/* Takes back the offers that lie in front of the inactive objects. */
+static void withdraw_offers(cpool_objects_t *pool)
+{
+    size_t passed = 0;
+    uintptr_t index = cpi_object_take_inactive(pool, NULL, false, &passed);
+
+    if (index != CPI_OBJECT_NONE)
+        cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
+}
+
+size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
+{
+    int result = 0;
+    size_t made;
+
+    if (CPI_HAS_ENDED(pool))
+        return 0;
+    if ((pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
+        withdraw_offers(pool);
+    for (made = 0; made < n && !cpi_object_is_fake(pool); made++) {
+        if (!cpi_object_take_place(pool)) {
+            result = CPOOL_EDRY;
+            break;
+        }
+        result = add_one(pool);
+        if (result != 0) {
+            cpi_object_leave_place(pool);
+            break;
+        }
+    }
+    cpi_object_offer_rest(pool);
+    if (code != NULL)
+        *code = result;
+    return made;
+}
+
+/* --- Which inactive objects stay ---
+ *
+ * Nobody reads the clock when an object is put back.  The visit that finds an object with more
+ * uses than the one before notes the time, and those after it count from there.
+ *
+ * Inactive objects come out of the pool of slots in the order in which they lie there, the same
+ * one again if it is put back.  So all of them are held first: each has a bit, its slot is live
+ * in the pool of slots, and its record reads as before.  Then each is visited by its bit.  A
+ * thread that takes a bit has the object in hand, and a get that finds no other object takes one,
+ * too.  So no more than one object is out of reach at a time.
+ */
+
+/* The times of an object, in nanoseconds. */
+struct life {
+    _Atomic uint64_t created; /* 0: before there was this */
+    _Atomic uint64_t seen;    /* inactive, after its last use */
+    _Atomic uint32_t uses;    /* by then */
+};
+
+struct cpi_object_lives {
+    struct cpi_object_bits held; /* the words lie behind the lives */
+    struct life life[];
+};
+
+static struct cpi_object_lives *make_lives(cpool_objects_t *pool)
+{
+    struct cpi_object_lives *lives = cpi_load(&pool->lives, acquire); /* [see] */
+    struct cpi_object_lives *other = NULL;
+
+    if (lives != NULL || cpi_object_is_fake(pool))
+        return lives;
+    lives = calloc(1, sizeof *lives + pool->max * sizeof lives->life[0] +
+                          (pool->max / 64 + 1) * sizeof lives->held.words[0]);
+    if (lives == NULL)
+        return NULL;
+    lives->held.words = (void *)&lives->life[pool->max];
+    if (cpi_cas_strong(&pool->lives, &other, lives, release, acquire)) /* [made] [see] */
+        return lives;
+    free(lives);
+    return other;
+}
+
+static void begin_life(struct life *life, uint64_t now, uint32_t uses)
+{
+    cpi_store(&life->created, now, relaxed); /* [life] */
+    cpi_store(&life->seen, now, relaxed);    /* [life] */
+    cpi_store(&life->uses, uses, relaxed);   /* [life] */
+}
+
+void cpi_object_born(const cpool_objects_t *pool, uintptr_t index)
+{
+    struct cpi_object_lives *lives = cpi_load(&pool->lives, acquire); /* [see] */
+
+    if (CPI_UNLIKELY(lives != NULL))
+        begin_life(&lives->life[index], cpi_os_now(), 0);
+}
+
+size_t cpi_object_held(const cpool_objects_t *pool)
+{
+    const struct cpi_object_lives *lives = cpi_load(&pool->lives, acquire); /* [see] */
+
+    return lives != NULL ? cpi_load(&lives->held.count, relaxed) : 0; /* [figure] */
+}
+
+uintptr_t cpi_object_take_held(const cpool_objects_t *pool)
+{
+    struct cpi_object_lives *lives = cpi_load(&pool->lives, acquire); /* [see] */
+    uintptr_t index = CPI_OBJECT_NONE;
+    uintptr_t word;
+
+    if (CPI_LIKELY(lives == NULL) || cpi_load(&lives->held.count, relaxed) == 0) /* [figure] */
+        return CPI_OBJECT_NONE;
+    for (word = 0; word <= pool->max / 64 && index == CPI_OBJECT_NONE; word++)
+        index = cpi_object_take_bit(&lives->held, word, true);
+    return index;
+}
+
+static void describe_idle(const cpool_objects_t *pool, uintptr_t index, struct life *life,
+                          cpool_object_idle_t *idle)
+{
+    uint32_t uses = cpi_load(&pool->records[index], relaxed) / CPI_OBJECT_USE; /* [own] */
+    uint64_t now = cpi_os_now();
+
+    if (cpi_load(&life->created, relaxed) == 0) { /* [life] */
+        begin_life(life, now, uses);
+    } else if (cpi_load(&life->uses, relaxed) != uses) { /* [life] */
+        cpi_store(&life->seen, now, relaxed);            /* [life] */
+        cpi_store(&life->uses, uses, relaxed);           /* [life] */
+    }
+    *idle = (cpool_object_idle_t){.size = sizeof *idle, .object = cpi_object_at(pool, index),
+                                  .index = index, .uses = uses};
+    idle->idle = now - cpi_load(&life->seen, relaxed);   /* [life] */
+    idle->age = now - cpi_load(&life->created, relaxed); /* [life] */
+}
+
+/* No more than there may be, so that it ends beside threads that get and put. */
+static void hold_all(cpool_objects_t *pool, struct cpi_object_bits *held)
+{
+    uintptr_t n = cpi_object_reached(pool);
+    size_t passed = 0;
+    uintptr_t index;
+
+    while (n-- > 0 &&
+           (index = cpi_object_take_free(pool, NULL, false, &passed)) != CPI_OBJECT_NONE)
+        cpi_object_set_bit(held, index);
+    cpi_object_offer_some(pool, passed);
+}
+
+size_t cpool_object_retain(cpool_objects_t *pool, size_t minimum,
+                           bool (*keep)(const cpool_object_idle_t *idle, void *arg), void *arg)
+{
+    size_t destroyed = 0, kept = 0;
+    struct cpi_object_lives *lives = CPI_HAS_ENDED(pool) ? NULL : make_lives(pool);
+    uintptr_t index, word;
+
+    if (lives == NULL)
+        return 0;
+    hold_all(pool, &lives->held);
+    for (word = pool->max / 64 + 1; word-- > 0;)
+        while ((index = cpi_object_take_bit(&lives->held, word, true)) != CPI_OBJECT_NONE) {
+            uint32_t state = cpi_object_state(pool, index);
+            cpool_object_idle_t idle;
+
+            describe_idle(pool, index, &lives->life[index], &idle);
+            cpi_object_set_busy(pool, index);
+            if (keep(&idle, arg) || kept + cpi_object_held(pool) < minimum) {
+                cpi_object_shelve(pool, index, state);
+                kept++;
+            } else {
+                cpi_object_leave_place(pool);
+                cpi_object_unmake(pool, index);
+                cpi_object_give_up(pool, index);
+                destroyed++;
+            }
+        }
+    return destroyed;
+}
+
+/* --- Figures --- */
+
+static size_t positive(size_t a, size_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+size_t cpi_object_in_pool(const cpool_objects_t *pool)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    (void)cpool_stats(pool->pool, &stats);
+    return stats.in_depot + stats.in_caches + cpi_object_held(pool);
+}
+
+static size_t count_inactive(const cpool_objects_t *pool)
+{
+    if (pool->max_inactive != 0)
+        return (size_t)cpi_load(&pool->inactive, relaxed); /* [figure] */
+    return positive(cpi_object_in_pool(pool),
+                    (size_t)cpi_load(&pool->offered, relaxed)); /* [figure] */
+}
+
+int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
+{
+    cpool_object_stats_t stats;
+    uint64_t room;
+    int code;
+
+    if (pool == NULL || given == NULL)
+        return CPOOL_ENULL;
+    if (CPI_HAS_ENDED(pool))
+        return CPOOL_EPOOL;
+    code = cpi_struct_check(given);
+    if (code != 0)
+        return code;
+    room = cpi_load(&pool->room, relaxed); /* [figure] */
+    stats.capacity = CPI_ROOM_CAPACITY(room);
+    stats.objects = CPI_ROOM_OBJECTS(room);
+    if (cpi_object_is_fake(pool) || (pool->flags & CPOOL_OBJECT_COUNTED) != 0) {
+        stats.active = stats.objects;
+        if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0)
+            stats.active = (size_t)cpi_load(&pool->active, relaxed); /* [figure] */
+        stats.inactive = positive(stats.objects, stats.active);
+    } else {
+        stats.inactive = count_inactive(pool);
+        if (stats.inactive > stats.objects)
+            stats.inactive = stats.objects;
+        stats.active = stats.objects - stats.inactive;
+    }
+    stats.available = positive(pool->growth != 0 || pool->percent != 0 ? pool->max : stats.capacity,
+                               stats.objects);
+    if (!cpi_object_is_fake(pool))
+        stats.available += stats.inactive;
+    stats.max_capacity = pool->max;
+    stats.peak = (size_t)cpi_load(&pool->peak, relaxed);        /* [figure] */
+    stats.creations = cpi_load(&pool->creations, relaxed);      /* [figure] */
+    stats.destructions = cpi_load(&pool->destructions, relaxed); /* [figure] */
+    stats.failures = cpi_load(&pool->failures, relaxed);        /* [figure] */
+    cpi_struct_write(given, &stats, sizeof stats);
+    return 0;
+}
+
+void cpi_object_fake_figures(const void *fake, cpool_stats_t *stats)
+{
+    const cpool_objects_t *pool = fake;
+    cpool_object_stats_t objects = CPOOL_OBJECT_STATS_INIT;
+
+    (void)cpool_object_stats(pool, &objects);
+    stats->capacity = objects.capacity;
+    stats->max_capacity = objects.max_capacity;
+    stats->live = objects.active;
+    stats->fresh = positive(objects.capacity, objects.active);
+    stats->slot_size = pool->type.object_size;
+    stats->slot_stride = pool->type.object_size;
+    stats->peak = objects.peak;
+    stats->average = objects.active;
+}
+
+void cpi_object_correct_figures(const void *slots, cpool_stats_t *stats)
+{
+    const cpool_objects_t *pool = slots;
+    size_t objects = CPI_ROOM_OBJECTS(cpi_load(&pool->room, relaxed));      /* [figure] */
+    size_t offered = (size_t)cpi_load(&pool->offered, relaxed);             /* [figure] */
+
+    stats->live = positive(stats->live + objects + offered,
+                           stats->circulating + cpi_object_held(pool));
+}

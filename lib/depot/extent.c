@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * extent.c - committing memory in growing steps.
+ *
+ * ORDERING TABLE
+ *   reach   | committed load       | acquire | publish | that the memory is usable
+ *   copy    | committed load, CAS failure | relaxed | - | -
+ *   publish | committed CAS        | release | reach   | that the memory is usable
+ *   count   | calls fetch-and-add  | relaxed | - | -
+ */
+#include "depot/extent.h"
+
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "host/os.h"
+
+/* The first step, bytes: a sixteenth of the extent, up to this one.  And the longest. */
+#define CPI_STEP_PART ((size_t)16)
+#define CPI_STEP_MIN ((size_t)64 * 1024)
+#define CPI_STEP_MAX ((size_t)64 * 1024 * 1024)
+
+void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t page)
+{
+    extent->base = base;
+    extent->size = size;
+    extent->page = page;
+    atomic_init(&extent->committed, 0);
+    atomic_init(&extent->calls, 0);
+}
+
+void cpi_extent_init_committed(struct cpi_extent *extent, void *base, size_t size)
+{
+    cpi_extent_init(extent, base, size, 1);
+    atomic_init(&extent->committed, size);
+}
+
+void cpi_extent_copy(struct cpi_extent *to, const struct cpi_extent *from)
+{
+    cpi_extent_init(to, from->base, from->size, from->page);
+    atomic_init(&to->committed, cpi_load(&from->committed, relaxed)); /* [copy] */
+}
+
+/* Where to commit to when `bytes` are needed: as much again, within a step and the extent. */
+static size_t generous_end(const struct cpi_extent *extent, size_t committed, size_t bytes)
+{
+    size_t part = extent->size / CPI_STEP_PART;
+    size_t least = part < CPI_STEP_MIN ? part : CPI_STEP_MIN;
+    size_t step = committed > least ? committed : least;
+    size_t end;
+
+    if (step > CPI_STEP_MAX)
+        step = CPI_STEP_MAX;
+    if (step > extent->size - committed)
+        return extent->size;
+    end = committed + step;
+    return end > bytes ? end : bytes;
+}
+
+static bool commit(struct cpi_extent *extent, size_t from, size_t to)
+{
+    cpi_fetch_add(&extent->calls, (uint64_t)1, relaxed); /* [count] */
+    return cpi_os_commit(extent->base + from, to - from);
+}
+
+/* What is committed ends with a page. */
+CPI_COLD static bool grow(struct cpi_extent *extent, size_t committed, size_t bytes)
+{
+    size_t exact = committed + cpi_align_up(bytes - committed, extent->page);
+    size_t end = generous_end(extent, committed, bytes);
+
+    end = committed + cpi_align_up(end - committed, extent->page);
+
+    if (!commit(extent, committed, end)) {
+        end = exact;
+        if (!commit(extent, committed, end))
+            return false;
+    }
+    if (end > extent->size)
+        end = extent->size;
+    while (committed < end)
+        /* [publish] [copy] */
+        if (cpi_cas_weak(&extent->committed, &committed, end, release, relaxed))
+            break;
+    return true;
+}
+
+bool cpi_extent_reach(struct cpi_extent *extent, size_t bytes)
+{
+    size_t committed = cpi_load(&extent->committed, acquire); /* [reach] */
+
+    return CPI_LIKELY(bytes <= committed) || grow(extent, committed, bytes);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * slab.c - geometry and the fresh watermark.
+ *
+ * ORDERING TABLE
+ *   bump   | bounds CAS, fresh up | acq_rel | lower, slab.h's see | the slots' last contents;
+ *                                                  the mark of the party that bumped
+ *   lower  | bounds CAS, otherwise  | release | bump  | the slots' last contents
+ *   bounds  | CAS failure, store while nobody else uses the slab | relaxed | - | -
+ *
+ * A bump makes its slots the caller's by the modification order of the one word alone.  Slots
+ * that were never handed out have nothing to publish: their memory was committed before (extent.c
+ * orders that) and nobody has written it.  Slots that a shrinking pool drained and lowered under
+ * carry what their last owner wrote, so the next bump acquires it from the lowering.
+ *
+ * A bump releases, and a look at the bounds acquires.  A thread that finds no fresh
+ * slots left asks next which parties are inside, and which rounds they show, and it
+ * sees the marks that they set before they bumped.  Bumps and lowerings change the word
+ * by read-modify-write, so the last one carries what all before it released.
+ *
+ * A thread that validates a slot's address got the slot from a thread that had bumped
+ * past it, through synchronisation of the caller's.  So its load is later than the bump
+ * and sees it or a later one.
+ */
+#include "depot/slab.h"
+
+#include "base/atomic.h"
+#include "base/bits.h"
+
+void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_t lead,
+                   const struct cpi_slab_shape *shape)
+{
+    size_t power = cpi_lowest_bit(shape->stride);
+    unsigned i;
+
+    CPI_ASSERT(shape->capacity <= shape->slots);
+    CPI_ASSERT(shape->slot_size <= shape->stride);
+    slab->base = (uintptr_t)extent->base + lead;
+    slab->inverse = cpi_inverse(shape->stride / power);
+    slab->shift = cpi_log2(power);
+    slab->slot_size = shape->slot_size;
+    slab->stride = shape->stride;
+    slab->slots = shape->slots;
+    cpi_extent_copy(&slab->extent, extent);
+    slab->lead = lead;
+    slab->bumped = NULL;
+    for (i = 0; i < CPI_SIDES; i++)
+        slab->sides[i].size = 0;
+    atomic_init(&slab->bounds, CPI_BOUNDS(shape->capacity, 0));
+}
+
+void cpi_slab_set_side(struct cpi_slab *slab, unsigned side, const struct cpi_extent *extent,
+                       size_t size)
+{
+    cpi_extent_copy(&slab->sides[side].extent, extent);
+    slab->sides[side].size = size;
+}
+
+bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto)
+{
+    unsigned i;
+
+    for (i = 0; i < CPI_SIDES; i++)
+        if (slab->sides[i].size != 0 &&
+            !cpi_extent_reach(&slab->sides[i].extent, upto * slab->sides[i].size))
+            return false;
+    return cpi_extent_reach(&slab->extent, slab->lead + upto * slab->stride);
+}
+
+bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n)
+{
+    CPI_ASSERT(n > 0 && CPI_BOUNDS_FRESH(bounds) + n <= slab->slots);
+    /* [bump] [bounds] */
+    return cpi_cas_strong(&slab->bounds, &bounds, bounds + n, acq_rel, relaxed);
+}
+
+bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to)
+{
+    CPI_ASSERT(CPI_BOUNDS_CAPACITY(to) <= slab->slots && CPI_BOUNDS_FRESH(to) <= slab->slots);
+    return cpi_cas_strong(&slab->bounds, &from, to, release, relaxed); /* [lower] [bounds] */
+}
+
+void cpi_slab_reset(struct cpi_slab *slab)
+{
+    cpi_store(&slab->bounds, CPI_BOUNDS(cpi_slab_capacity(slab), 0), relaxed); /* [bounds] */
+}
+
+enum cpi_place cpi_slab_place(const struct cpi_slab *slab, const void *address,
+                              uintptr_t *index)
+{
+    uintptr_t offset = (uintptr_t)address - slab->base;
+
+    *index = cpi_slab_index(slab, address);
+    if (*index < slab->slots)
+        return *index < cpi_slab_fresh(slab) ? CPI_PLACE_SLOT : CPI_PLACE_UNUSED;
+    if (offset < slab->slots * slab->stride) {
+        *index = offset / slab->stride;
+        return CPI_PLACE_INSIDE;
+    }
+    *index = (uintptr_t)address < slab->base ? 0 : slab->slots - 1;
+    return CPI_PLACE_OUTSIDE;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * descriptor.c - which descriptors have a pool, and the memory of structures that have ended.
+ *
+ * A descriptor that waits for its next pool leads to the one that waits behind it, by its `base`.
+ *
+ * ORDERING TABLE
+ *   turn  | turn store         | release | again | the members of another pool come after it
+ *   write | member stores      | release | read  | turn; of `slots`, the members before it
+ *   read  | turn, member loads | acquire | write | likewise
+ *   again | turn load          | relaxed | turn  | -
+ *   count | handles_used load, store | relaxed | - | -
+ *   at    | cpi_handles_at store | relaxed | - | -
+ *   ended | ended store | relaxed | - | -
+ *
+ * A thread that looks for the pool of an address may read a descriptor while its pool is
+ * destroyed and another one gets it.  It believes what it read only if the turn has not
+ * changed meanwhile.  All other threads know that the pool lives.
+ */
+#include "process/descriptor.h"
+
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/tools.h"
+#include "host/os.h"
+#include "process/thread.h"
+
+_Atomic(struct cpi_handles *) cpi_handles_at = CPI_HANDLES_NOWHERE;
+
+/* Programs built earlier rely on these.  A change here changes the number in
+ * cpool_thread_word_abi1's name. */
+_Static_assert(offsetof(cpool_t, base) == 0 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_t, inverse) == 1 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_t, shift) == 2 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_t, state) == 3 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_t, slots) == 4 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_t, stride) == 5 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_cache_t, count) == 0 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_cache_t, limit) == 1 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_cache_t, rounds) == 2 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_cache_t, bound) == 3 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_cache_t, pool) == 4 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_cache_t, home) == 5 * sizeof(uintptr_t), "frozen");
+_Static_assert(sizeof(cpool_cache_t) == 8 * sizeof(uintptr_t), "frozen");
+_Static_assert(sizeof(cpool_t) == sizeof(cpool_cache_t), "one word leads from all to all");
+_Static_assert(offsetof(struct cpi_handles, handles) == 0, "they begin where the array does");
+
+static _Atomic size_t handles_used = 1; /* descriptors that have ever been used, and none's */
+
+/* Descriptors that have been given up, the one that has waited longest first. */
+static struct {
+    cpool_t *first;
+    cpool_t *last;
+    size_t count;
+} waiting;
+
+static size_t holders; /* guarded by the lock */
+
+#define CPI_WISH_ALIGN ((uintptr_t)64 * 1024) /* as coarse as systems want it */
+
+/* A system that takes no wishes, and tools that keep addresses to themselves, have it near. */
+static struct cpi_handles *reserve(void)
+{
+    struct cpi_handles *near = cpi_os_map(sizeof *near);
+    uintptr_t wish = cpi_align_down(CPI_OS_FAR + (uintptr_t)near / 4, CPI_WISH_ALIGN);
+    struct cpi_handles *far = near != NULL ? cpi_os_map_at(wish, sizeof *far) : NULL;
+
+    if (far == NULL)
+        return near;
+    if ((uintptr_t)far != wish) {
+        cpi_os_release(far, sizeof *far);
+        return near;
+    }
+    cpi_os_release(near, sizeof *near);
+    return far;
+}
+
+bool cpi_handle_hold(void)
+{
+    struct cpi_handles *reserved = cpi_handles();
+
+    if (reserved == CPI_HANDLES_NOWHERE) {
+        reserved = reserve();
+        if (reserved == NULL)
+            return false;
+        /* A descriptor leads to a pool that may lie in a block of malloc's. */
+        cpi_tools_add_root(reserved->handles, sizeof reserved->handles);
+        cpi_store(&cpi_handles_at, reserved, relaxed); /* [at] */
+    }
+    holders++;
+    return true;
+}
+
+void cpi_handle_drop(void)
+{
+    CPI_ASSERT(holders > 0);
+    holders--;
+}
+
+bool cpi_handle_is_held(void)
+{
+    return holders > 0;
+}
+
+void cpi_handle_release(void)
+{
+    struct cpi_handles *reserved = cpi_handles();
+
+    CPI_ASSERT(holders == 0);
+    if (reserved == CPI_HANDLES_NOWHERE)
+        return;
+    cpi_tools_remove_root(reserved->handles, sizeof reserved->handles);
+    cpi_os_release(reserved, sizeof *reserved);
+}
+
+size_t cpi_handle_count(void)
+{
+    return cpi_load(&handles_used, relaxed); /* [count] */
+}
+
+cpool_t *cpi_handle_take(void)
+{
+    size_t next = cpi_handle_count();
+    cpool_t *handle = waiting.first;
+
+    if (waiting.count <= CPI_HANDLES_KEPT && next < CPI_HANDLES) {
+        cpi_store(&handles_used, next + 1, relaxed); /* [count] */
+        return &cpi_handles()->handles[next];
+    }
+    if (waiting.count > 0) {
+        waiting.first = (cpool_t *)handle->base;
+        waiting.count--;
+    }
+    return handle;
+}
+
+void cpi_handle_open(cpool_t *handle, const cpool_t *shape)
+{
+    cpi_word_store(&handle->base, shape->base, release);       /* [write] */
+    cpi_word_store(&handle->inverse, shape->inverse, release); /* [write] */
+    cpi_word_store(&handle->shift, shape->shift, release);     /* [write] */
+    cpi_word_store(&handle->stride, shape->stride, release);   /* [write] */
+    handle->state = shape->state;
+    cpi_word_store(&handle->slots, shape->slots, release); /* [write] */
+}
+
+void cpi_handle_close(cpool_t *handle)
+{
+    /* In this order: a thread that reads the new turn reads no slots of the old pool. */
+    cpi_word_store(&handle->slots, 0, release);               /* [write] */
+    cpi_word_store(&cpi_handle_part(handle)->turn, cpi_handle_part(handle)->turn + 1,
+                   release); /* [turn] */
+    handle->state = NULL;
+    cpi_handle_set_behind(handle, 0);
+}
+
+void cpi_handle_give(cpool_t *handle)
+{
+    cpi_word_store(&handle->base, 0, release); /* [write] */
+    if (waiting.count++ == 0)
+        waiting.first = handle;
+    else
+        cpi_word_store(&waiting.last->base, (uintptr_t)handle, release); /* [write] */
+    waiting.last = handle;
+}
+
+/* The members that tell where slots lie.  Returns false if there is no pool, or if there
+ * is another one by now. */
+static bool read_shape(const cpool_t *handle, cpool_t *shape)
+{
+    uintptr_t turn;
+
+    if (!cpi_handle_is_one(handle))
+        return false;
+    turn = cpi_word_load(&cpi_handle_part(handle)->turn, acquire); /* [read] */
+    shape->slots = cpi_word_load(&handle->slots, acquire);     /* [read] */
+    shape->base = cpi_word_load(&handle->base, acquire);       /* [read] */
+    shape->inverse = cpi_word_load(&handle->inverse, acquire); /* [read] */
+    shape->shift = cpi_word_load(&handle->shift, acquire);     /* [read] */
+    shape->stride = cpi_word_load(&handle->stride, acquire);   /* [read] */
+    return shape->slots != 0 &&
+           cpi_word_load(&cpi_handle_part(handle)->turn, relaxed) == turn; /* [again] */
+}
+
+uintptr_t cpi_handle_slot(const cpool_t *handle, uintptr_t address)
+{
+    uintptr_t index;
+    cpool_t shape;
+
+    if (!read_shape(handle, &shape))
+        return UINTPTR_MAX;
+    CPOOL_INDEX_(&shape, address, index);
+    return index < shape.slots ? index : UINTPTR_MAX;
+}
+
+uintptr_t cpi_handle_slot_around(const cpool_t *handle, uintptr_t address, uintptr_t *slot)
+{
+    uintptr_t index;
+    cpool_t shape;
+
+    if (!read_shape(handle, &shape) || address < shape.base)
+        return UINTPTR_MAX;
+    index = (address - shape.base) / shape.stride;
+    if (index >= shape.slots)
+        return UINTPTR_MAX;
+    *slot = shape.base + index * shape.stride;
+    return index;
+}
+
+/* --- Structures without a descriptor --- */
+
+/* A ring, guarded by the lock.  Not a list through the memory: tools that look for leaks follow
+ * pointers to the beginning of a block, and none that lie in mapped memory. */
+#define CPI_ENDED_SPACES (CPI_ENDED_KEPT + 1)
+
+static struct kept_memory {
+    void *memory;
+    size_t size;
+    bool mapped;
+} kept_memories[CPI_ENDED_SPACES];
+
+static size_t first_kept; /* counts on without end */
+static size_t kept_count;
+static size_t kept_bytes;
+
+static struct kept_memory take_first(void)
+{
+    struct kept_memory *space = &kept_memories[first_kept++ % CPI_ENDED_SPACES];
+    struct kept_memory first = *space;
+
+    space->memory = NULL;
+    kept_count--;
+    kept_bytes -= first.size;
+    return first;
+}
+
+static void free_memory(struct kept_memory kept)
+{
+    if (kept.mapped)
+        cpi_os_release(kept.memory, kept.size);
+    else
+        cpi_os_free_block(kept.memory);
+}
+
+/* malloc may be made of pools, so the lock is not held while a block goes back.  Another thread
+ * finds a space then, because the lock is left with CPI_ENDED_KEPT at most. */
+void cpi_ending_keep(struct cpi_ending *ending, void *memory, size_t size, bool mapped)
+{
+    struct kept_memory kept = {memory, size, mapped};
+
+    cpi_store(&ending->ended, true, relaxed); /* [ended] */
+    cpi_lock();
+    kept_memories[(first_kept + kept_count++) % CPI_ENDED_SPACES] = kept;
+    kept_bytes += size;
+    while (kept_count > CPI_ENDED_KEPT || kept_bytes > CPI_ENDED_BYTES) {
+        kept = take_first();
+        cpi_unlock();
+        free_memory(kept);
+        cpi_lock();
+    }
+    cpi_unlock();
+}
+
+void cpi_ending_release(void)
+{
+    while (kept_count != 0)
+        free_memory(take_first());
+}
+
+CPI_COLD bool cpi_ending_refuse(const void *handle, const char *function)
+{
+    cpool_error_t error = {
+        .code = CPOOL_EPOOL, .function = function, .name = "", .address = handle};
+
+    cpi_report(&error, "%s: it has been destroyed (%p)", function, handle);
+    return true;
+}

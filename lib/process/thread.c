@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * thread.c - tables, the thread key, the lock for everything rare, fork handlers, unloading.
+ *
+ * ORDERING TABLE
+ *   started | startup_done store | release | startup | the key exists
+ *   startup | startup_done load  | acquire | started | the key exists
+ *   end     | process_ends store, load | relaxed | - | -
+ *   forks   | forks fetch-and-add, load | relaxed | - | -
+ *   gone    | tables_gone store, load  | relaxed | - | -
+ *   register | handlers_registered exchange, store | relaxed | - | -
+ *   holder  | lock_holder load, store | relaxed | - | -
+ *
+ * The end of a thread.  A pthread key's destructor gives the caches back, and has the thread's
+ * word lead to a second table of zeroes: a destructor that allocates or frees after ours works
+ * without a cache, instead of making one that nobody would give back.  (A thread that first uses
+ * a pool in its last round of destructors, or later, leaves its cache registered.)
+ *
+ * Startup.  The fork handlers are registered when the library is loaded, before anybody can have
+ * taken the lock: a child in which they have not run would find it held by a thread that does not
+ * exist there.  (A malloc made of a pool may come first, and then the first pool registers them.)
+ * The key is made with that pool.  All is made without the lock, as the C library may allocate.
+ *
+ * Unloading.  The destructor of the shared object deletes the key, so that no thread that ends
+ * later jumps into unmapped code.  The C library drops the fork handlers of an object that it
+ * unloads.  The same destructor runs when the process exits, possibly beside threads that use
+ * pools.  With a pool left it releases nothing.  Without one it releases all tables.  The words of
+ * threads that still run lead nowhere, and only a handle of a living pool makes anybody follow
+ * them: if there are such threads, no pool can be created any more.  A thread that is just ending
+ * keeps its table.  The descriptors stay at the exit, beside a last look of pool_slow.c's.
+ *
+ * Tables of ended threads.  All are kept for threads to come, because other threads may be
+ * reading a count in one, without the lock.  CPI_SPARES of them keep CPI_SPARE_BYTES of memory,
+ * and the others a page.
+ */
+#include "process/thread.h"
+
+#include <stdlib.h>
+
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "host/os.h"
+#include "process/addresses.h"
+#include "host/sync.h"
+
+/* Words that lead to two tables of zeroes, which overlap, as all of their entries are the same. */
+#define CPI_NO_TABLE offsetof(struct cpi_handles, zeroes[0]) /* no table yet */
+#define CPI_ENDED offsetof(struct cpi_handles, zeroes[1])    /* and none any more */
+const uintptr_t cpi_thread_no_table = CPI_NO_TABLE;
+
+#if !defined(_WIN32) || defined(__clang__) /* or else os_windows.c has these two */
+__attribute__((__used__)) /* by instructions of the inline path */
+CPI_INITIAL_EXEC _Thread_local uintptr_t cpool_thread_word_abi1 = CPI_NO_TABLE;
+/* Operations until the thread asks for a cache again. */
+static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
+#endif
+
+#if defined(__ELF__)
+/* The same word under a name that no other copy of the library can answer to.  The word's own
+ * name may be a macro (lib/amalgamate.sh). */
+#define CPI_TEXT_OF(name) #name
+#define CPI_NAME_OF(name) CPI_TEXT_OF(name)
+extern CPI_INITIAL_EXEC _Thread_local uintptr_t cpi_own_word
+    __attribute__((__alias__(CPI_NAME_OF(cpool_thread_word_abi1)), __visibility__("hidden")));
+
+bool cpi_thread_word_is_own(void)
+{
+    return &cpi_own_word == &cpool_thread_word_abi1;
+}
+#else
+bool cpi_thread_word_is_own(void)
+{
+    return true;
+}
+#endif
+
+/* Structures kept for threads to come, and how much of each stays resident: the entries of
+ * a hundred pools. */
+#define CPI_SPARES 16u
+#define CPI_SPARE_BYTES ((size_t)8192)
+
+static struct cpi_thread *used_threads;
+static struct cpi_thread *spare_threads;
+static cpi_key_t thread_key;
+static _Atomic bool handlers_registered;
+static _Atomic bool startup_done;
+static _Atomic bool process_ends;
+static bool exits; /* set at the library's end */
+static _Atomic unsigned forks; /* from the first process that loaded the library to this one */
+static bool unloaded; /* guarded by the lock */
+static size_t spares; /* in the list, guarded by the lock */
+static _Atomic bool tables_gone; /* other threads' words lead nowhere */
+
+/* --- The lock --- */
+
+static cpi_mutex_t library_lock = CPI_MUTEX_INIT;
+static _Atomic uintptr_t lock_holder; /* the token of the thread that has it; 0: nobody */
+
+/* How often a lock is tried at the end of the process, with naps of 0.1 ms. */
+#define CPI_END_TRIES 1000u
+
+static void note_holder(void)
+{
+    cpi_store(&lock_holder, cpi_thread_token(), relaxed); /* [holder] */
+}
+
+void cpi_lock(void)
+{
+    CPI_ASSERT(!cpi_lock_is_held());
+    cpi_mutex_lock(&library_lock);
+    note_holder();
+}
+
+bool cpi_try_lock(void)
+{
+    bool locked = cpi_mutex_trylock(&library_lock) == 0;
+
+    if (locked)
+        note_holder();
+    return locked;
+}
+
+void cpi_unlock(void)
+{
+    CPI_ASSERT(cpi_lock_is_held());
+    cpi_store(&lock_holder, 0, relaxed); /* [holder] */
+    cpi_mutex_unlock(&library_lock);
+}
+
+bool cpi_lock_is_held(void)
+{
+    return cpi_load(&lock_holder, relaxed) == cpi_thread_token(); /* [holder] */
+}
+
+bool cpi_mutex_lock_at_end(cpi_mutex_t *mutex)
+{
+    unsigned tries = 0;
+
+    while (cpi_mutex_trylock(mutex) != 0) {
+        if (tries == CPI_END_TRIES)
+            return false;
+        cpi_os_back_off(tries++);
+    }
+    return true;
+}
+
+bool cpi_lock_at_end(void)
+{
+    bool locked = !cpi_lock_is_held() && cpi_mutex_lock_at_end(&library_lock);
+
+    if (locked)
+        note_holder();
+    return locked;
+}
+
+/* --- Tables --- */
+
+/* Read by instructions of which the compiler does not know what they read: hence the fence.  Its
+ * address is not kept for a fiber that a program of which the library is a part runs in another
+ * thread then. */
+CPI_APART static void set_word(uintptr_t word)
+{
+    cpool_thread_word_abi1 = word;
+    CPOOL_FENCE_();
+}
+
+static bool has_ended(void)
+{
+    uintptr_t word;
+
+    CPOOL_THREAD_WORD_(word);
+    return word == CPI_ENDED;
+}
+
+struct cpi_thread *cpi_thread_known(void)
+{
+    uintptr_t word;
+
+    CPOOL_THREAD_WORD_(word);
+    if (word == CPI_NO_TABLE || word == CPI_ENDED || cpi_load(&tables_gone, relaxed)) /* [gone] */
+        return NULL;
+    return (struct cpi_thread *)((uintptr_t)cpi_handles() + word -
+                                 offsetof(struct cpi_thread, table));
+}
+
+unsigned cpi_thread_number(void)
+{
+    struct cpi_thread *thread = cpi_thread_known();
+
+    return thread != NULL ? thread->number : 0;
+}
+
+bool cpi_thread_is_alone(void)
+{
+    CPI_ASSERT(cpi_lock_is_held());
+    return used_threads == NULL ||
+           (used_threads == cpi_thread_known() && used_threads->next == NULL);
+}
+
+static size_t structure_size(void)
+{
+    const size_t size = offsetof(struct cpi_thread, table) + CPI_HANDLES * sizeof(cpool_cache_t);
+
+    return cpi_align_up(size, cpi_os_page_size());
+}
+
+static struct cpi_thread *map_structure(void)
+{
+    struct cpi_thread *thread = cpi_os_reserve(structure_size(), cpi_os_page_size());
+
+    if (thread == NULL || cpi_os_commit(thread, structure_size()))
+        return thread;
+    cpi_os_release(thread, structure_size());
+    return NULL;
+}
+
+/* Gives back what the entries of many pools have made resident: all of them are zero. */
+static void purge_table(struct cpi_thread *thread)
+{
+    size_t used = offsetof(struct cpi_thread, table) + cpi_handle_count() * sizeof(cpool_cache_t);
+    size_t kept = cpi_align_up(spares < CPI_SPARES ? CPI_SPARE_BYTES : 1, cpi_os_page_size());
+
+    if (CPI_OS_PURGED_IS_READABLE && used > kept)
+        cpi_os_purge((char *)thread + kept, cpi_align_up(used, cpi_os_page_size()) - kept);
+}
+
+/* With the lock held.  The caches are gone, so the table is all zeroes again. */
+static void retire(struct cpi_thread *thread)
+{
+    CPI_ASSERT(cpi_lock_is_held() && thread->used);
+    CPI_LIST_WALK_AND_REMOVE(&used_threads, thread);
+    purge_table(thread);
+    thread->used = false;
+    thread->ending = false;
+    thread->next = spare_threads;
+    spare_threads = thread;
+    spares++;
+}
+
+void cpi_thread_own(struct cpi_thread *thread, struct cpi_owned *owned)
+{
+    CPI_ASSERT(cpi_lock_is_held() && owned->thread == NULL);
+    owned->thread = thread;
+    CPI_LIST_ADD(&thread->owned, owned);
+}
+
+void cpi_thread_disown(struct cpi_owned *owned)
+{
+    CPI_ASSERT(cpi_lock_is_held() && owned->thread != NULL);
+    CPI_LIST_REMOVE(owned);
+    owned->thread = NULL;
+}
+
+/* With the lock held. */
+static void end_owned(struct cpi_thread *thread, bool vanished)
+{
+    while (thread->owned != NULL)
+        thread->owned->ended(thread->owned, vanished);
+}
+
+/* Gives the caches and the structure back, unless it has been released.  The thread's word becomes
+ * this one. */
+static void give_up(struct cpi_thread *thread, uintptr_t word)
+{
+    bool there;
+
+    cpi_lock();
+    there = !cpi_load(&tables_gone, relaxed); /* [gone] */
+    if (there) {
+        thread->ending = true;
+        end_owned(thread, false);
+    }
+    cpi_unlock();
+    if (!there)
+        return;
+    cpi_registry_thread_ended(thread);
+    cpi_lock();
+    set_word(word);
+    retire(thread);
+    cpi_unlock();
+}
+
+static void thread_ended(void *thread)
+{
+    give_up(thread, CPI_ENDED);
+}
+
+/* This very thread holds the lock, also in the child. */
+static void after_fork_in_child(void)
+{
+    struct cpi_thread *self = cpi_thread_known();
+    struct cpi_thread *thread = used_threads;
+
+    cpi_fetch_add(&forks, 1u, relaxed); /* [forks] */
+    while (thread != NULL) {
+        struct cpi_thread *next = thread->next;
+
+        if (thread != self) {
+            end_owned(thread, true);
+            cpi_registry_thread_vanished(thread);
+            retire(thread);
+        }
+        thread = next;
+    }
+    cpi_trace_forked();
+    cpi_registry_fork_done();
+    cpi_unlock();
+}
+
+unsigned cpi_thread_forks(void)
+{
+    return cpi_load(&forks, relaxed); /* [forks] */
+}
+
+/* Once, by the first thread, and again if the system refused. */
+static bool register_fork_handlers(void)
+{
+    if (cpi_exchange(&handlers_registered, true, relaxed)) /* [register] */
+        return true;
+    if (cpi_at_fork(cpi_lock, cpi_unlock, after_fork_in_child) == 0)
+        return true;
+    cpi_store(&handlers_registered, false, relaxed); /* [register] */
+    return false;
+}
+
+/* Before the constructors of programs, which have no priority. */
+__attribute__((__constructor__(101))) static void library_loaded(void)
+{
+    register_fork_handlers();
+}
+
+/* Before the destructors of all modules. */
+static void note_end(void)
+{
+    cpi_store(&process_ends, cpi_os_ends(), relaxed); /* [end] */
+}
+
+bool cpi_thread_process_ends(void)
+{
+    return cpi_load(&process_ends, relaxed); /* [end] */
+}
+
+bool cpi_thread_startup(void)
+{
+    cpi_key_t candidate;
+    bool lost;
+
+    if (cpi_load(&startup_done, acquire)) /* [startup] */
+        return true;
+    if (!register_fork_handlers() || atexit(note_end) != 0 ||
+        cpi_key_create(&candidate, thread_ended) != 0)
+        return false;
+    cpi_lock();
+    lost = cpi_load(&startup_done, acquire); /* [startup] */
+    if (!lost) {
+        thread_key = candidate;
+        cpi_barrier_startup();
+        cpi_store(&startup_done, true, release); /* [started] */
+    }
+    cpi_unlock();
+    if (lost) /* another thread's is in use */
+        cpi_key_delete(candidate);
+    return true;
+}
+
+/* With the lock held. */
+static struct cpi_thread *take_structure(void)
+{
+    static unsigned made;
+    struct cpi_thread *thread = spare_threads;
+
+    if (thread != NULL) {
+        spare_threads = thread->next;
+        spares--;
+    } else {
+        thread = map_structure();
+        if (thread != NULL)
+            thread->number = made++;
+    }
+    if (thread != NULL) {
+        thread->used = true;
+        thread->next = used_threads;
+        used_threads = thread;
+    }
+    return thread;
+}
+
+CPI_COLD static struct cpi_thread *make_self(void)
+{
+    struct cpi_thread *thread = NULL;
+
+    cpi_lock();
+    if (!unloaded)
+        thread = take_structure();
+    /* Before the unlock: a fork finds either both or none. */
+    if (thread != NULL)
+        set_word((uintptr_t)thread->table - (uintptr_t)cpi_handles());
+    cpi_unlock();
+    /* Without the lock, because this may allocate, possibly with an allocator made of a pool. */
+    if (thread != NULL && cpi_key_set(thread_key, thread) != 0) {
+        give_up(thread, CPI_NO_TABLE); /* with the caches that what it allocated with has made */
+        thread = NULL;
+    }
+    return thread;
+}
+
+bool cpi_thread_may_ask(void)
+{
+    if (CPI_LIKELY(pause_left == 0))
+        return !has_ended();
+    pause_left--;
+    return false;
+}
+
+void cpi_thread_pause_asking(unsigned operations)
+{
+    pause_left = operations;
+}
+
+struct cpi_thread *cpi_thread_self(void)
+{
+    struct cpi_thread *thread = cpi_thread_known();
+
+    if (thread != NULL || has_ended())
+        return thread;
+    return make_self();
+}
+
+bool cpi_thread_tables_gone(void)
+{
+    return cpi_load(&tables_gone, relaxed); /* [gone] */
+}
+
+/* Releases the structures of a list, but those of threads that are about to return them. */
+static void release_list(struct cpi_thread **list)
+{
+    struct cpi_thread *thread = *list;
+
+    *list = NULL;
+    while (thread != NULL) {
+        struct cpi_thread *next = thread->next;
+
+        if (thread->ending) {
+            thread->next = *list;
+            *list = thread;
+        } else {
+            cpi_os_release(thread, structure_size());
+        }
+        thread = next;
+    }
+}
+
+/* With the lock held, while no pool is alive. */
+static void release_tables(void)
+{
+    struct cpi_thread *self = cpi_thread_known();
+
+    if (self != NULL) {
+        set_word(CPI_ENDED);
+        retire(self);
+    }
+    release_list(&spare_threads);
+    spares = 0;
+    if (used_threads != NULL)
+        cpi_store(&tables_gone, true, relaxed); /* [gone] */
+    release_list(&used_threads);
+}
+
+/* Before the library's own atexit handlers, which an unload runs, too. */
+__attribute__((__destructor__)) static void note_exit(void)
+{
+    exits = cpi_thread_process_ends();
+}
+
+/* After the destructors of typed pools, which have no priority. */
+__attribute__((__destructor__(101))) static void library_unloaded(void)
+{
+    if (!cpi_load(&startup_done, acquire) || cpi_os_process_is_dying()) /* [startup] */
+        return;
+    if (!exits)
+        cpi_lock();
+    else if (!cpi_lock_at_end())
+        return;
+    unloaded = true;
+    if (!cpi_handle_is_held()) {
+        release_tables();
+        cpi_ranges_release();
+        if (!exits)
+            cpi_handle_release();
+    }
+    if (!exits)
+        cpi_ending_release();
+    cpi_unlock();
+    cpi_key_delete(thread_key); /* without the lock, which a thread that ends may wait for */
+    if (!exits)
+        cpi_os_unload();
+}
