@@ -148,7 +148,7 @@ link() {
         [ "$1" = "${1%_narrow}" ] || kind=narrow
         case $source in steps/*) kind=points more=$(objects plain "$top/tests/steps/steps.c") ;; esac
         case $1 in
-        check_reentry) more=$(wraps_of tests_modules_host_check_reentry_LDFLAGS modules) ;;
+        check_reentry) more=$(wraps_of tests_modules_process_check_reentry_LDFLAGS modules) ;;
         check_fault*) more=$(wraps_of tests_refuse_ldflags harness) ;;
         esac
         help
