@@ -1,11 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # examples/local.mk - a program for every use of the library, and `make demo`.
+#
+# `make` builds none of them: `make examples` builds all, `make check` too, and a demo what it runs.
 
-# One small program per use, with its output held against what it should be.
-check_PROGRAMS += \
+examples_programs = \
 	examples/first examples/frame \
 	examples/caller_memory examples/fiber_cache examples/connections examples/quota \
-	examples/lockstep examples/hashtable
+	examples/lockstep examples/hashtable \
+	examples/particles/particles examples/particles/lit \
+	examples/jobs/jobs examples/jobs/frames examples/jobs/lines
+
+check_PROGRAMS += $(examples_programs)
+
+examples: $(examples_programs:%=%$(EXEEXT))
+
+.PHONY: examples
+
+# One small program per use, with its output held against what it should be.
 
 examples_first_SOURCES = examples/first.c
 examples_first_LDADD = lib/libcpool.la
@@ -38,7 +49,6 @@ demo-connections: examples/connections$(EXEEXT)
 .PHONY: demo-connections
 
 # Particles that release themselves, moved by jobs, drawn with libpng.
-check_PROGRAMS += examples/particles/particles examples/particles/lit
 examples_particles_particles_SOURCES = \
 	examples/jobs/allocator.c examples/jobs/allocator.h \
 	examples/jobs/deque.c examples/jobs/deque.h \
@@ -63,7 +73,6 @@ demo-particles: examples/particles/particles$(EXEEXT)
 CLEANFILES += examples/particles/frame-*.png
 
 # The job system: from its base to its work.
-noinst_PROGRAMS += examples/jobs/jobs
 examples_jobs_jobs_SOURCES = \
 	examples/jobs/allocator.c examples/jobs/allocator.h \
 	examples/jobs/deque.c examples/jobs/deque.h \
@@ -85,7 +94,6 @@ examples_jobs_jobs_SOURCES = \
 examples_jobs_jobs_LDADD = lib/libcpool.la -lm $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 
 # The same job system run frame by frame, no frame being held up by its pool.
-check_PROGRAMS += examples/jobs/frames
 examples_jobs_frames_SOURCES = \
 	examples/jobs/allocator.c examples/jobs/allocator.h \
 	examples/jobs/deque.c examples/jobs/deque.h \
@@ -94,7 +102,6 @@ examples_jobs_frames_SOURCES = \
 examples_jobs_frames_LDADD = lib/libcpool.la $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 
 # A job for each line of a text, with one allocator in a process: what make demo compares.
-noinst_PROGRAMS += examples/jobs/lines
 examples_jobs_lines_SOURCES = \
 	examples/jobs/allocator.c examples/jobs/allocator.h \
 	examples/jobs/deque.c examples/jobs/deque.h \
