@@ -52,14 +52,6 @@
 /* Prints the claim that does not hold, and aborts (error.c). */
 void cpi_assert_failed(const char *claim, const char *file, int line);
 
-/* Linux has more than POSIX.  With CPOOL_PLAIN_POSIX the library does without
- * (configure --enable-plain-posix). */
-#if defined(__linux__) && !defined(CPOOL_PLAIN_POSIX)
-#define CPI_LINUX 1
-#else
-#define CPI_LINUX 0
-#endif
-
 /* A thread-local variable without a call into the dynamic linker, which allocates. */
 #if defined(__ELF__) && !defined(CPOOL_PLAIN_POSIX)
 #define CPI_INITIAL_EXEC __attribute__((__tls_model__("initial-exec")))

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#if !defined(NVALGRIND) && !defined(_WIN32) && defined(__has_include)
+#if !defined(NVALGRIND) && defined(__has_include)
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
 #endif

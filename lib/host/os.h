@@ -13,6 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Linux has more than POSIX.  With CPOOL_PLAIN_POSIX the library does without
+ * (configure --enable-plain-posix). */
+#if defined(__linux__) && !defined(CPOOL_PLAIN_POSIX)
+#define CPI_LINUX 1
+#else
+#define CPI_LINUX 0
+#endif
+
 /*
  * What differs on Windows.
  *
@@ -31,6 +39,14 @@
 #define CPI_OS_FAR ((uintptr_t)0)
 #define CPI_OS_TAKES_HUGE_PAGES true
 #define CPI_OS_PURGED_IS_READABLE true
+#endif
+
+/* Whether the thread's word and its pauses are in slots of the system's, as os_windows.c has them,
+ * because GCC has thread-local variables in blocks of malloc's there. */
+#if defined(_WIN32) && !defined(__clang__)
+#define CPI_OS_KEEPS_WORD 1
+#else
+#define CPI_OS_KEEPS_WORD 0
 #endif
 
 /* A variable of the environment.  NULL without it, and in a program with more

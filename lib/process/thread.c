@@ -49,7 +49,7 @@
 #define CPI_ENDED offsetof(struct cpi_handles, zeroes[1])    /* and none any more */
 const uintptr_t cpi_thread_no_table = CPI_NO_TABLE;
 
-#if !defined(_WIN32) || defined(__clang__) /* or else os_windows.c has these two */
+#if !CPI_OS_KEEPS_WORD /* or else os_windows.c has these two */
 __attribute__((__used__)) /* by instructions of the inline path */
 CPI_INITIAL_EXEC _Thread_local uintptr_t cpool_thread_word_abi1 = CPI_NO_TABLE;
 /* Operations until the thread asks for a cache again. */

@@ -6,7 +6,7 @@
 #
 # A file includes headers of its own folder and of those that stand before it, by
 # "folder/name.h", and public headers.  A folder of ext/ is a library over the public headers, and
-# may include its own alone.
+# may include its own alone.  The name of an operating system is asked for in host/ alone.
 #
 # srcdir: top of the source tree.
 
@@ -59,6 +59,10 @@ for path in "$lib"/*/*.[ch] "$ext"/*/*.[ch]; do
         complain "$file: includes $header, and $other/ does not stand before $own/"
     done
 done
+systems=$(grep -nE '^ *# *(if|elif).*(_WIN32|__linux__|__APPLE__|__unix__|__FreeBSD__|__CYGWIN__)' \
+    "$lib"/*/*.[ch] "$ext"/*/*.[ch] | grep -v "^$lib/host/")
+[ -z "$systems" ] || complain "an #if about an operating system is outside host/:
+$systems"
 for folder in $folders; do
     [ -d "$lib/$folder" ] || complain "$folder/: is in lib/README.md, but does not exist"
 done

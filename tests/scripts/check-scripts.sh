@@ -60,6 +60,7 @@ done
 
 plant check-folders.sh lib/base/bits.h 's,#include <stdint.h>,#include "depot/slab.h",' 'does not stand before'
 plant check-folders.sh lib/depot/slab.h 's,"base/compiler.h","compiler.h",' 'by no folder'
+plant check-folders.sh lib/depot/slab.h '$s,$,\n#ifdef _WIN32\n#endif,' 'outside host/'
 plant check-folders.sh lib/README.md 's,^| `depot/` .*,,' 'is not in lib/README.md'
 
 plant check-orders.sh lib/depot/slab.c 's/\[bump\]//' 'cited by no operation'
