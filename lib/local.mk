@@ -7,12 +7,24 @@
 
 include lib/sources.mk
 
-# The pool, and the libraries over it.
+# The pool, and the libraries over it.  Copies of the library for tests have all of them.
 all_sources = $(libcpool_sources) $(ext_objects_sources) $(ext_sized_sources) $(ext_retire_sources) \
 	$(ext_lanes_sources)
 
 noinst_LTLIBRARIES += lib/libcpool-internal.la
-lib_libcpool_internal_la_SOURCES = $(all_sources)
+lib_libcpool_internal_la_SOURCES = $(libcpool_sources)
+if WITH_OBJECTS
+lib_libcpool_internal_la_SOURCES += $(ext_objects_sources)
+endif
+if WITH_SIZED
+lib_libcpool_internal_la_SOURCES += $(ext_sized_sources)
+endif
+if WITH_RETIRE
+lib_libcpool_internal_la_SOURCES += $(ext_retire_sources)
+endif
+if WITH_LANES
+lib_libcpool_internal_la_SOURCES += $(ext_lanes_sources)
+endif
 lib_libcpool_internal_la_CFLAGS = $(AM_CFLAGS) $(VISIBILITY_CFLAGS) $(SECTION_CFLAGS)
 lib_libcpool_internal_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS) $(DL_LIBS)
 # Libtool makes a convenience library, and the static one from it, of the objects of the shared
@@ -34,9 +46,17 @@ lib_libcpool_la_LIBADD = lib/libcpool-internal.la
 lib_libcpool_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined \
 	-version-info $(CPOOL_LIBRARY_VERSION)
 
+# Without the names of what configure leaves out, because some linkers refuse a name that nothing
+# defines.
+lib/exports.map: lib/libcpool.map Makefile
+	$(AM_V_GEN)$(MKDIR_P) lib && $(SED) $(cpool_without:%=-e '/^ *# ext\/%:/,/^$$/d') -e '' \
+		$(srcdir)/lib/libcpool.map > $@.tmp && mv $@.tmp $@
+
+CLEANFILES += lib/exports.map
+
 if HAVE_VERSION_SCRIPT
-lib_libcpool_la_LDFLAGS += -Wl,--version-script=$(top_srcdir)/lib/libcpool.map
-lib_libcpool_la_DEPENDENCIES = lib/libcpool-internal.la lib/libcpool.map
+lib_libcpool_la_LDFLAGS += -Wl,--version-script=lib/exports.map
+lib_libcpool_la_DEPENDENCIES = lib/libcpool-internal.la lib/exports.map
 endif
 
 EXTRA_DIST += lib/libcpool.map lib/README.md

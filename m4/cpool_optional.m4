@@ -60,3 +60,13 @@ AC_DEFUN([CPOOL_DPDK], [
     ])
     AC_SUBST([DPDK_DRIVER])
 ])
+
+# CPOOL_EXT(NAME, WHAT)
+# --disable-NAME leaves a library of ext/ out.  Sets the conditional WITH_NAME, and adds its name to
+# cpool_with or to cpool_without.
+AC_DEFUN([CPOOL_EXT], [
+    AC_ARG_ENABLE([$1], [AS_HELP_STRING([--disable-$1], [leave out $2 (ext/$1)])],
+        [], [AS_VAR_SET([enable_$1], [yes])])
+    AS_VAR_IF([enable_$1], [no], [cpool_without="$cpool_without $1"], [cpool_with="$cpool_with $1"])
+    AM_CONDITIONAL(m4_toupper([WITH_$1]), [test "x$enable_$1" != xno])
+])

@@ -35,7 +35,7 @@ for document in doc/*.md doc/performance/*.md; do
     documents="$documents $document"
 done
 
-find lib ext include tests stress bench examples preload doc cmake debian .ci ./*.md ./*.a[cm] CMakeLists.txt \
+find lib ext include tests stress bench examples preload doc cmake debian gdb .ci ./*.md ./*.a[cm] CMakeLists.txt \
     \( -name build -o -name results -o -name .libs \) -prune -o -type f -print > "$work/files"
 # shellcheck disable=SC2046 # no file's name has a blank
 cat $(grep -E '\.(c|h|in|cpp|hpp|map|mk|sh|txt|inc|awk)$' "$work/files" | grep -v '/scripts/') \
@@ -58,22 +58,24 @@ names_of() {
 # absent FILE - those lines of the input that are none of the sorted file.
 absent() { sort -u | comm -23 - "$1"; }
 
+# shellcheck disable=SC2046 # no file's name has a blank
+cat Makefile.am $(grep '/local\.mk$' "$work/files") > "$work/makefile"
 # The targets and options of the tools themselves, and those of our files.
 {
     printf '%s\n' check install uninstall clean dist distcheck html
-    cat Makefile.am ./*/local.mk tests/*/local.mk | grep -E '^[a-z].*:|^machines_targets' |
+    grep -E '^[a-z].*:|^machines_targets' "$work/makefile" |
         sed 's/:.*//' | tr -s ' =' '\n\n'
 } | sort -u > "$work/targets"
 {
     printf '%s\n' shared static
-    grep -oE '(AC_ARG_(ENABLE|WITH)|CPOOL_OPTIONAL_MODULE)\(\[[a-z-]+' configure.ac | sed 's/.*\[//' |
+    grep -oE '(AC_ARG_(ENABLE|WITH)|CPOOL_OPTIONAL_MODULE|CPOOL_EXT)\(\[[a-z-]+' configure.ac | sed 's/.*\[//' |
         tee "$work/own-options"
 } | sort -u > "$work/options"
 # Those that another one calls, or that accept what has been measured, are for a local.mk alone.
-cat Makefile.am ./*/local.mk tests/*/local.mk | awk '
+awk '
     /^\.PHONY:/ { on = 1; sub(/^[^:]*:/, "") }
     on { for (i = 1; i <= NF; i++) if ($i ~ /^[a-z-]+$/ && $i !~ /^(machines|clean)-/) print $i }
-    !/\\$/ { on = 0 }' | sort -u > "$work/phony"
+    !/\\$/ { on = 0 }' "$work/makefile" | sort -u > "$work/phony"
 
 for document in $documents; do
     names_of "$document" > "$work/names"
@@ -110,7 +112,7 @@ grep -nEi '(is|are) planned|\<(TODO|FIXME)\>' $documents >> "$work/missing"
 # The other way: nothing is left out.
 names_of HACKING.md > "$work/names"
 while read -r name; do
-    grep -qE "^--(enable|with|without)-$name\>" "$work/names" ||
+    grep -qE "^--(enable|disable|with|without)-$name\>" "$work/names" ||
         echo "HACKING.md: lacks the option $name of configure"
 done < "$work/own-options" >> "$work/missing"
 cat HACKING.md doc/TESTING.md | grep -oE '`make [a-z -]*' | tr ' ' '\n' | sort -u |
