@@ -60,7 +60,7 @@ flags_of() {
 # compile KIND SOURCE LIB OBJECT
 compile() {
     # shellcheck disable=SC2046,SC2086 # several words
-    ${CC:-cc} $flags -O1 -g -MMD -MF "$4.d.$$" $(flags_of "$1") -I"$3" $includes \
+    ${CC:-cc} $flags -O1 -g -MMD -MF "$4.d.$$" $(flags_of "$1") -I"$3" -I"$top/ext" $includes \
         -c "$2" -o "$4.$$" && mv "$4.d.$$" "$4.d" && mv "$4.$$" "$4"
 }
 
@@ -218,7 +218,7 @@ same() {
             [ -e "$object" ] || compile plain "$path" "$top/lib" "$object" || return 1
             grep -q "$of_file" "$object.d" || continue
             # shellcheck disable=SC2086
-            (cd "$lib" && ${CC:-cc} $flags -O2 -g0 -I. $includes -c "${path#"$top/lib/"}" \
+            (cd "$lib" && ${CC:-cc} $flags -O2 -g0 -I. -I"$top/ext" $includes -c "${path#"$top/lib/"}" \
                 -o "$mutant/o.o") && objdump -d -r -s -j .text -j .text.unlikely -j .rodata \
                 "$mutant/o.o" 2>/dev/null
         done >"$mutant/code.$(basename "$(dirname "$lib")")"
