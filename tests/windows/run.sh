@@ -231,7 +231,7 @@ demo() {
 # Beside the malloc of the C runtime.
 figures() {
     # shellcheck disable=SC2086 # several words
-    $compiler -std=c11 -O2 $static $warnings $includes "$top/tests/windows/figures.c" \
+    $compiler -std=c11 -O2 $static $warnings $includes "$top/bench/windows.c" \
         "$out/lib/libcpool.a" $link -o "$out/figures.exe" || return 1
     echo "$kind"
     runs ./figures.exe

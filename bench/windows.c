@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * figures.c - a typed pool and a pool by its handle beside the C runtime's malloc, on Windows.
+ * windows.c - a typed pool and a pool by its handle beside the C runtime's malloc, on Windows.
  *
  *   figures [ROUNDS]     medians of so many turns of each (15), in nanoseconds for an alloc and
  *                        its free, and how many times longer malloc takes
