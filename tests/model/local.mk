@@ -35,7 +35,7 @@ TESTS += tests/model/protocol/run.sh
 
 EXTRA_DIST += \
 	tests/model/protocol/actor.h tests/model/protocol/audit.cpp tests/model/protocol/main.cpp \
-	tests/model/protocol/memory_sc.h tests/model/protocol/memory_tso.h \
+	tests/model/protocol/memory_sc.h \
 	tests/model/protocol/memory_views.h tests/model/protocol/owner.cpp \
 	tests/model/protocol/reclaim.cpp tests/model/protocol/run.sh tests/model/protocol/scenarios.cpp \
 	tests/model/protocol/search.cpp tests/model/protocol/search.h tests/model/protocol/state.h \

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh - the protocol of closable entries holds in three memory models, and bugs that are planted
+# run.sh - the protocol of closable entries holds in two memory models, and bugs that are planted
 # in it are found.
 #
 #   run.sh                     all of it; with CPOOL_TEST_QUICK what half a minute has room for
 #   run.sh SCENARIO [NUMBER]   one scenario of scenarios.cpp, with a planted bug of main.cpp, or
 #                              `symmetric' or `skipping'
 #
-# The model is compiled once for each memory: sequential consistency, total store order, and a weak
-# memory with views.  Prints a line for each search.
+# The model is compiled once for each memory: sequential consistency, and a weak memory with views.
+# Prints a line for each search.
 #
 # CXX: the C++ compiler, c++ if it is not set.  Exit status: 0, all as expected; 1, not so; 77,
 # skipped, there is no compiler, or none of C++17.
@@ -34,7 +34,7 @@ if [ $# -eq 0 ]; then
     set -- "$([ -n "${CPOOL_TEST_QUICK:-}" ] && echo brief || echo long)"
 fi
 failed=0
-for memory in sc tso views; do
+for memory in sc views; do
     # shellcheck disable=SC2086
     $compiler -std=c++17 -O2 -Wall -Wextra -DMEMORY="\"memory_$memory.h\"" -I"$here" \
         "$here"/*.cpp -o "$work/$memory" && "$work/$memory" "$@" || failed=1
