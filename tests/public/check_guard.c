@@ -31,9 +31,6 @@ static const struct shape {
 
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
-/* Bytes on each side of a slot where a write must be found. */
-enum { REACH = 8 };
-
 static cpool_t *make_full(int shape, unsigned char **slots)
 {
     cpool_t *pool = make_checked(shapes[shape].size, shapes[shape].align);
@@ -67,46 +64,6 @@ static void require_found_once(cpool_t *pool, unsigned char *slot)
     cpool_free(pool, slot);
     REQUIRE_NO_REPORT();
     REQUIRE_EQUAL(support_stats(pool).live, live - 1);
-}
-
-TEST_TIMES(free_after_write_past_end_reported, SHAPES)
-{
-    unsigned char *slots[CAPACITY];
-    cpool_t *pool = make_full(_i, slots);
-
-    for (size_t i = 0; i < CAPACITY; i++) {
-        damage(slots[i] + shapes[_i].size + i % REACH);
-        require_found_once(pool, slots[i]);
-    }
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(free_after_write_before_start_reported, SHAPES)
-{
-    unsigned char *slots[CAPACITY];
-    cpool_t *pool = make_full(_i, slots);
-
-    for (size_t i = 0; i < CAPACITY; i++) {
-        damage(slots[i] - 1 - i % REACH);
-        require_found_once(pool, slots[i]);
-    }
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(free_of_neighbour_finds_the_damage, SHAPES)
-{
-    unsigned char *slots[CAPACITY];
-    cpool_t *pool = make_full(_i, slots);
-
-    for (size_t i = 0; i + 4 < CAPACITY; i += 4) {
-        damage(slots[i] + shapes[_i].size);
-        require_found_once(pool, slots[i + 1]);
-        damage(slots[i + 3] - 1);
-        require_found_once(pool, slots[i + 2]);
-    }
-    REQUIRE_EQUAL(cpool_reset(pool), CAPACITY / 2 + 2);
-    REQUIRE_NO_REPORT();
-    support_destroy_empty(pool);
 }
 
 /* Of a large gap the first and the last 64 bytes are verified (doc/ADOPTING.md). */

@@ -81,26 +81,6 @@ static void close_empty(void)
     REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
 }
 
-TEST(alloc_and_free_serve_the_capacity)
-{
-    struct job *held[CAPACITY];
-
-    for (int round = 0; round < 3; round++) {
-        for (size_t i = 0; i < CAPACITY; i++) {
-            held[i] = round == 1 ? jobs_calloc() : jobs_alloc();
-            REQUIRE(held[i] != NULL);
-            REQUIRE(round != 1 || (held[i]->number == 0 && held[i]->text[55] == 0));
-            memset(held[i], 0x5a, sizeof(*held[i]));
-        }
-        REQUIRE(jobs_alloc() == NULL && jobs_calloc() == NULL);
-        support_require_live(jobs_pool(), CAPACITY);
-        for (size_t i = 0; i < CAPACITY; i++)
-            jobs_free(held[i]);
-        jobs_free(NULL);
-    }
-    close_empty();
-}
-
 TEST(bulk_mixes_with_single_slots)
 {
     struct job *held[CAPACITY];
@@ -128,7 +108,7 @@ TEST(handle_mixes_with_the_functions_of_the_type)
     REQUIRE_EQUAL(cpool_index(pool, job), 0);
     jobs_free(job);
     for (int round = 0; round < 1000; round++) {
-        struct job *typed = jobs_alloc();
+        struct job *typed = round % 2 == 0 ? jobs_alloc() : jobs_calloc();
         struct job *plain = cpool_alloc(pool);
         struct job *cached = cpool_cache_alloc(cache);
         struct job *deep = cpool_depot_alloc(pool);
