@@ -96,7 +96,6 @@ tests_scripts = \
 	tests/scripts/check-gdb.sh \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-json.sh \
-	tests/scripts/check-limit.sh \
 	tests/scripts/check-listed.sh \
 	tests/scripts/check-man.sh \
 	tests/scripts/check-memcheck.sh \

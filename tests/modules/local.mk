@@ -2,9 +2,7 @@
 # tests/modules/local.mk - tests that see the modules inside, in the folders of lib/.
 
 tests_modules = \
-	tests/modules/base/check_bits \
 	tests/modules/base/check_error \
-	tests/modules/host/check_coarse \
 	tests/modules/depot/check_extent \
 	tests/modules/host/check_options \
 	tests/modules/process/check_addresses \
@@ -17,9 +15,7 @@ tests_modules = \
 	tests/modules/cache/check_recall \
 	tests/modules/cache/check_reclaim \
 	tests/modules/cache/check_registry \
-	tests/modules/pool/check_drain \
 	tests/modules/pool/check_fault_create \
-	tests/modules/pool/check_fault_look \
 	tests/modules/pool/check_fault_memory \
 	tests/modules/pool/check_fault_use \
 	tests/modules/pool/check_layer \

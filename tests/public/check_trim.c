@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SLOT_SIZE = 64, COUNT = 20000 };
 
@@ -337,5 +338,100 @@ TEST_TIMES(shrink_and_grow_often_loses_no_magazine, GROWTH_KINDS)
         REQUIRE_EQUAL(cpool_grow(pool, WHOLE / 2), WHOLE / 2);
     }
     support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+/*
+ * ---- What it finds wrong -------------------------------------------------
+ */
+
+static void require_reports(size_t count, int code, const char *function)
+{
+    struct support_report last;
+
+    REQUIRE_EQUAL(support_take_reports(&last), count);
+    REQUIRE_EQUAL(last.code, code);
+    REQUIRE(strcmp(last.function, function) == 0);
+}
+
+/* A plain pool cannot see it when it happens.  Each slot is told of once, and is
+ * one slot again. */
+TEST_TIMES(trim_and_shrink_find_slots_freed_twice, 2)
+{
+    cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
+    void *slots[3] = { cpool_alloc(pool), cpool_alloc(pool), cpool_alloc(pool) };
+    size_t addresses;
+
+    support_capture_reports();
+    for (int i = 0; i < 3; i++) {
+        cpool_free(pool, slots[i]);
+        for (int again = 0; again < i; again++)
+            cpool_free(pool, slots[i]);
+    }
+    REQUIRE_NO_REPORT();
+    addresses = support_address_space();
+    if (_i == 0) {
+        cpool_trim(pool);
+        require_reports(2, CPOOL_EDOUBLEFREE, "cpool_trim");
+        REQUIRE(SUPPORT_SANITIZED || support_address_space() <= addresses);
+    } else {
+        REQUIRE_EQUAL(cpool_shrink(pool, COUNT - 1), COUNT - 1);
+        require_reports(2, CPOOL_EDOUBLEFREE, "cpool_shrink");
+    }
+    support_require_live(pool, 0);
+    support_require_obtainable(pool, 0);
+    cpool_trim(pool);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+
+/* A thread that last saw the pool when it was larger. */
+struct stale {
+    cpool_t *pool;
+    void *live; /* so that it has a magazine with room */
+    void *removed;
+};
+
+static void see_bound(void *argument)
+{
+    struct stale *stale = argument;
+
+    stale->live = cpool_alloc(stale->pool);
+    REQUIRE(stale->live != NULL);
+}
+
+static void free_removed(void *argument)
+{
+    struct stale *stale = argument;
+
+    cpool_free(stale->pool, stale->removed);
+    cpool_free(stale->pool, stale->live);
+    cpool_flush(stale->pool);
+}
+
+TEST_TIMES(trim_and_shrink_find_slots_removed_before, 2)
+{
+    cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
+    struct worker *worker = worker_start();
+    struct stale stale = { pool, NULL, cpool_at(pool, COUNT - 1) };
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    cpool_trim(pool); /* so that the worker gets low ones */
+    worker_do(worker, see_bound, &stale);
+    REQUIRE_EQUAL(cpool_shrink(pool, COUNT / 2), COUNT / 2);
+    support_capture_reports();
+    worker_do(worker, free_removed, &stale);
+    if (_i == 0)
+        cpool_trim(pool);
+    else
+        (void)cpool_shrink(pool, 1);
+    REQUIRE_REPORT(CPOOL_EUNUSED);
+    support_require_live(pool, 0);
+    support_require_obtainable(pool, 0);
+    worker_stop(worker);
     support_destroy_empty(pool);
 }

@@ -20,13 +20,11 @@ tests_public = \
 	tests/public/check_faces \
 	tests/public/check_fibers \
 	tests/public/check_fibers_noinline \
-	tests/public/check_fork \
 	tests/public/check_frame \
 	tests/public/check_frame_mistakes \
 	tests/public/check_frame_noinline \
 	tests/public/check_grow \
 	tests/public/check_guard \
-	tests/public/check_handles \
 	tests/public/check_huge \
 	tests/public/check_info \
 	tests/public/check_lanes \
@@ -56,14 +54,11 @@ tests_public = \
 	tests/public/check_sized_dry \
 	tests/public/check_sized_first \
 	tests/public/check_steady \
-	tests/public/check_storms \
 	tests/public/check_structs \
-	tests/public/check_support \
 	tests/public/check_thread \
 	tests/public/check_track \
 	tests/public/check_trim \
 	tests/public/check_typed \
-	tests/public/check_typed_forms \
 	tests/public/check_typed_noinline \
 	tests/public/check_validate \
 	tests/public/check_wait \

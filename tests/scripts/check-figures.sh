@@ -58,7 +58,6 @@ fact doc/TESTING.md '| 1,000 executions | 8,000 |' tests/weak/models.sh 'default
 fact doc/TESTING.md '| 1,000 executions | 8,000 |' tests/weak/models.sh 'default=1000'
 kinds=$(awk '/shapes\[\] = /,/^};/' tests/linear/check_histories.c | grep -c '{"')
 fact doc/TESTING.md "$kinds kinds of" tests/linear/check_histories.c '#define HISTORIES 400'
-fact doc/TESTING.md "$(grep -c '^ *{ *"' tests/linear/check_checker.c) histories written by" tests/linear/local.mk check_checker
 fact doc/TESTING.md '400 histories each' tests/linear/check_histories.c '#define HISTORIES 400'
 fact doc/TESTING.md 'after 6,000 steps' tests/weak/weak_threads.c 'STEPS_MAX = 6000'
 fact doc/TESTING.md '`STRESS_SECONDS` (60' stress/local.mk 'STRESS_SECONDS = 60'

@@ -110,7 +110,7 @@ plant check-listed.sh tests/scripts/check-new.sh '# new' 'is in no list'
 plant check-docs.sh doc/CONCURRENCY.md 's/`cpi_depot_provide`/`cpi_depot_provides`/' 'cpi_depot_provides'
 plant check-docs.sh doc/DESIGN.md 's,`lib/cache/registry.c`,`lib/registries.c`,' 'no file lib/registries.c'
 plant check-docs.sh doc/DESIGN.md 's/`sleep_for_long`/`sleep_too_long`/' 'has no sleep_too_long'
-plant check-docs.sh doc/TESTING.md 's/`check_storms`/`check_stormy`/' 'check_stormy'
+plant check-docs.sh doc/TESTING.md 's/`check_steady`/`check_steadily`/' 'check_steadily'
 
 plant check-docs.sh doc/TESTING.md 's/`make check-cxx`/`make check-cxxx`/' 'no target check-cxxx'
 plant check-docs.sh HACKING.md 's/`--enable-probes`/`--enable-probe`/' 'has no option probe'

@@ -267,3 +267,26 @@ TEST(shrink_that_removes_nothing_leaves_the_bytes_of_slots)
         nth++;
     REQUIRE(nth > 10);
 }
+
+/*
+ * ---- Growing meanwhile ---------------------------------------------------
+ */
+
+static void grow_all(void *pool)
+{
+    REQUIRE(cpool_grow(pool, CAPACITY) > 0);
+}
+
+TEST(reserve_uses_the_room_that_another_thread_made)
+{
+    bool met = true;
+
+    for (size_t nth = 1; met; nth++) {
+        cpool_t *pool = steps_pool(0, CAPACITY, 2 * CAPACITY, ROUNDS);
+
+        steps_plan(NULL, nth, grow_all, pool);
+        REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY + 1), 0);
+        met = steps_drop();
+        support_destroy_empty(pool);
+    }
+}

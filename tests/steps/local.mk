@@ -4,7 +4,6 @@
 # They link libpoints, in which each atomic operation and each lock calls the test.
 
 tests_steps = \
-	tests/steps/check_steps \
 	tests/steps/check_steps_bulk \
 	tests/steps/check_steps_call \
 	tests/steps/check_steps_destroy \
@@ -13,7 +12,6 @@ tests_steps = \
 	tests/steps/check_steps_end \
 	tests/steps/check_steps_fork \
 	tests/steps/check_steps_frame \
-	tests/steps/check_steps_memory \
 	tests/steps/check_steps_notice \
 	tests/steps/check_steps_object \
 	tests/steps/check_steps_object_claim \
@@ -27,7 +25,6 @@ tests_steps = \
 	tests/steps/check_steps_retry \
 	tests/steps/check_steps_signal \
 	tests/steps/check_steps_stall \
-	tests/steps/check_steps_steal \
 	tests/steps/check_steps_trim
 
 if HAVE_CHECK

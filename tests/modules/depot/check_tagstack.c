@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_tagstack.c - the tagged stack (lib/depot/tagstack.h), alone.
- *
- * The header is included with a point between its atomic operations at which a
- * test may interfere: the same thread does there the actions of another one, at
- * every place in turn.
+ * check_tagstack.c - the tag, the largest index and the links of the tagged stack
+ * (lib/depot/tagstack.h), alone.
  */
 #include "support.h"
 
 #include <stdlib.h>
-
-static void point(void);
-
-#define CPI_ATOMIC_POINT() point()
 
 #include "depot/tagstack.h"
 
@@ -26,16 +19,6 @@ struct node {
 static struct node nodes[NODES + 1]; /* number 0 does not exist */
 static const struct cpi_links links = { (char *)&nodes[1], sizeof(struct node) };
 static struct cpi_tagstack stack;
-
-/* The interference, and after how many operations it happens (0: never). */
-static void (*interfere)(void);
-static _Thread_local int operations_left;
-
-static void point(void)
-{
-    if (operations_left > 0 && --operations_left == 0)
-        interfere();
-}
 
 static void push(uint32_t node)
 {
@@ -52,25 +35,6 @@ static uint32_t pop(void)
 static uint64_t tag(void)
 {
     return atomic_load_explicit(&stack.head, memory_order_relaxed) >> CPI_INDEX_BITS;
-}
-
-static void clear_stack(void)
-{
-    operations_left = 0;
-    atomic_store_explicit(&stack.head, 0, memory_order_relaxed);
-}
-
-TEST(pop_gives_the_last_pushed)
-{
-    for (uint32_t node = 1; node <= NODES; node++) {
-        push(node);
-        REQUIRE_EQUAL(cpi_tagstack_top(&stack), node);
-        REQUIRE_EQUAL(cpi_tagstack_below(&links, node), node - 1);
-    }
-    for (uint32_t node = NODES; node >= 1; node--) {
-        REQUIRE_EQUAL(pop(), node);
-    }
-    REQUIRE_EQUAL(pop(), 0);
 }
 
 TEST(tag_advances_with_every_removal_and_nothing_else)
@@ -127,58 +91,6 @@ TEST(largest_index_fits_beside_the_tag)
     REQUIRE_EQUAL(tag(), 4);
     free(wide.links);
 }
-
-/*
- * ---- Interference --------------------------------------------------------
- */
-
-/* Another thread's action. */
-static void push_one(void)
-{
-    push(4);
-}
-
-static void make_three(void)
-{
-    clear_stack();
-    for (uint32_t node = 3; node >= 1; node--)
-        push(node);
-}
-
-static uint32_t push_nine(void)
-{
-    return cpi_tagstack_push(&stack, &links, 9);
-}
-
-static uint32_t pop_one(void)
-{
-    uint64_t retries = 1; /* it adds */
-
-    REQUIRE(cpi_tagstack_pop(&stack, &links, &retries) != 0);
-    return (uint32_t)retries - 1;
-}
-
-/* Another thread changes the head before the last operation, which is the exchange. */
-TEST_TIMES(overtaken_exchange_counts_its_retry, 2)
-{
-    static uint32_t (*const acts[])(void) = {push_nine, pop_one};
-    enum { MOST = 100 };
-    int operations;
-
-    interfere = push_one;
-    make_three();
-    operations_left = MOST;
-    REQUIRE_EQUAL(acts[_i](), 0);
-    operations = MOST - operations_left;
-    make_three();
-    operations_left = operations;
-    REQUIRE_EQUAL(acts[_i](), 1);
-    REQUIRE_EQUAL(operations_left, 0);
-}
-
-/*
- * ---- Links ---------------------------------------------------------------
- */
 
 /* The links lie where the user of the stack has room for them: the first at the start. */
 TEST(links_begin_at_their_start)
