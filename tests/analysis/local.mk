@@ -13,7 +13,7 @@ analysis_flags = -D_GNU_SOURCE $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPF
 analyze: config.h
 	@CC='$(CC)' $(SHELL) $(srcdir)/tests/analysis/analyze.sh '$(srcdir)' $(analysis_flags)
 
-VALGRIND_TESTS = $(tests_public) $(tests_modules)
+VALGRIND_TESTS = $(tests_public) $(tests_modules) $(tests_ext)
 
 check-valgrind: all $(check_LIBRARIES) $(check_LTLIBRARIES)
 	@$(MAKE) $(AM_MAKEFLAGS) $(VALGRIND_TESTS)
@@ -21,6 +21,6 @@ check-valgrind: all $(check_LIBRARIES) $(check_LTLIBRARIES)
 
 coverage:
 	@MAKE='$(MAKE)' CC='$(CC)' $(SHELL) $(srcdir)/tests/analysis/coverage.sh '$(abs_srcdir)' \
-		$(tests_public) $(tests_modules) $(tests_steps)
+		$(tests_public) $(tests_modules) $(tests_steps) $(tests_ext)
 
 .PHONY: analyze check-valgrind coverage

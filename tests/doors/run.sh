@@ -106,7 +106,7 @@ copy_to() {
     done
     chmod -R u+w "$folder"
 }
-all_of_it='lib ext include gdb cmake preload CMakeLists.txt meson.build meson_options.txt
+all_of_it='lib ext include gdb cmake CMakeLists.txt meson.build meson_options.txt
     configure.ac cpool.pc.in'
 
 # ---- Without a build system ----------------------------------------------------
@@ -463,9 +463,9 @@ malloc_in() {
     object=$(find "$1" -name libcpool-malloc.so)
     [ -n "$object" ] || fail 'no libcpool-malloc.so was installed'
     nm -D --defined-only "$object" | sed 's/.* //' | sort > theirs
-    sed -n 's/^ *\([a-z_]*\);$/\1/p' "$top/preload/malloc.map" | sort > ours
+    sed -n 's/^ *\([a-z_]*\);$/\1/p' "$top/ext/sized/malloc/malloc.map" | sort > ours
     diff ours theirs || fail 'malloc over pools shows other names'
-    cc -fno-builtin "$top/preload/exercise.c" -pthread -o exercise || fail 'no exercise'
+    cc -fno-builtin "$top/ext/sized/tests/exercise.c" -pthread -o exercise || fail 'no exercise'
     clean CPOOL_MALLOC_PRINT=yes LD_PRELOAD="$object" ./exercise 1000 > /dev/null 2> figures ||
         fail 'malloc over pools fails'
     grep -q '^ *bytes  *live  *circulating' figures || fail 'malloc over pools was not in use'

@@ -19,7 +19,7 @@ tests_harness_libharness_a_SOURCES = tests/harness/inside.h tests/harness/inside
 	tests/harness/fixture.c tests/harness/fixture.h tests/harness/growth.c \
 	tests/harness/growth.h tests/harness/main.c \
 	tests/harness/misuse.c tests/harness/misuse.h tests/harness/object.h \
-	tests/harness/random.h tests/harness/sized.h tests/harness/support.c \
+	tests/harness/random.h tests/harness/support.c \
 	tests/harness/support.h tests/harness/support_pool.c tests/harness/support_threads.c \
 	tests/harness/waiter.c tests/harness/waiter.h
 tests_harness_libharness_a_CPPFLAGS = $(tests_cppflags)
@@ -38,6 +38,10 @@ tests_libs = $(CHECK_LIBS) $(tests_libs_library)
 tests_ldadd_public = tests/harness/libharness.a lib/libcpool.la $(tests_libs)
 tests_ldadd_module = tests/harness/libharness.a lib/libcpool-asserted.a $(tests_libs)
 
+# Those of the libraries over pools, each by the list in its ext/*/local.mk.
+tests_ext = $(ext_sized_tests) $(ext_lanes_tests)
+tests_ext_cppflags = $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
+
 # How a test of these folders is compiled and linked.  It is a line in its folder's list; what
 # it needs besides has a line of its own there.
 tests/public/%.$(OBJEXT) tests/modules/%.$(OBJEXT) tests/steps/%.$(OBJEXT): \
@@ -45,9 +49,10 @@ tests/public/%.$(OBJEXT) tests/modules/%.$(OBJEXT) tests/steps/%.$(OBJEXT): \
 $(tests_public): LDADD = $(tests_ldadd_public)
 $(tests_modules): LDADD = $(tests_ldadd_module)
 $(tests_steps): LDADD = $(tests_ldadd_steps)
-$(tests_public) $(tests_modules) $(tests_steps): tests/harness/libharness.a
+$(tests_ext): LDADD = $(tests_ldadd_module)
+$(tests_public) $(tests_modules) $(tests_steps) $(tests_ext): tests/harness/libharness.a
 $(tests_public): lib/libcpool.la
-$(tests_modules): lib/libcpool-asserted.a
+$(tests_modules) $(tests_ext): lib/libcpool-asserted.a
 $(tests_steps): tests/steps/libsteps.a tests/harness/libpoints.a
 
 # The calls that refuse.c has instead of the system.

@@ -4,7 +4,7 @@
 
 include Makefile
 
-machines_tests = $(filter tests/public/% tests/modules/% tests/steps/%,$(check_PROGRAMS))
+machines_tests = $(filter tests/public/% tests/modules/% tests/steps/% $(tests_ext),$(check_PROGRAMS))
 machines_examples = $(filter examples/%,$(check_PROGRAMS))
 
 # The library compiles without a warning.  The tests, written where size_t has 64

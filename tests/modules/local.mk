@@ -32,8 +32,7 @@ tests_modules = \
 	tests/modules/check/check_guard_unit \
 	tests/modules/retire/check_fault_retire \
 	tests/modules/object/check_fault_objects \
-	tests/modules/object/check_object_heap \
-	tests/modules/sized/check_fault_layers
+	tests/modules/object/check_object_heap
 
 if HAVE_CHECK
 check_PROGRAMS += $(tests_modules)
@@ -41,7 +40,7 @@ TESTS += $(tests_modules)
 endif
 
 # With the calls of the system sent through the harness, which refuses some.
-tests_refused = $(foreach test,$(tests_modules),$(if $(findstring /check_fault,$(test)),$(test)))
+tests_refused = $(foreach test,$(tests_modules) $(tests_ext),$(if $(findstring /check_fault,$(test)),$(test)))
 $(tests_refused): private AM_LDFLAGS += $(tests_refuse_ldflags)
 
 # With calls of the C library's sent through the test.

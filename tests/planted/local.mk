@@ -18,7 +18,7 @@ MUTANTS =
 
 mutants_environment = CC='$(CC)' CHECK_CFLAGS='$(CHECK_CFLAGS)' CHECK_LIBS='$(CHECK_LIBS)' \
 	LIBS='$(ATOMIC_LIBS) $(PTHREAD_LIBS) $(LIBS)' srcdir='$(srcdir)' \
-	TESTS='$(tests_public) $(tests_modules) $(tests_steps)'
+	TESTS='$(tests_public) $(tests_modules) $(tests_steps) $(tests_ext)'
 
 mutants:
 	@$(mutants_environment) $(SHELL) $(srcdir)/tests/planted/run.sh $(MUTANTS)

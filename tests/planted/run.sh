@@ -34,7 +34,7 @@ mkdir -p "$work/original" || exit 1
 mutant=$work/mutant.$$
 trap 'rm -rf "$mutant"; [ -n "${MUTANTS_WORK:-}" ] || rm -rf "$work"' EXIT
 flags="-std=c11 -D_GNU_SOURCE -pthread $CHECK_CFLAGS"
-includes="-I$top/include -I$top/tests/harness"
+includes="-I$top/include -I$top/ext -I$top/tests/harness"
 planted=$top/tests/planted
 list=${PLANTED_LIST:-$planted/list.txt}
 mkdir -p "$mutant" || exit 1
@@ -75,7 +75,7 @@ object() {
     if [ -n "$file" ] && grep -q "$of_file" "$object.d"; then
         object=$mutant/$kind-$base.o
         source=$2
-        case $2 in "$top"/lib/* | "$top"/ext/*) source=$mutant/lib/${2#"$top"/*/} ;; esac
+        case $2 in "$top"/ext/*/tests/*) ;; "$top"/lib/* | "$top"/ext/*) source=$mutant/lib/${2#"$top"/*/} ;; esac
         [ -e "$object" ] || compile "$kind" "$source" "$mutant/lib" "$object" || return 1
     fi
     echo "$object"
@@ -90,9 +90,9 @@ objects() {
     done
 }
 
-# program_of NAME - its source, without the ending.
+# program_of NAME - its source.
 program_of() {
-    find "$top/tests" -name "$1.c" | sed "s|^$top/tests/||; s|\\.c$||"
+    find "$top/tests" "$top"/ext/*/tests -name "$1.c"
 }
 
 # wraps_of VARIABLE FOLDER - the calls of the C library that a program's link replaces.
@@ -146,13 +146,13 @@ link() {
         more=
         source=$(program_of "${1%_narrow}")
         [ "$1" = "${1%_narrow}" ] || kind=narrow
-        case $source in steps/*) kind=points more=$(objects plain "$top/tests/steps/steps.c") ;; esac
+        case $source in */check_steps*) kind=points more=$(objects plain "$top/tests/steps/steps.c") ;; esac
         case $1 in
         check_reentry) more=$(wraps_of tests_modules_process_check_reentry_LDFLAGS modules) ;;
         check_fault*) more=$(wraps_of tests_refuse_ldflags harness) ;;
         esac
         help
-        set -- $(objects "$([ $kind = narrow ] && echo narrow || echo plain)" "$top/tests/$source.c") $more "$mutant/help.a" \
+        set -- $(objects "$([ $kind = narrow ] && echo narrow || echo plain)" "$source") $more "$mutant/help.a" \
             $(objects $kind "$top"/lib/*/*.c "$top"/ext/*/*.c) \
             $([ $kind != points ] || objects points "$top/tests/harness/points.c")
         ;;

@@ -27,7 +27,6 @@ tests_public = \
 	tests/public/check_guard \
 	tests/public/check_huge \
 	tests/public/check_info \
-	tests/public/check_lanes \
 	tests/public/check_leaks \
 	tests/public/check_leaks_noinline \
 	tests/public/check_limits \
@@ -50,9 +49,6 @@ tests_public = \
 	tests/public/check_retire_bags \
 	tests/public/check_retire_noinline \
 	tests/public/check_share \
-	tests/public/check_sized \
-	tests/public/check_sized_dry \
-	tests/public/check_sized_first \
 	tests/public/check_steady \
 	tests/public/check_structs \
 	tests/public/check_thread \

@@ -35,7 +35,7 @@ for document in doc/*.md doc/performance/*.md; do
     documents="$documents $document"
 done
 
-find lib ext include tests stress bench examples preload doc cmake debian gdb .ci ./*.md ./*.a[cm] CMakeLists.txt \
+find lib ext include tests stress bench examples doc cmake debian gdb .ci ./*.md ./*.a[cm] CMakeLists.txt \
     \( -name build -o -name results -o -name .libs \) -prune -o -type f -print > "$work/files"
 # shellcheck disable=SC2046 # no file's name has a blank
 cat $(grep -E '\.(c|h|in|cpp|hpp|map|mk|sh|txt|inc|awk)$' "$work/files" | grep -v '/scripts/') \
@@ -118,7 +118,7 @@ done < "$work/own-options" >> "$work/missing"
 cat HACKING.md doc/TESTING.md | grep -oE '`make [a-z -]*' | tr ' ' '\n' | sort -u |
     comm -13 - "$work/phony" | sed 's|^|doc/TESTING.md: lacks make |' >> "$work/missing"
 awk '/^##/ { on = /^### Which test is where/ } on && /^\|/' doc/TESTING.md > "$work/where.md"
-for folder in bench preload $(sed -nE 's,^(tests/[a-z]*)/.*\.(c|sh|txt)$,\1,p' "$work/files" | sort -u); do
+for folder in bench $(sed -nE 's,^(tests/[a-z]*)/.*\.(c|sh|txt)$,\1,p' "$work/files" | sort -u); do
     grep -q "\`${folder}[\`/]" "$work/where.md" || [ "$folder" = tests/harness ] ||
         echo "doc/TESTING.md: its table lacks the folder $folder"
 done >> "$work/missing"

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # check-listed.sh - a test that no list names would never run.  Every check_*.c in a folder of
-# tests/ is built and run by the folder's local.mk.  Every script of
+# tests/, or in the tests/ of a folder of ext/, is built and run by the folder's local.mk.  Every script of
 # tests/scripts is run too, and scripts can be executed.  A program in C without a list of
 # sources has the source of its name.
 #
 # srcdir: top of the source tree.
 
 set -u
-tests=${srcdir:-.}/tests
+top=${srcdir:-.}
+tests=$top/tests
 status=0
 count=0
 
@@ -19,7 +20,7 @@ complain() {
 }
 
 # The lists, with a blank on both sides of each word.
-words=" $(sed 's/#.*//' "$tests"/local.mk "$tests"/*/local.mk | tr '\t\\\n' '   ') "
+words=" $(sed 's/#.*//' "$tests"/local.mk "$tests"/*/local.mk "$top"/ext/*/local.mk | tr '\t\\\n' '   ') "
 
 named() {
     case $words in *" $1 "*) ;; *) false ;; esac
@@ -34,8 +35,8 @@ is_source() {
     esac
 }
 
-for path in "$tests"/*/check_*.c "$tests"/*/check_*.cpp; do
-    file=tests/${path#"$tests/"}
+for path in "$tests"/*/check_*.c "$tests"/*/*/check_*.c "$tests"/*/check_*.cpp "$top"/ext/*/tests/check_*.c; do
+    file=${path#"$top/"}
     count=$((count + 1))
     is_source "$file" || complain "$file: is the source of no program"
     case $file in
@@ -45,9 +46,9 @@ for path in "$tests"/*/check_*.c "$tests"/*/check_*.cpp; do
 done
 
 # A program can be started.
-for path in "$tests"/../*/*.sh "$tests"/*/*.sh; do
+for path in "$top"/*/*.sh "$tests"/*/*.sh "$top"/ext/*/tests/*.sh; do
     IFS= read -r line < "$path"
-    case $line in '#!'*) [ -x "$path" ] || complain "${path#"$tests/../"}: is not executable" ;; esac
+    case $line in '#!'*) [ -x "$path" ] || complain "${path#"$top/"}: is not executable" ;; esac
 done
 
 for path in "$tests"/scripts/*.sh; do

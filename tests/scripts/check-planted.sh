@@ -40,7 +40,7 @@ for word in $(grep -v '^#' "$list" | cut -d '|' -f 3 | sed 's/sound:.*//; s/same
         ;;
     explorer | histories | stress) ;;
     check_*)
-        grep -q "tests/[a-z/]*/$word\( \|\$\)" "$tests"/*/local.mk || complain "list.txt: no program $word"
+        grep -q "/$word\( \|\$\)" "$tests"/*/local.mk "$tests"/../ext/*/local.mk || complain "list.txt: no program $word"
         ;;
     *) complain "list.txt: $word is no test" ;;
     esac

@@ -16,11 +16,11 @@ trap 'rm -rf "$work"' EXIT
 
 # The sources alone: a build in the same folder leaves a hundred times as much.
 mkdir "$work/tree"
-(cd "$top" && find lib ext include tests stress bench examples preload gdb doc cmake debian .ci ./*.md ./*.a[cm] \
+(cd "$top" && find lib ext include tests stress bench examples gdb doc cmake debian .ci ./*.md ./*.a[cm] \
     NEWS LICENSE CMakeLists.txt meson.build meson_options.txt cpool.pc.in .clang-format -type f \
     ! -path '*/.libs/*' ! -path '*/.deps/*' ! -name '*.o' ! -name '*.lo' ! -name '*.log' \
     ! -name '*.trs' ! -perm -u+x -size -512k -print0; \
-    find tests stress bench examples preload lib ext doc -name '*.sh' -print0; printf '.ci/run\0') |
+    find tests stress bench examples lib ext doc -name '*.sh' -print0; printf '.ci/run\0') |
     (cd "$top" && tar -c --null -T - -f -) | tar -x -C "$work/tree" -f - || exit 1
 chmod -R u+w "$work/tree"
 

@@ -12,7 +12,7 @@ cd "${srcdir:-.}" || exit 1
 list=$(mktemp) || exit 1
 trap 'rm -f "$list"' EXIT
 
-find include lib ext tests bench stress examples preload \
+find include lib ext tests bench stress examples \
     \( -name build -o -name results \) -prune -o \
     \( -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.hpp' \) -print | sort > "$list"
 files=$(wc -l < "$list")

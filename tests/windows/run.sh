@@ -43,10 +43,16 @@ runs() {
     return 53
 }
 
+# name_of SOURCE - its folder and its own, or in ext/NAME/tests NAME and its own.
+name_of() {
+    folder=$(dirname "$1")
+    echo "$(basename "${folder%/tests}")-$(basename "$1" .c)"
+}
+
 # one SOURCE - builds a program of tests and runs it.
 one() {
-    folder=$(basename "$(dirname "$1")")
-    name=$folder-$(basename "$1" .c)
+    name=$(name_of "$1")
+    folder=${name%%-*}
     library=$out/debug
     debug=-DCPI_DEBUG=1
     [ "$folder" != public ] || { library=$out/lib; debug=; }
@@ -266,15 +272,15 @@ rows() {
     while read -r row _; do
         case $row in '' | \#*) continue ;; esac
         folder=${row%%-*}
-        [ "$folder" = public ] || folder=modules/$folder
-        [ -e "$top/tests/$folder/${row#*-}.c" ] || { echo "$row is no program"; return 1; }
+        [ -e "$top/tests/$folder/${row#*-}.c" ] || [ -e "$top/tests/modules/$folder/${row#*-}.c" ] ||
+            [ -e "$top/ext/$folder/tests/${row#*-}.c" ] || { echo "$row is no program"; return 1; }
     done < "$here/left-out.txt"
 }
 
 chosen() {
     ls "$top"/tests/public/check_*.c "$top"/tests/modules/*/check_*.c \
-        "$top"/tests/windows/check_*.c | while read -r source; do
-        name=$(basename "$(dirname "$source")")-$(basename "$source" .c)
+        "$top"/tests/windows/check_*.c "$top"/ext/*/tests/check_*.c | grep -v /check_steps | while read -r source; do
+        name=$(name_of "$source")
         set -f
         for pattern in ${WINDOWS_TESTS:-*}; do
             # shellcheck disable=SC2254 # a pattern

@@ -4,8 +4,8 @@
  *
  * Includes <stdbool.h>, <stddef.h>.  Sizes are whole pages, `align` is a power of two.
  */
-#ifndef CPOOL_PRELOAD_LARGE_H
-#define CPOOL_PRELOAD_LARGE_H
+#ifndef CPOOL_MALLOC_LARGE_H
+#define CPOOL_MALLOC_LARGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,4 +23,4 @@ void large_free(void *block, size_t size);
  * was. */
 void *large_resize(void *block, size_t size, size_t wanted, size_t align);
 
-#endif /* CPOOL_PRELOAD_LARGE_H */
+#endif /* CPOOL_MALLOC_LARGE_H */

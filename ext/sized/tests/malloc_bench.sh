@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# bench.sh - programs with malloc over pools beside the C library's malloc and each other
+# malloc_bench.sh - programs with malloc over pools beside the C library's malloc and each other
 # that is found: seconds and peak memory, the best of RUNS, interleaved.
 #
 # RUNS: 3 unless set.  srcdir: top of the source tree.  Run in the top of the build tree.
@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 
 # name library, one a line
 echo "libc" > "$work/rivals"
-echo "cpool $(pwd)/preload/.libs/libcpool-malloc.so" >> "$work/rivals"
+echo "cpool $(pwd)/ext/sized/malloc/.libs/libcpool-malloc.so" >> "$work/rivals"
 for name in jemalloc mimalloc tcmalloc_minimal tbbmalloc_proxy; do
     for path in /usr/lib/*/lib$name.so.[0-9]* /usr/lib/lib$name.so.[0-9]* /usr/lib64/lib$name.so.[0-9]*; do
         [ -e "$path" ] && { echo "${name%_*} $path"; break; }
@@ -41,7 +41,7 @@ row() {
     shift
     for _ in $(seq "$runs"); do
         while read -r name library; do
-            preload/cost "${library:-}" "$@" < /dev/null >> "$work/$name.cost" || echo "- -" >> "$work/$name.cost"
+            ext/sized/tests/cost "${library:-}" "$@" < /dev/null >> "$work/$name.cost" || echo "- -" >> "$work/$name.cost"
         done < "$work/rivals"
     done
     printf '| %s |' "$row"
@@ -59,7 +59,7 @@ printf '\n|---|'
 while read -r name library; do printf -- '---|'; done < "$work/rivals"
 echo
 
-row 'malloc, 4 threads' preload/exercise 100000
+row 'malloc, 4 threads' ext/sized/tests/exercise 100000
 if command -v python3 > /dev/null; then
     PYTHONMALLOC=malloc
     export PYTHONMALLOC

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check.sh - whole programs run on pools: malloc's family from several threads, python3's
+# malloc.sh - whole programs run on pools: malloc's family from several threads, python3's
 # own tests, a compiler, sqlite3 and redis, each as far as it is found.  Their output
 # is that of a run without the library.
 #
-#   check.sh         a few seconds, as a part of make check
-#   check.sh all     more of each (make check-malloc)
+#   malloc.sh         a few seconds, as a part of make check
+#   malloc.sh all     more of each (make check-malloc)
 #
 # srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
 # build tree.
@@ -14,7 +14,7 @@
 set -u
 top=$(cd "${srcdir:-.}" && pwd)
 all=${1:-}
-library=$(pwd)/preload/.libs/libcpool-malloc.so
+library=$(pwd)/ext/sized/malloc/.libs/libcpool-malloc.so
 status=0
 passed=
 left=
@@ -58,24 +58,24 @@ same() {
 # --- malloc's family ---
 
 if [ -n "$all" ]; then rounds=200000; else rounds=10000; fi
-same exercise preload/exercise $rounds
-CPOOL_OPTIONS=checked on preload/exercise 2000 > "$work/found" 2>&1 ||
+same exercise ext/sized/tests/exercise $rounds
+CPOOL_OPTIONS=checked on ext/sized/tests/exercise 2000 > "$work/found" 2>&1 ||
     complain "exercise fails with checked pools: $(tail -n 5 "$work/found")"
 # With little address space the classes are smaller.
-(ulimit -v 4000000 && on preload/exercise 2000) > "$work/found" 2>&1 ||
+(ulimit -v 4000000 && on ext/sized/tests/exercise 2000) > "$work/found" 2>&1 ||
     complain "exercise fails in little address space: $(tail -n 5 "$work/found")"
 # A limit that comes later leaves large blocks.
-on preload/exercise lowered > "$work/found" 2>&1 ||
+on ext/sized/tests/exercise lowered > "$work/found" 2>&1 ||
     complain "exercise fails after a limit is lowered: $(tail -n 5 "$work/found")"
 # What one phase of a program has used, another one's sizes have.
-on preload/exercise foreign > "$work/found" 2>&1 ||
+on ext/sized/tests/exercise foreign > "$work/found" 2>&1 ||
     complain "exercise fails with a block that begins with its mapping: $(tail -n 5 "$work/found")"
 
-on preload/exercise phases > "$work/found" 2>&1
+on ext/sized/tests/exercise phases > "$work/found" 2>&1
 grep -q 'given back' "$work/found" || complain "free memory stays: $(head -n 1 "$work/found")"
 # With less there are no classes.  How little a program needs to start differs.
 for limit in 16000 12000 8000; do
-    (ulimit -v $limit && LD_PRELOAD=$library preload/exercise full) > "$work/found" 2>&1 ||
+    (ulimit -v $limit && LD_PRELOAD=$library ext/sized/tests/exercise full) > "$work/found" 2>&1 ||
         grep -q -e 'shared libraries' -e 'cannot be preloaded' "$work/found" ||
         complain "exercise ends without classes: $(tail -n 5 "$work/found")"
     ! grep -q full "$work/found" || { full=yes; break; }
