@@ -144,22 +144,6 @@ TEST(underflow_tells_offset_bytes_and_culprit)
     support_destroy_empty(pool);
 }
 
-/* The gap before the first slot has one neighbour. */
-TEST(damage_before_first_slot_has_one_neighbour)
-{
-    cpool_t *pool = make_pool(0);
-    unsigned char *slot = take(pool);
-    struct support_report report;
-
-    slot[-8] ^= 1;
-    cpool_free(pool, slot);
-    report = REQUIRE_REPORT(CPOOL_EGUARD);
-    require_said(&report, "at offset -8, before the start of slot 0");
-    require_said(&report, "a stray write");
-    REQUIRE_EQUAL(cpool_reset(pool), 1);
-    support_destroy_empty(pool);
-}
-
 /* Neither gap is the freed slot's own: it is reported, and the slot is freed. */
 TEST(free_finds_damage_beyond_its_neighbours)
 {
@@ -282,22 +266,6 @@ TEST(audit_verify_and_destroy_find_write_after_free)
     cpool_free(pool, other);
     REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EGUARD);
     require_write_found(pool, slot, "cpool_destroy");
-}
-
-/* The contents of live slots, and of slots that a reset took back, are the user's. */
-TEST(audit_leaves_live_slots_alone)
-{
-    cpool_t *pool = make_filling();
-
-    for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < 50; i++)
-            memset(take(pool), i, SIZE);
-        REQUIRE_EQUAL(cpool_audit(pool), 0);
-        REQUIRE_EQUAL(cpool_reset(pool), 50);
-        REQUIRE_EQUAL(cpool_audit(pool), 0);
-    }
-    support_destroy_empty(pool);
-    REQUIRE_NO_REPORT();
 }
 
 TEST(calloc_of_filled_slot_is_zero)

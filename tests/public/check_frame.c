@@ -60,68 +60,6 @@ TEST_TIMES(dry_pool_is_dry_in_a_frame_and_outside, MODES)
     end_all(pool, frame);
 }
 
-struct rest {
-    cpool_t *pool;
-    size_t live;
-};
-
-static void *obtain_rest(void *argument)
-{
-    struct rest *rest = argument;
-
-    support_require_obtainable(rest->pool, rest->live);
-    return NULL;
-}
-
-/* A frame has no free slot, whatever it holds. */
-TEST_TIMES(another_thread_gets_all_but_the_live_ones, MODES)
-{
-    static const size_t counts[] = {1, ROUNDS - 1, ROUNDS, 2 * ROUNDS + 3, CAPACITY - 1, CAPACITY};
-    cpool_t *pool = make_pool(modes[_i]);
-    cpool_frame_t *frame = begin(pool);
-    void *slots[CAPACITY];
-
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        struct rest rest = {pool, counts[i]};
-
-        take(pool, frame, slots, counts[i]);
-        support_in_thread(obtain_rest, &rest);
-        cpool_frame_reset(frame);
-        rest.live = 0;
-        support_in_thread(obtain_rest, &rest);
-    }
-    end_all(pool, frame);
-}
-
-TEST_TIMES(slots_keep_their_bytes, MODES)
-{
-    cpool_t *pool = make_pool(modes[_i]);
-    cpool_frame_t *frame = begin(pool);
-    void *own[CAPACITY / 4];
-    void *slots[CAPACITY / 4];
-
-    for (size_t i = 0; i < CAPACITY / 4; i++) {
-        own[i] = cpool_alloc(pool);
-        slots[i] = cpool_frame_alloc(frame);
-        if (i % 3 == 0) {
-            cpool_free(pool, own[i]);
-            own[i] = cpool_alloc(pool);
-        }
-        memset(own[i], 'o', 16);
-        memset(slots[i], 's', 16);
-    }
-    for (size_t i = 0; i < CAPACITY / 4; i++)
-        REQUIRE(memcmp(slots[i], "ssssssssssssssss", 16) == 0);
-    cpool_frame_reset(frame);
-    support_require_live(pool, CAPACITY / 4);
-    support_require_obtainable(pool, CAPACITY / 4);
-    for (size_t i = 0; i < CAPACITY / 4; i++) {
-        REQUIRE(memcmp(own[i], "oooooooooooooooo", 16) == 0);
-        cpool_free(pool, own[i]);
-    }
-    end_all(pool, frame);
-}
-
 TEST_TIMES(frames_overlap, MODES)
 {
     enum { FRAMES = 50, IN_FRAME = 70 };
@@ -323,55 +261,6 @@ TEST_TIMES(slots_that_go_back_wake_waiters, 4)
     }
     support_require_live(pool, CAPACITY);
     support_destroy(pool);
-}
-
-enum { STORMERS = 4 };
-
-struct stormer {
-    cpool_t *pool;
-    size_t rounds;
-    unsigned seed;
-    pthread_t thread;
-};
-
-/* Stamps each slot, and looks at the stamps before the slots go back. */
-static void *storm(void *argument)
-{
-    struct stormer *self = argument;
-    size_t *slots[CAPACITY];
-
-    for (size_t round = 0; round < self->rounds; round++) {
-        cpool_frame_t *frame = begin(self->pool);
-
-        for (size_t reset = 0; reset < 3; reset++) {
-            size_t wanted = (self->seed = self->seed * 1103515245 + 12345) / 65536 % CAPACITY / 2;
-            size_t n;
-
-            for (n = 0; n < wanted && (slots[n] = cpool_frame_alloc(frame)) != NULL; n++)
-                *slots[n] = (size_t)self + n;
-            for (size_t i = 0; i < n; i++)
-                REQUIRE_EQUAL(*slots[i], (size_t)self + i);
-            if (reset < 2)
-                cpool_frame_reset(frame);
-        }
-        cpool_frame_end(frame);
-    }
-    cpool_flush(self->pool);
-    return NULL;
-}
-
-TEST_TIMES(threads_have_frames_at_once, MODES)
-{
-    cpool_t *pool = make_pool(modes[_i]);
-    struct stormer stormers[STORMERS];
-
-    for (unsigned i = 0; i < STORMERS; i++) {
-        stormers[i] = (struct stormer){pool, SUPPORT_COUNT(100, 10), i, 0};
-        stormers[i].thread = support_start(storm, &stormers[i]);
-    }
-    for (size_t i = 0; i < STORMERS; i++)
-        support_join(stormers[i].thread);
-    end_all(pool, begin(pool));
 }
 
 /* --- Fork --- */

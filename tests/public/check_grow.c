@@ -47,23 +47,6 @@ TEST_TIMES(alloc_grows_the_pool_up_to_its_maximum, GROWTH_KINDS)
     support_destroy_empty(pool);
 }
 
-/* It does not grow as long as something is free. */
-TEST_TIMES(alloc_of_what_is_there_does_not_grow_the_pool, GROWTH_KINDS)
-{
-    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, MAX_CAPACITY);
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    for (int round = 0; round < 100; round++) {
-        REQUIRE_EQUAL(hold_take(&hold, CAPACITY), CAPACITY);
-        hold_free_all(&hold);
-    }
-    growth_require_capacity(pool, CAPACITY);
-    REQUIRE_EQUAL(support_stats(pool).growths, 0);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-
 TEST_TIMES(grow_returns_what_it_added, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, 1000);
@@ -79,17 +62,6 @@ TEST_TIMES(grow_returns_what_it_added, GROWTH_KINDS)
     REQUIRE_EQUAL(cpool_grow(pool, 1), 0);
     REQUIRE_EQUAL(cpool_grow(pool, SIZE_MAX), 0);
     support_require_live(pool, 0);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(grow_of_pool_without_maximum_is_nothing, GROWTH_KINDS)
-{
-    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, _i % 2 == 0 ? 0 : CAPACITY);
-
-    REQUIRE_EQUAL(cpool_grow(pool, 1), 0);
-    REQUIRE_EQUAL(cpool_grow(pool, SIZE_MAX), 0);
-    REQUIRE_EQUAL(support_stats(pool).max_capacity, CAPACITY);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
@@ -201,28 +173,6 @@ TEST_TIMES(shrink_leaves_one_slot, GROWTH_KINDS)
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 1);
     hold_free_all(&hold);
     hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-
-/* A reset leaves the capacity as it was shrunk. */
-TEST_TIMES(reset_after_shrinking_gives_what_was_left, GROWTH_KINDS)
-{
-    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1000, 0);
-    void **slots = support_calloc(1001, sizeof(*slots));
-
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 1001), 1000);
-    cpool_free_bulk(pool, slots, 1000);
-    REQUIRE_EQUAL(cpool_shrink(pool, 300), 300);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 1001), 700);
-    REQUIRE_EQUAL(cpool_reset(pool), 700);
-    growth_require_capacity(pool, 700);
-    support_require_live(pool, 0);
-    REQUIRE_EQUAL(cpool_shrink(pool, 300), 300);
-    REQUIRE_EQUAL(cpool_grow(pool, 600), 600);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 1001), 1000);
-    REQUIRE_EQUAL(cpool_reset(pool), 1000);
-    free(slots);
-    support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
 

@@ -158,24 +158,6 @@ TEST(stats_after_shrinking_are_exact)
     REQUIRE_EQUAL(support_destroy(pool), 200);
 }
 
-TEST(stats_count_exchanges_with_the_depot)
-{
-    cpool_t *pool = support_create_plain(8, 10000);
-    size_t rounds = support_stats(pool).magazine_rounds;
-    void *slots[10000];
-    cpool_stats_t stats;
-
-    REQUIRE_EQUAL(support_take_all(pool, slots), 10000);
-    cpool_free_bulk(pool, slots, 10000);
-    stats = support_stats(pool);
-    /* Nearly all full magazines went to the depot, and none was in the way. */
-    REQUIRE(stats.exchanges >= 10000 / rounds - 4);
-    REQUIRE_EQUAL(stats.cas_retries, 0);
-    REQUIRE(stats.magazines >= 10000 / rounds);
-    REQUIRE_EQUAL(stats.thread_caches, 1);
-    support_destroy_empty(pool);
-}
-
 /*
  * ---- Codes ---------------------------------------------------------------
  */
@@ -304,23 +286,6 @@ static cpool_t *create(unsigned flags)
     config.flags = flags;
     config.magazine_rounds = 8;
     return support_create(&config);
-}
-
-/* Nothing is live when cpool_stats looks, so allocs have counted all that it shows. */
-TEST_TIMES(allocs_count_what_is_live, sizeof(kinds) / sizeof(kinds[0]))
-{
-    static void *slots[CAPACITY];
-    cpool_t *pool = create(kinds[_i]);
-    cpool_stats_t stats;
-
-    use(pool, slots, CAPACITY);
-    stats = support_stats(pool);
-    REQUIRE_EQUAL(stats.live, 0);
-    REQUIRE(stats.peak >= CAPACITY / 2);
-    REQUIRE(stats.peak <= stats.circulating);
-    REQUIRE(stats.average > CAPACITY / 4);
-    REQUIRE(stats.average <= stats.peak);
-    support_destroy_empty(pool);
 }
 
 /* With one thread each count is exact. */

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_many.c - many pools: one after the other, at once, and destroyed while
- * threads that used them live on and use new ones in their place.
+ * check_many.c - many pools: one after the other, as many as there can be, and the tables of
+ * threads that have used many.
  *
  * Includes the public API only.
  */
 #include "support.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-enum { THREADS = 4 };
 
 /* Uses up and fills again, so that the thread has slots cached at the end. */
 static void use(cpool_t *pool, size_t count)
@@ -50,67 +45,6 @@ TEST(create_and_destroy_often_leaves_nothing_behind)
     }
     REQUIRE(support_address_space() <= space + (size_t)KEPT * REGION);
     REQUIRE_EQUAL(support_open_files(), files);
-}
-
-/*
- * ---- In the place of another ---------------------------------------------
- */
-
-struct relay {
-    pthread_barrier_t barrier;
-    _Atomic(cpool_t *) pool;
-    size_t rounds;
-};
-
-/* Between two barriers the pool is this round's, and then it is gone. */
-static void *use_in_turn(void *argument)
-{
-    struct relay *relay = argument;
-
-    for (size_t round = 0; round < relay->rounds; round++) {
-        cpool_t *pool;
-
-        pthread_barrier_wait(&relay->barrier);
-        pool = atomic_load_explicit(&relay->pool, memory_order_relaxed);
-        use(pool, 1 + round % 20);
-        if (round % 3 == 0)
-            REQUIRE(cpool_cache(pool) != NULL);
-        pthread_barrier_wait(&relay->barrier);
-    }
-    return NULL;
-}
-
-/* Of another shape each round, so that a slot of the old one would be no slot
- * of the new one. */
-static cpool_t *make_round(size_t round)
-{
-    return support_create_kind(16 + round % 5 * 8, 200 + round % 3,
-                               round % 7 == 0 ? CPOOL_CHECKED : 0);
-}
-
-TEST(destroy_while_users_live_next_pool_sees_no_old_cache)
-{
-    struct relay relay;
-    pthread_t threads[THREADS];
-
-    relay.rounds = SUPPORT_COUNT(3000, 300);
-    REQUIRE_EQUAL(pthread_barrier_init(&relay.barrier, NULL, THREADS + 1), 0);
-    for (int i = 0; i < THREADS; i++)
-        threads[i] = support_start(use_in_turn, &relay);
-    for (size_t round = 0; round < relay.rounds; round++) {
-        cpool_t *pool = make_round(round);
-
-        atomic_store_explicit(&relay.pool, pool, memory_order_relaxed);
-        pthread_barrier_wait(&relay.barrier);
-        pthread_barrier_wait(&relay.barrier);
-        /* After the last round the threads end. */
-        if (round + 1 < relay.rounds)
-            REQUIRE_EQUAL(support_stats(pool).thread_caches, THREADS);
-        support_require_live(pool, 0);
-        support_destroy_empty(pool);
-    }
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
 }
 
 /*
@@ -235,38 +169,4 @@ TEST(ended_threads_leave_no_tables_of_many_pools)
     for (size_t i = 0; i < POOLS; i++)
         support_destroy_empty(pools[i]);
     REQUIRE(SUPPORT_SANITIZED || support_resident() < before + (size_t)1024 * 1024);
-}
-
-static const void *entries[ENDING]; /* of one pool, in the threads' tables */
-static _Atomic size_t entered;
-
-static void *enter_and_end(void *door)
-{
-    entries[atomic_fetch_add(&entered, (size_t)1)] = cpool_cache(pools[0]);
-    support_door_wait(door);
-    return NULL;
-}
-
-/* A thread that counts what others have loaded reads their tables without the lock, and may be
- * about to read when one of them ends. */
-TEST(tables_of_ended_threads_can_be_read)
-{
-    struct support_door door;
-    pthread_t threads[ENDING];
-    int ends[2];
-
-    REQUIRE(pipe(ends) == 0);
-    support_door_init(&door);
-    pools[0] = support_create_plain(16, 100000);
-    for (size_t i = 0; i < ENDING; i++)
-        threads[i] = support_start(enter_and_end, &door);
-    support_door_await(&door, ENDING);
-    support_door_open(&door);
-    for (size_t i = 0; i < ENDING; i++)
-        support_join(threads[i]);
-    for (size_t i = 0; i < ENDING; i++) /* the system call refuses addresses that are gone */
-        REQUIRE(entries[i] != NULL && syscall(SYS_write, ends[1], entries[i], (size_t)1) == 1);
-    close(ends[0]);
-    close(ends[1]);
-    support_destroy_empty(pools[0]);
 }

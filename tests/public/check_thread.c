@@ -86,32 +86,6 @@ TEST_TIMES(end_thread_by_return_or_exit_returns_its_cache, 3)
     support_destroy_empty(pool);
 }
 
-/* Of several pools, with different amounts in each. */
-static void *use_many_pools(void *argument)
-{
-    cpool_t **pools = argument;
-
-    for (int round = 0; round < 20; round++)
-        for (int i = 0; i < 20; i++)
-            for (int n = 0; n <= i; n++)
-                cpool_free(pools[i], cpool_alloc(pools[i]));
-    return NULL;
-}
-
-TEST(end_thread_returns_caches_of_all_pools)
-{
-    cpool_t *pools[20];
-
-    for (int i = 0; i < 20; i++)
-        pools[i] = support_create_plain(8 + (size_t)i, 100);
-    support_in_thread(use_many_pools, pools);
-    for (int i = 0; i < 20; i++) {
-        REQUIRE_EQUAL(support_stats(pools[i]).in_caches, 0);
-        support_require_obtainable(pools[i], 0);
-        support_destroy_empty(pools[i]);
-    }
-}
-
 /*
  * ---- Destructors of thread-specific data ---------------------------------
  */
@@ -222,40 +196,6 @@ TEST(end_thread_with_first_use_in_destructor_returns_all)
     support_destroy_empty(pool);
 }
 
-/* The handle of a cache is asked for after the library's destructor has run. */
-static void use_explicitly(void *argument)
-{
-    struct rearming *state = argument;
-    cpool_cache_t *cache = cpool_cache(pool);
-    void *slot = cache != NULL ? cpool_cache_alloc(cache) : cpool_alloc(pool);
-
-    REQUIRE(slot != NULL);
-    if (cache != NULL)
-        cpool_cache_free(cache, slot);
-    else
-        cpool_free(pool, slot);
-    if (++state->called < TIMES_CALLED)
-        REQUIRE_EQUAL(pthread_setspecific(*state->key, state), 0);
-}
-
-static void *end_with_explicit_use(void *argument)
-{
-    fill_cache();
-    return end_with_first_use(argument);
-}
-
-TEST(end_thread_with_explicit_cache_in_destructor_returns_all)
-{
-    struct rearming state = { &late, 0, { NULL } };
-
-    make_pool();
-    REQUIRE_EQUAL(pthread_key_create(&late, use_explicitly), 0);
-    support_in_thread(end_with_explicit_use, &state);
-    REQUIRE_EQUAL(state.called, TIMES_CALLED);
-    require_all_returned(0);
-    support_destroy_empty(pool);
-}
-
 /* A handle that was asked for before: it is refused once its cache is gone. */
 struct stale {
     cpool_cache_t *cache;
@@ -328,37 +268,6 @@ static void end_main_thread(void *unused)
 TEST(end_main_thread_returns_its_cache)
 {
     support_in_child(end_main_thread, NULL);
-}
-
-static void *work_until_exit(void *door)
-{
-    fill_cache();
-    support_door_wait(door);
-    for (;;)
-        fill_cache();
-    return NULL;
-}
-
-/* The process ends while threads use a pool, and with a pool left. */
-static void exit_with_threads(void *unused)
-{
-    struct support_door door;
-
-    (void)unused;
-    make_pool();
-    support_door_init(&door);
-    for (int i = 0; i < 3; i++)
-        support_start(work_until_exit, &door);
-    support_door_await(&door, 3);
-    support_door_open(&door);
-    fill_cache();
-    exit(EXIT_SUCCESS);
-}
-
-TEST(exit_process_while_threads_allocate_does_no_harm)
-{
-    for (size_t round = 0; round < SUPPORT_COUNT(20, 3); round++)
-        support_in_child(exit_with_threads, NULL);
 }
 
 #if defined(__linux__)

@@ -7,15 +7,12 @@
  */
 #include "doors.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cpool/track.h>
 
-enum { CAPACITY = 500, CHOSEN = 3 };
+enum { CAPACITY = 500 };
 
 /* Kinds of tracked pools: every other flag beside. */
 static const unsigned kinds[] = {
@@ -73,25 +70,6 @@ TEST_TIMES(free_of_slot_never_taken_reported_as_unused, KINDS)
     }
     cpool_free(pool, slot);
     REQUIRE_NO_REPORT();
-    support_destroy_empty(pool);
-}
-
-/* Wherever the slots have gone meanwhile. */
-TEST_TIMES(free_twice_after_all_were_freed_reported, KINDS)
-{
-    cpool_t *pool = make_tracked(kinds[_i]);
-    void *slots[CAPACITY];
-
-    REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
-    for (int i = 0; i < CAPACITY; i++)
-        cpool_free(pool, slots[i]);
-    cpool_flush(pool);
-    (void)cpool_trim(pool);
-    for (int i = 0; i < CAPACITY; i++) {
-        cpool_free(pool, slots[i]);
-        (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
-    }
-    support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
 
@@ -335,20 +313,6 @@ TEST(untracked_pool_reported)
     support_destroy_empty(pool);
 }
 
-TEST(destroyed_pool_reported)
-{
-    cpool_t *pool = make_tracked(CPOOL_TRACKED);
-    cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, SIZE_MAX);
-    cpool_handle_t handle = cpool_handle(pool, cpool_alloc(pool));
-
-    REQUIRE_EQUAL(support_destroy(pool), 1);
-    REQUIRE(cpool_resolve(pool, handle) == NULL);
-    (void)REQUIRE_REPORT(CPOOL_EPOOL);
-    REQUIRE(cpool_iter_next(&iter) == NULL);
-    (void)REQUIRE_REPORT(CPOOL_EPOOL);
-    REQUIRE_NO_REPORT();
-}
-
 TEST(iterator_of_wrong_size_refused)
 {
     cpool_t *pool = make_tracked(CPOOL_TRACKED);
@@ -394,91 +358,4 @@ TEST_TIMES(trim_keeps_bytes_only_where_asked, 2)
     free(slots);
 }
 
-enum { KEPT = 200,
-       CHURNED = 20,
-       THREADS = 3 };
-
-struct crowd {
-    cpool_t *pool;
-    atomic_bool stop;
-};
-
-/* Takes and frees slots, and resolves the handles of its own. */
-static void *churn(void *argument)
-{
-    struct crowd *crowd = argument;
-    void *slots[CHURNED];
-    cpool_handle_t handles[CHURNED];
-
-    while (!atomic_load(&crowd->stop)) {
-        for (int i = 0; i < CHURNED; i++) {
-            REQUIRE((slots[i] = cpool_alloc(crowd->pool)) != NULL);
-            handles[i] = cpool_handle(crowd->pool, slots[i]);
-            REQUIRE(cpool_resolve(crowd->pool, handles[i]) == slots[i]);
-        }
-        for (int i = 0; i < CHURNED; i++) {
-            cpool_free(crowd->pool, slots[i]);
-            REQUIRE(cpool_resolve(crowd->pool, handles[i]) == NULL);
-        }
-    }
-    return NULL;
-}
-
-static cpool_t *make_crowded(unsigned flags)
-{
-    cpool_config_t config = support_config(48, CAPACITY);
-
-    config.flags = flags;
-    config.thread_caches = THREADS + 1;
-    support_capture_reports();
-    return support_create(&config);
-}
-
-static const unsigned crowded[] = {CPOOL_TRACKED, CPOOL_CHECKED};
-
 #define CROWDED (sizeof(crowded) / sizeof(crowded[0]))
-
-static void audit_child(cpool_t *pool, void *const *slots, const cpool_handle_t *handles)
-{
-    for (int i = 0; i < KEPT; i++)
-        REQUIRE(cpool_resolve(pool, handles[i]) == slots[i]);
-    REQUIRE(support_count_live(pool) <= KEPT + THREADS * CHURNED);
-    for (int i = 0; i < KEPT; i++)
-        cpool_free(pool, slots[i]);
-    for (int i = 0; i < KEPT; i++)
-        REQUIRE((cpool_alloc(pool)) != NULL);
-    for (int i = 0; i < KEPT; i++)
-        REQUIRE(cpool_resolve(pool, handles[i]) == NULL);
-    REQUIRE_NO_REPORT();
-}
-
-/* The doings of other threads at that instant are never reported in the child. */
-TEST_TIMES(handles_stay_good_in_the_child_of_a_fork, CROWDED)
-{
-    struct crowd crowd = {.pool = make_crowded(crowded[_i])};
-    pthread_t threads[THREADS];
-    cpool_handle_t handles[KEPT];
-    void *slots[KEPT];
-
-    for (int i = 0; i < KEPT; i++) {
-        REQUIRE((slots[i] = cpool_alloc(crowd.pool)) != NULL);
-        handles[i] = cpool_handle(crowd.pool, slots[i]);
-    }
-    for (int i = 0; i < THREADS; i++)
-        threads[i] = support_start(churn, &crowd);
-    for (int round = SUPPORT_COUNT(40, 5); round > 0; round--) {
-        pid_t child = fork();
-        int status;
-
-        REQUIRE(child >= 0);
-        if (child == 0) {
-            audit_child(crowd.pool, slots, handles);
-            _exit(0);
-        }
-        REQUIRE(waitpid(child, &status, 0) == child && status == 0);
-    }
-    atomic_store(&crowd.stop, true);
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
-    REQUIRE_EQUAL(support_destroy(crowd.pool), KEPT);
-}

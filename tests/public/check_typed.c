@@ -248,37 +248,6 @@ static void *use_and_end(void *count)
     return NULL;
 }
 
-static void use_in_destructor(void *unused)
-{
-    (void)unused;
-    use_jobs(50);
-}
-
-static void *use_with_keys(void *keys)
-{
-    REQUIRE_EQUAL(pthread_setspecific(((pthread_key_t *)keys)[0], keys), 0);
-    REQUIRE_EQUAL(pthread_setspecific(((pthread_key_t *)keys)[1], keys), 0);
-    use_jobs(20);
-    return NULL;
-}
-
-/* The library's key is made between these two, so that one destructor comes before its
- * own and one after. */
-TEST(destructors_before_and_after_ours_use_the_pool)
-{
-    pthread_key_t keys[2];
-
-    REQUIRE_EQUAL(pthread_key_create(&keys[0], use_in_destructor), 0);
-    use_jobs(1);
-    REQUIRE_EQUAL(pthread_key_create(&keys[1], use_in_destructor), 0);
-    for (int i = 0; i < 5; i++)
-        support_in_thread(use_with_keys, keys);
-    REQUIRE_EQUAL(support_stats(jobs_pool()).thread_caches, 1);
-    support_require_obtainable(jobs_pool(), 0);
-    REQUIRE_EQUAL(pthread_key_delete(keys[0]) + pthread_key_delete(keys[1]), 0);
-    close_empty();
-}
-
 /*
  * ---- The bound -----------------------------------------------------------
  */
@@ -296,18 +265,7 @@ static size_t take_all(void)
     return n;
 }
 
-static void *hold_some(void *argument)
-{
-    struct support_door *door = argument;
-
-    use_jobs(30);
-    support_door_wait(door);
-    use_jobs(30);
-    return NULL;
-}
-
 static _Atomic size_t live_jobs;
-static atomic_bool over;
 
 /* Slots are live for less than the time between the two changes of the number. */
 static void *take_and_count(void *unused)
@@ -341,34 +299,6 @@ TEST(threads_at_the_bound_never_have_more_than_the_capacity)
         threads[i] = support_start(take_and_count, NULL);
     for (int i = 0; i < TAKERS; i++)
         support_join(threads[i]);
-    REQUIRE_EQUAL(take_all(), CAPACITY);
-    close_empty();
-}
-
-/* Never has more than one slot. */
-static void *take_one_again_and_again(void *unused)
-{
-    while (!atomic_load(&over)) {
-        struct job *job = jobs_alloc();
-
-        if (job != NULL) {
-            job->number = 1;
-            jobs_free(job);
-        }
-    }
-    return unused;
-}
-
-TEST(slots_of_a_busy_thread_are_taken_back)
-{
-    pthread_t thread;
-
-    atomic_store(&over, false);
-    thread = support_start(take_one_again_and_again, NULL);
-    for (size_t round = 0; round < SUPPORT_COUNT(300, 20); round++)
-        REQUIRE(take_all() >= CAPACITY - 1);
-    atomic_store(&over, true);
-    support_join(thread);
     REQUIRE_EQUAL(take_all(), CAPACITY);
     close_empty();
 }
@@ -581,40 +511,6 @@ TEST_TIMES(every_kind_of_pool_can_be_typed, KINDS)
         REQUIRE((char *)jobs_at(i) == (char *)jobs_at(0) + i * stride);
         REQUIRE_EQUAL(jobs_index(jobs_at(i)), i);
     }
-    close_empty();
-}
-
-/*
- * ---- Fork ----------------------------------------------------------------
- */
-
-static void use_in_child(void *live)
-{
-    support_require_live(jobs_pool(), live != NULL);
-    use_jobs(CAPACITY / 2);
-    if (live != NULL)
-        jobs_free(live);
-    close_empty();
-    use_jobs(10);
-    close_empty();
-}
-
-TEST(fork_before_and_after_first_use)
-{
-    struct support_door door;
-    pthread_t thread;
-    struct job *live;
-
-    support_in_child(use_in_child, NULL);
-    support_door_init(&door);
-    thread = support_start(hold_some, &door);
-    support_door_await(&door, 1);
-    live = jobs_alloc();
-    support_in_child(use_in_child, live);
-    jobs_free(live);
-    support_in_child(use_in_child, NULL);
-    support_door_open(&door);
-    support_join(thread);
     close_empty();
 }
 

@@ -175,20 +175,6 @@ TEST_TIMES(free_first_unused_slot_refused, DOORS)
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2 - 1);
 }
 
-TEST_TIMES(free_any_slot_of_used_pool_accepted, STRIDES)
-{
-    cpool_t *pool = support_create_plain(strides[_i], CAPACITY);
-
-    support_capture_reports();
-    for (int i = 0; i < CAPACITY; i++)
-        REQUIRE(cpool_alloc(pool) != NULL);
-    REQUIRE(cpool_cache(pool) != NULL);
-    for (size_t i = 0; i < CAPACITY; i++)
-        doors[i % DOORS].give(pool, cpool_at(pool, i));
-    REQUIRE_NO_REPORT();
-    support_destroy_empty(pool);
-}
-
 /* In the padding between slots, and in a slab that begins inside its memory. */
 TEST(free_address_in_padding_refused)
 {
@@ -206,27 +192,6 @@ TEST(free_address_in_padding_refused)
     for (size_t byte = 1; byte < 1000; byte++)
         require_refused(pool, &doors[byte % DOORS], (uintptr_t)cpool_at(pool, 0) - byte);
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
-}
-
-/* By a thread that has never used the pool: its cache knows nothing yet. */
-static void *refuse_in_new_thread(void *pool)
-{
-    uintptr_t slot = (uintptr_t)cpool_at(pool, 3);
-
-    require_refused(pool, &doors[0], slot + 1);
-    require_refused(pool, &doors[0], (uintptr_t)&slot);
-    require_refused(pool, &doors[0], (uintptr_t)cpool_at(pool, CAPACITY - 1));
-    cpool_free(pool, (void *)slot);
-    REQUIRE_NO_REPORT();
-    return NULL;
-}
-
-TEST(free_in_new_thread_verified)
-{
-    cpool_t *pool = make_half_used(24);
-
-    support_in_thread(refuse_in_new_thread, pool);
-    REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2 - 1);
 }
 
 /*
@@ -357,24 +322,6 @@ TEST_TIMES(free_twice_is_found_by_reset_and_gone_then, 2)
     REQUIRE_EQUAL(cpool_reset(pool), 0);
     require_surplus("cpool_reset", " 1 slot ");
     support_require_obtainable(pool, 0);
-    REQUIRE_EQUAL(cpool_destroy(pool), 0);
-    REQUIRE_NO_REPORT();
-}
-
-/* As the header says, no check sees it, and two callers have the slot. */
-TEST(free_twice_with_a_slot_lost_is_not_found)
-{
-    cpool_t *pool = support_create_plain(64, CAPACITY);
-    void *lost = cpool_alloc(pool);
-    void *slot = cpool_alloc(pool);
-
-    support_capture_reports();
-    cpool_free(pool, slot);
-    cpool_free(pool, slot);
-    REQUIRE(cpool_alloc(pool) == slot && cpool_alloc(pool) == slot);
-    cpool_free(pool, slot);
-    cpool_free(pool, slot);
-    REQUIRE(lost != NULL);
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
     REQUIRE_NO_REPORT();
 }

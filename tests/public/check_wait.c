@@ -2,7 +2,7 @@
 /*
  * check_wait.c - sleeping until a slot is free: a thread that frees one wakes a
  * waiter, and giving up is nothing special.  Any pool can be waited for.  The ends that nobody
- * hopes for: odd times, threads that are cancelled, and threads that a fork leaves behind.
+ * hopes for: odd times, and threads that are cancelled.
  *
  * Includes waiter.h.
  */
@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-enum { CAPACITY = 20, WAITERS = 6 };
+enum { CAPACITY = 20 };
 
 static const struct timespec no_time = { 0, 0 };
 static const struct timespec a_moment = { 0, 2000000 };
@@ -115,32 +115,6 @@ TEST_TIMES(wait_ends_with_the_slot_that_is_freed, 2 * WAITER_RELEASES)
                       waiter_releases[_i % WAITER_RELEASES]);
 }
 
-/* A thread that waits is handed slots that others have in their caches. */
-TEST(wait_takes_what_lies_in_caches)
-{
-    cpool_t *pool = waiter_pool(0, CAPACITY);
-    struct waiter waiters[WAITERS];
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    for (int i = 0; i < WAITERS; i++) {
-        waiter_start(&waiters[i], pool, NULL);
-        waiters[i].forget = true;
-        hold_take(&hold, SIZE_MAX);
-        REQUIRE_EQUAL(hold.count, CAPACITY);
-        hold_free(&hold, 1 + (size_t)i);
-        for (int round = 0; round < 20; round++) {
-            waiter_begin(&waiters[i]);
-            REQUIRE(waiter_end(&waiters[i]) != NULL);
-        }
-    }
-    hold_free_all(&hold);
-    for (int i = 0; i < WAITERS; i++)
-        worker_stop(waiters[i].worker);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-
 /* The stray slot is below the bound that the thread's cache has seen, and the cache is flushed. */
 TEST(stray_free_after_a_shrink_keeps_no_thread_waiting)
 {
@@ -204,71 +178,6 @@ TEST(wait_grows_the_pool_first)
     hold_free_all(&hold);
     hold_fini(&hold);
     support_destroy_empty(pool);
-}
-
-/*
- * ---- A pool of a size and a capacity, no more ------------------------------
- */
-
-enum { SLEEPERS = 64, USED = 600, KEPT = 3 };
-
-struct asleep {
-    cpool_t *pool;
-    struct support_door door;
-};
-
-/* Sleeps with few slots and a full cache, and then frees the slots. */
-static void *sleep_on_full_cache(void *argument)
-{
-    struct asleep *asleep = argument;
-    void *slots[USED];
-
-    for (size_t i = 0; i < USED; i++)
-        REQUIRE((slots[i] = cpool_alloc(asleep->pool)) != NULL);
-    for (size_t i = KEPT; i < USED; i++)
-        cpool_free(asleep->pool, slots[i]);
-    support_door_wait(&asleep->door);
-    for (size_t i = 0; i < KEPT; i++)
-        cpool_free(asleep->pool, slots[i]);
-    return NULL;
-}
-
-TEST(one_thread_obtains_and_awaits_what_many_that_sleep_have_left)
-{
-    cpool_config_t config = CPOOL_CONFIG_INIT;
-    struct asleep asleep;
-    pthread_t threads[SLEEPERS];
-    struct waiter waiter;
-    struct hold hold;
-    uint64_t waits;
-
-    config.slot_size = WAITER_SLOT_SIZE;
-    config.capacity = (size_t)2 * SLEEPERS * USED;
-    asleep.pool = support_create(&config);
-    support_door_init(&asleep.door);
-    for (size_t i = 0; i < SLEEPERS; i++)
-        threads[i] = support_start(sleep_on_full_cache, &asleep);
-    support_door_await(&asleep.door, SLEEPERS);
-    hold_init(&hold, asleep.pool);
-    REQUIRE(support_stats(asleep.pool).in_caches >= (size_t)SLEEPERS * USED / 2);
-    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), config.capacity - SLEEPERS * KEPT);
-    support_require_live(asleep.pool, config.capacity);
-    REQUIRE(cpool_alloc_wait(asleep.pool, &a_moment) == NULL);
-    waits = support_stats(asleep.pool).waits;
-    waiter_start(&waiter, asleep.pool, NULL);
-    waiter_begin(&waiter);
-    waiter_await_sleep(asleep.pool, waits + 1);
-    support_door_open(&asleep.door);
-    REQUIRE(waiter_end(&waiter) != NULL);
-    hold_add(&hold, waiter.slot);
-    for (size_t i = 0; i < SLEEPERS; i++)
-        support_join(threads[i]);
-    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), (size_t)SLEEPERS * KEPT - 1);
-    hold_verify(&hold);
-    worker_stop(waiter.worker);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(asleep.pool);
 }
 
 /*
@@ -362,7 +271,7 @@ TEST_TIMES(wait_for_longest_time_is_served, 2)
 }
 
 /*
- * ---- Cancelled and left behind -------------------------------------------
+ * ---- Cancelled -----------------------------------------------------------
  */
 
 struct doomed {
@@ -416,46 +325,6 @@ TEST_TIMES(wait_is_no_point_of_cancellation, 4)
         REQUIRE_EQUAL(hold_take(&hold, 1), 1);
     }
     hold_free_all(&hold);
-    support_require_obtainable(pool, 0);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-
-/* In the child no thread waits any more, so no slot is handed to a vanished thread. */
-static void free_in_child(void *argument)
-{
-    struct hold *hold = argument;
-
-    for (int i = 0; i < 10; i++) {
-        hold_free(hold, 2);
-        REQUIRE_EQUAL(hold_take(hold, SIZE_MAX), 2);
-    }
-    REQUIRE(cpool_alloc_wait(hold->pool, &a_moment) == NULL);
-    hold_free_all(hold);
-    support_require_obtainable(hold->pool, 0);
-    support_destroy_empty(hold->pool);
-}
-
-TEST_TIMES(fork_leaves_waiting_threads_behind, 2)
-{
-    cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
-    struct waiter waiters[2];
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
-    for (int i = 0; i < 2; i++) {
-        waiter_start(&waiters[i], pool, NULL);
-        waiters[i].forget = true;
-        waiter_begin(&waiters[i]);
-        waiter_await_sleep(pool, (uint64_t)i + 1);
-    }
-    support_in_child(free_in_child, &hold);
-    hold_free_all(&hold);
-    for (int i = 0; i < 2; i++) {
-        REQUIRE(waiter_end(&waiters[i]) != NULL);
-        worker_stop(waiters[i].worker);
-    }
     support_require_obtainable(pool, 0);
     hold_fini(&hold);
     support_destroy_empty(pool);
