@@ -185,8 +185,7 @@ class Pool:
 
     def words(self):
         """The address of the slots' words, or 0."""
-        slotmap = self.part("map")
-        return 0 if slotmap is None else int(slotmap["words"])
+        return int(self.state["map"]["words"])
 
     def live(self):
         """The live slots' indices, in order.  Tracked and checked pools have a word for each

@@ -42,8 +42,15 @@ libcpool_sources = \
 	lib/cache/reclaim.h \
 	lib/cache/registry.c \
 	lib/cache/registry.h \
+	lib/track/words.h \
+	lib/check/guards.c \
+	lib/check/guards.h \
+	lib/check/leaks.c \
+	lib/check/records.c \
+	lib/check/records.h \
+	lib/pool/announce.c \
+	lib/pool/checked.c \
 	lib/pool/feature.h \
-	lib/pool/gate.h \
 	lib/pool/inline.c \
 	lib/pool/layer.h \
 	lib/pool/pool_alloc.c \
@@ -75,18 +82,13 @@ libcpool_sources = \
 	lib/pool/pool_typed.c \
 	lib/pool/pool_usage.c \
 	lib/pool/pools.c \
+	lib/pool/slots.c \
+	lib/pool/slots.h \
+	lib/pool/tracked.c \
 	lib/wait/call.c \
 	lib/wait/pool_wait.c \
 	lib/wait/pool_wait.h \
 	lib/wait/queue.h \
-	lib/track/pool_track.c \
-	lib/track/slotmap.h \
-	lib/track/track.h \
-	lib/track/track_way.c \
-	lib/check/checks.h \
-	lib/check/guard.c \
-	lib/check/pool_check.c \
-	lib/check/pool_tools.c \
 	lib/frame/frame.c \
 	lib/frame/frame.h
 

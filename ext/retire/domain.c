@@ -26,6 +26,7 @@
 #include "cache/registry.h"
 #include "host/os.h"
 #include "pool/feature.h"
+#include "pool/slots.h"
 #include "pool/pool_report.h"
 
 static struct cpool_domain *domains; /* guarded by the lock */
@@ -301,14 +302,6 @@ static void set_bit(struct cpool_domain *domain, uint64_t bit)
         ;
 }
 
-/* The gate that knows retired slots, or NULL. */
-static const struct cpi_gate *gate_of(const struct cpi_pool *pool)
-{
-    const struct cpi_gate *gate = pool->gate;
-
-    return gate != NULL && gate->retired != NULL ? gate : NULL;
-}
-
 int cpi_retire_note(struct cpi_reader *reader, const cpool_t *handle, bool *gated)
 {
     struct cpi_pool *pool = cpi_pool_of(handle, "cpool_retire");
@@ -317,7 +310,7 @@ int cpi_retire_note(struct cpi_reader *reader, const cpool_t *handle, bool *gate
         return CPOOL_EPOOL;
     set_bit(reader->domain, cpi_retire_bit(handle));
     cpi_wait_delayed(pool);
-    *gated = gate_of(pool) != NULL;
+    *gated = pool->map.words != NULL;
     cpi_store(&reader->noted, *gated ? CPI_NOTED_NONE : handle, relaxed); /* [noted] */
     return 0;
 }
@@ -330,7 +323,7 @@ int cpi_retire_step(const cpool_t *handle, void *slot, enum cpi_retiring step)
 
     if (cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT)
         return 0;
-    return gate_of(pool)->retired(pool, index, step);
+    return cpi_pool_retired(pool, index, step);
 }
 
 void cpi_retire_refuse(int code, const cpool_t *handle, const void *slot)
@@ -344,7 +337,7 @@ void cpi_retire_back(const cpool_t *handle, void *const *slots, size_t n)
 {
     struct cpi_pool *pool = cpi_handle_is_alive(handle) ? handle->state : NULL;
 
-    if (pool == NULL || CPI_LIKELY(gate_of(pool) == NULL))
+    if (pool == NULL || CPI_LIKELY(pool->map.words == NULL))
         return;
     for (size_t i = 0; i < n; i++)
         (void)cpi_retire_step(handle, slots[i], CPI_RETIRING_BACK);

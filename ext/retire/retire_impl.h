@@ -26,7 +26,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "process/thread.h"
-#include "pool/gate.h"
+#include "track/words.h"
 
 #define CPI_BAGS 4u
 

@@ -32,8 +32,8 @@ struct cpi_side {
 };
 
 enum {
-    CPI_SIDE_WORDS,   /* slotmap.h's */
-    CPI_SIDE_RECORDS, /* checks.h's */
+    CPI_SIDE_WORDS,   /* words.h's */
+    CPI_SIDE_RECORDS, /* records.h's */
     CPI_SIDES
 };
 

@@ -38,9 +38,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/tools.h"
-#include "check/checks.h"
 #include "host/os.h"
-#include "pool/feature.h"
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
 
@@ -49,7 +47,7 @@
 /* In a page that is never unmapped: a frame that has ended is recognised. */
 struct cpi_frames {
     _Atomic uint32_t open;   /* a bit for each frame that is */
-    _Atomic uint32_t begun;  /* in pools with a gate */
+    _Atomic uint32_t begun;  /* in pools that are not plain */
     void **records;          /* constant, of all frames, one after the other */
     struct cpi_frames *next; /* of those that no pool has.  Guarded by the lock */
     _Alignas(CPI_LINE) struct cpool_frame frame[CPOOL_FRAMES_MAX];
@@ -140,11 +138,11 @@ static struct cpi_pool *pool_of(const cpool_frame_t *frame, const struct cpool_t
 
 /* --- Beginning and closing --- */
 
-/* Opens a closed frame, or returns NULL.  In pools with a gate one comes after the other, so that
+/* Opens a closed frame, or returns NULL.  In pools that are not plain one comes after the other, so that
  * the use of a frame that has ended is noticed for long. */
 static cpool_frame_t *open_frame(struct cpi_frames *frames, const struct cpi_pool *pool)
 {
-    bool in_turn = pool->gate != NULL;
+    bool in_turn = !cpi_pool_is_plain(pool);
     uint32_t first = in_turn ? cpi_fetch_add(&frames->begun, 1u, relaxed) : 0; /* [peek] */
     uint32_t open = cpi_load(&frames->open, relaxed);                          /* [peek] */
     cpool_frame_t *frame;
@@ -335,8 +333,8 @@ int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
     code = cpi_pool_judge(pool, slot, function, &index);
     if (code != 0)
         return code;
-    if (pool->gate != NULL && pool->gate->retired != NULL)
-        code = pool->gate->retired(pool, index, CPI_RETIRING_ASKED); /* whether it is live */
+    if (pool->map.words != NULL)
+        code = cpi_pool_retired(pool, index, CPI_RETIRING_ASKED); /* whether it is live */
     if (code == 0)
         code = record_slot(pool, frame, slot);
     if (code != 0)
@@ -381,7 +379,7 @@ CPI_WITHIN static inline bool give_near(cpool_frame_t *frame, bool ends)
                        ends);
 }
 
-/* The same in any pool without a gate.  The free of the last slot tells of it. */
+/* The same in any plain pool.  The free of the last slot tells of it. */
 static bool give_inside(struct cpi_pool *pool, cpool_frame_t *frame)
 {
     const struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
@@ -417,7 +415,7 @@ CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi
 
     if (pool == NULL)
         return;
-    whole = pool->gate == NULL;
+    whole = cpi_pool_is_plain(pool);
     slot = cpi_frame_take_back(frame);
     while (!is_empty(frame)) {
         if (whole && frame->full != 0) {

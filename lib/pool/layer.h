@@ -125,7 +125,7 @@ void *cpi_layer_near(cpool_t *pool);
 
 /*
  * Takes up to *n slots that were never handed out, past all caches, and beyond the capacity, too,
- * which stays as it is.  *n is set to their number, which is 1 in pools with a gate, and the first
+ * which stays as it is.  *n is set to their number, which is 1 in pools that are not plain, and the first
  * one is returned.  Those of a pool that was reset count as never handed out.  NULL when the pool
  * has no such slot, or the operating system refuses memory.  Lock-free.
  */

@@ -238,7 +238,7 @@ void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
             (void)cpi_pool_judge(pool, slot, call.function, &index);
         return;
     }
-    if (CPI_UNLIKELY(pool->gate != NULL) && !pool->gate->given(pool, slot, call))
+    if (CPI_UNLIKELY(!cpi_pool_returns(pool, slot, call)))
         return;
     /* From here on another thread may have destroyed the pool, unless there was no place
      * for the slot: plain pools learn of double frees only in this way. */

@@ -2,7 +2,7 @@
 /*
  * pool_alloc.h - alloc and free out of line, and the steps that they are made of.
  *
- * Includes pool_impl.h, pool_report.h.
+ * Includes pool_impl.h, pool_report.h, slots.h.
  */
 #ifndef CPI_POOL_ALLOC_H
 #define CPI_POOL_ALLOC_H
@@ -10,6 +10,7 @@
 #include "cache/reclaim.h"
 #include "pool/pool_impl.h"
 #include "pool/pool_report.h"
+#include "pool/slots.h"
 
 /*
  * How a slot is obtained and given back.  All public functions come down to these two, but for
@@ -40,20 +41,6 @@ void cpi_pool_came(struct cpi_pool *pool);
  * there is none.  May block. */
 bool cpi_pool_hand_over_free(struct cpi_pool *pool, void *slot);
 
-/* All slots pass this gate from now on, before there are any. */
-static inline void cpi_pool_set_gate(struct cpi_pool *pool, const struct cpi_gate *gate)
-{
-    pool->gate = gate;
-    pool->registry.inline_path = false;
-    pool->registry.tracked = false;
-}
-
-/* Whether the pool's gate, if there is one, lets a slot pass that was obtained. */
-static inline bool cpi_pool_passes(struct cpi_pool *pool, void *slot, struct cpi_call call)
-{
-    return CPI_LIKELY(pool->gate == NULL) || pool->gate->taken(pool, slot, call);
-}
-
 /* pool_grow.c.  Adds `more` slots, which are committed or will be as they are used, and counts
  * that, if the bounds are still these.  Returns false otherwise.  Lock-free. */
 bool cpi_pool_raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more);
@@ -67,7 +54,7 @@ void cpi_free_out(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *e
 void *cpi_pool_cache_alloc(cpool_cache_t *entry, struct cpi_call call);
 void cpi_pool_cache_free(cpool_cache_t *entry, void *slot, struct cpi_call call);
 
-/* A slot of this cache, of the depot or a fresh one, which has not passed the gate.  NULL if
+/* A slot of this cache, of the depot or a fresh one, which has not passed yet.  NULL if
  * there is none. */
 void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache);
 

@@ -8,6 +8,7 @@
 #include "pool/pool_config.h"
 #include "pool/pool_create.h"
 #include "pool/pool_report.h"
+#include "pool/slots.h"
 
 #include <string.h>
 
@@ -84,13 +85,21 @@ static void *part_at(const struct cpi_layout *layout, char *region, enum cpi_par
     return layout->parts[which] != 0 ? region + layout->parts_at[which] : NULL;
 }
 
-/* What folders above add. */
-static void complete(struct cpi_pool *pool)
+/* What is done to the slots on their ways. */
+static void set_ways(struct cpi_pool *pool)
 {
-    cpi_watch_begin(pool);
-    cpi_track_begin(pool);
-    cpi_check_begin(pool);
-    cpi_wait_begin(pool);
+    struct cpi_registry *registry = &pool->registry;
+    bool has_words = pool->slab.sides[CPI_SIDE_WORDS].size != 0;
+
+    cpi_announce_begin(pool);
+    if (has_words)
+        cpi_slotmap_init(&pool->map, &pool->slab);
+    pool->checked = (pool->flags & CPOOL_CHECKED) != 0;
+    if (pool->checked)
+        pool->slab.bumped = cpi_guard_bumped;
+    registry->checked = pool->checked;
+    registry->tracked = has_words && !pool->checked && pool->tools == 0;
+    registry->inline_path = !has_words && pool->tools == 0;
 }
 
 /* Builds the pool in a region with its first fixed_bytes usable. */
@@ -114,7 +123,6 @@ CPI_COLD static struct cpi_pool *build(char *region, const struct cpi_layout *la
     pool->region_owned = !layout->callers;
     lay_out_slots(pool, layout, region);
     lay_out_depot(pool, layout, region);
-    pool->map = part_at(layout, region, CPI_PART_MAP);
     pool->waiters = part_at(layout, region, CPI_PART_WAITERS);
     cpi_extent_init(&caches, region + layout->caches_at, layout->for_slots_at - layout->caches_at,
                     layout->unit);
@@ -125,9 +133,8 @@ CPI_COLD static struct cpi_pool *build(char *region, const struct cpi_layout *la
     registry->spares = (uint32_t)layout->spares;
     registry->forked = cpi_wait_forked;
     registry->returned = cpi_pool_came;
-    registry->checked = false;
-    registry->inline_path = true;
-    complete(pool);
+    set_ways(pool);
+    cpi_wait_begin(pool);
     return pool;
 }
 
@@ -249,7 +256,7 @@ CPI_COLD int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config
 
 CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
 {
-    cpi_watch_end(pool);
+    cpi_announce_end(pool);
     cpi_wait_end(pool);
     if (pool->end_frames != NULL)
         pool->end_frames(pool);

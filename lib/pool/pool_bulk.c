@@ -3,7 +3,7 @@
  * pool_bulk.c - many slots at once.
  *
  * Whole runs are copied between the caller's array and the loaded magazine.  A
- * pool with a gate handles slots one by one.
+ * pool that is not plain handles slots one by one.
  */
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"
@@ -46,7 +46,7 @@ static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, struct c
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
     size_t got = 0;
 
-    while (cache != NULL && pool->gate == NULL && got < n) {
+    while (cache != NULL && cpi_pool_is_plain(pool) && got < n) {
         got += take_run(cache, slots + got, n - got);
         if (got == n)
             break;
@@ -91,7 +91,7 @@ void cpool_free_bulk(cpool_t *handle, void *const *slots, size_t n)
         return;
     cache = cpi_registry_own_cache(&pool->registry);
     while (given < n) {
-        if (cache != NULL && pool->gate == NULL)
+        if (cache != NULL && cpi_pool_is_plain(pool))
             given += give_run(pool, cache, slots + given, n - given);
         /* The end of the run: no room, NULL, a wrong address, or none of it. */
         if (given < n)

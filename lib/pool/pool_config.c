@@ -2,10 +2,11 @@
 /*
  * pool_config.c - from a configuration to a layout.
  *
- * cpi_layout_compute looks at its arguments, and features at the tools that are there.
+ * cpi_layout_compute looks at its arguments, and at the tools that are there.
  */
 #include "pool/feature.h"
 #include "pool/pool_config.h"
+#include "pool/slots.h"
 
 #include "pool/layer.h"
 
@@ -310,14 +311,18 @@ static void place_fixed(struct cpi_layout *layout)
     layout->total = layout->fixed;
 }
 
-static void plan_features(struct cpi_layout *layout, const cpool_config_t *config)
+/* What there is beside the slots, and between them. */
+static void plan_sides(struct cpi_layout *layout, const cpool_config_t *config)
 {
-    cpi_watch_plan(layout, config);
-    if ((config->flags & CPOOL_TRACKED) != 0)
-        cpi_track_plan(layout);
-    if ((config->flags & CPOOL_CHECKED) != 0)
-        cpi_check_plan(layout);
-    cpi_wait_plan(layout);
+    bool checked = (config->flags & CPOOL_CHECKED) != 0;
+    bool guarded = checked || (!layout->callers && cpi_announce_wanted(config));
+
+    if (guarded)
+        layout->gap = CPI_GUARD_GAP;
+    if (guarded || (config->flags & CPOOL_TRACKED) != 0)
+        layout->sides[CPI_SIDE_WORDS] = CPI_SLOTMAP_SIZE;
+    if (checked)
+        layout->sides[CPI_SIDE_RECORDS] = sizeof(struct cpi_record);
 }
 
 CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config,
@@ -336,7 +341,8 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
     layout->capacity = config->capacity;
     layout->cache_slots = config->cache_slots;
     layout->slots = config->max_capacity != 0 ? config->max_capacity : config->capacity;
-    plan_features(layout, config);
+    plan_sides(layout, config);
+    cpi_wait_plan(layout);
     layout->uncached = default_uncached(layout, config->thread_caches);
     if (!compute_stride(layout, (config->memory_flags & CPOOL_MEMORY_COLOUR) != 0))
         return CPOOL_EOVERFLOW;

@@ -9,11 +9,10 @@
 #include <stddef.h>
 #include <cpool.h>
 
-#include "pool/gate.h"
 #include "depot/slab.h"
 
 /* What some pools have beside the others. */
-enum cpi_part { CPI_PART_MAP, CPI_PART_WAITERS, CPI_PARTS };
+enum cpi_part { CPI_PART_WAITERS, CPI_PARTS };
 
 /* Where the parts lie, bytes from the start of the region. */
 struct cpi_layout {

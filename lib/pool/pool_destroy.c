@@ -6,6 +6,7 @@
 #include "pool/pool_create.h"
 #include "pool/pool_info.h"
 #include "pool/pool_report.h"
+#include "pool/slots.h"
 
 #include "cache/reclaim.h"
 
@@ -13,7 +14,7 @@ CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size
 {
     struct cpi_registry_figures figures;
 
-    *damages = cpi_check_look(pool, function);
+    *damages = cpi_pool_verify_all(pool, function);
     cpi_retire_settle(pool);
     /* A thread that has given a slot back may still be about to leave: its own, which another one
      * has obtained since, or a retired one, which is in no bag any more. */
@@ -56,8 +57,8 @@ CPI_COLD int cpool_destroy(cpool_t *handle)
     cpi_unlock();
     live = cpi_pool_judge_live(pool, counted, function);
     if (live > 0) {
-        cpi_watch_leaked(pool);
-        cpi_check_leaked(pool, live);
+        cpi_announce_leaked(pool);
+        cpi_pool_tell_leaked(pool, live);
     }
     cpi_pool_release(pool);
     if (counted < 0)

@@ -38,7 +38,7 @@
 #include "cache/registry.h"
 #include "depot/slab.h"
 #include "base/error.h"
-#include "pool/gate.h"
+#include "track/words.h"
 
 /* The counts of growing, trimming and shrinking. */
 struct cpi_maintenance {
@@ -68,7 +68,6 @@ struct cpi_pool {
     cpool_t *handle; /* constant: the way to slots */
     cpool_t *face;   /* constant: the one that is shown, `handle` without a layer */
     struct cpool_typed *typed; /* NULL unless the pool is typed, and its program there */
-    const struct cpi_gate *gate; /* constant, NULL in plain pools */
 
     /* Growing and giving back: see pool_grow.c and pool_memory.c. */
     struct cpi_maintenance maintenance;
@@ -78,9 +77,9 @@ struct cpi_pool {
 
     /* Constant. */
     bool checked;
-    unsigned tools; /* that it is announced to: see pool_tools.c */
+    unsigned tools; /* that it is announced to: see announce.c */
     bool grows; /* by itself */
-    struct cpi_slotmap *map;     /* a word for each slot, or NULL: see track.h */
+    struct cpi_slotmap map; /* its words are NULL in pools without a word for each slot */
     struct cpi_waiters *waiters; /* see pool_wait.h */
 
     /* See frame.c, which a program without frames does not carry.  NULL while there are none, and
@@ -106,6 +105,13 @@ struct cpi_pool {
     bool region_owned;  /* committed, and given back, by the library */
     uint64_t number;    /* pools created before it */
 };
+
+/* Whether nothing is to be done for a slot but to pop or to push it: the pool is neither tracked
+ * nor checked, and no tool knows it. */
+static inline bool cpi_pool_is_plain(const struct cpi_pool *pool)
+{
+    return pool->registry.inline_path;
+}
 
 /* pool_typed.c.  The pool of a typed pool, or NULL, and the reverse, with the lock held. */
 static inline cpool_t *cpi_typed_opened(const struct cpool_typed *typed)

@@ -41,7 +41,7 @@ void *cpi_layer_fresh(cpool_t *handle, size_t *n)
     uintptr_t beyond = pool->slab.slots - cpi_slab_capacity(&pool->slab);
     void *slot;
 
-    if (pool->gate != NULL)
+    if (!cpi_pool_is_plain(pool))
         *n = 1;
     do {
         struct cpi_uncached uncached;

@@ -4,9 +4,9 @@
  *
  * A copy is printed: the lock is not held while a stream is written to.
  */
-#include "pool/feature.h"
 #include "pool/pool_info.h"
 #include "pool/pool_report.h"
+#include "pool/slots.h"
 
 #include <inttypes.h>
 
@@ -210,7 +210,7 @@ static size_t print_of(const cpool_t *handle, enum cpool_print_what what, FILE *
     }
     if (what == CPOOL_PRINT_FIGURES || what == CPOOL_PRINT_JSON)
         return print_pool(pool, what, out);
-    return cpi_check_list(pool, print_line, out);
+    return pool->checked ? cpi_leaks_list(&pool->slab, print_line, out) : 0;
 }
 
 size_t cpool_print(const cpool_t *handle, enum cpool_print_what what, FILE *out)

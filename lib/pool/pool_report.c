@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "pool/feature.h"
+#include "process/addresses.h"
 #include "pool/layer.h"
 
 static void set_error(cpool_error_t *error, int code, const char *function,
@@ -133,6 +133,17 @@ void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool 
     cpi_pool_report_address(code, function, pool, cpi_slab_slot(&pool->slab, index), index);
 }
 
+/* How to learn more about a pool. */
+static void tell_how(struct cpi_text *text, const struct cpi_pool *pool)
+{
+    if (strstr(text->start, "+0x") != NULL)
+        cpi_text_add(text, "cpool:   'addr2line -ife FILE 0xNUMBER' names the line of "
+                           "FILE+0xNUMBER\n");
+    if (!pool->checked)
+        cpi_text_add(text, "cpool:   CPOOL_OPTIONS=checked,fill in the environment tells "
+                           "more (man cpool_debug)\n");
+}
+
 CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool,
                                       uint64_t slots)
 {
@@ -143,7 +154,7 @@ CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_poo
     set_error(&error, CPOOL_EDOUBLEFREE, function, pool);
     cpi_text_init(&details, room, sizeof room);
     cpi_text_add(&details, "cpool:   a pool without checks does not know which slots they were\n");
-    cpi_check_tell_how(&details, pool);
+    tell_how(&details, pool);
     error.details = details.start;
     cpi_report(&error,
                "%s: %" PRIu64 " slot%s freed while free already (pool '%s' %p)", function, slots,
@@ -160,8 +171,8 @@ CPI_COLD static void report_near(int code, const char *function, const struct cp
     error.address = address;
     error.slot = cpi_slab_slot(&pool->slab, index);
     error.index = index;
-    error.site = cpi_check_site(pool, index);
-    cpi_check_tell_how(details, pool);
+    error.site = cpi_record_site(&pool->slab, index);
+    tell_how(details, pool);
     error.details = details->start;
     if (error.site != NULL)
         cpi_report(&error,
@@ -179,6 +190,40 @@ void cpi_pool_report_details(int code, const char *function, const struct cpi_po
                              uintptr_t index, struct cpi_text *details)
 {
     report_near(code, function, pool, cpi_slab_slot(&pool->slab, index), index, details);
+}
+
+CPI_COLD void cpi_pool_report_damage(const struct cpi_pool *pool, const struct cpi_damage *damage,
+                                     const char *function)
+{
+    char details[CPI_DETAILS_MAX];
+    struct cpi_text text;
+
+    cpi_text_init(&text, details, sizeof details);
+    cpi_damage_tell(&text, &pool->slab, damage);
+    cpi_pool_report_details(cpi_damage_code(damage), function, pool, damage->index, &text);
+}
+
+/* Which other pool the address lies in, if any, and that slot's lines.  The lock keeps that pool
+ * from being destroyed meanwhile.  It is not waited for. */
+static void tell_owner(struct cpi_text *text, const struct cpi_pool *pool, const void *address)
+{
+    const cpool_t *handle = cpi_ranges_find((uintptr_t)address);
+    const struct cpi_pool *owner;
+    enum cpi_place place;
+    uintptr_t index;
+
+    if (handle == NULL || handle == pool->face || cpi_lock_is_held() || !cpi_try_lock())
+        return;
+    owner = cpi_pool_at(handle);
+    place = owner != NULL ? cpi_slab_place(&owner->slab, address, &index) : CPI_PLACE_OUTSIDE;
+    if (place != CPI_PLACE_OUTSIDE) {
+        cpi_text_add(text,
+                     "cpool:   the address lies in another pool, '%s' %p, %s slot %" PRIuPTR "\n",
+                     owner->name, (const void *)handle,
+                     place == CPI_PLACE_INSIDE ? "inside or behind" : "at the start of", index);
+        cpi_record_tell(text, &owner->slab, index);
+    }
+    cpi_unlock();
 }
 
 /* The slots that have been handed out, or can be without growing: more have an address. */
@@ -200,6 +245,9 @@ CPI_COLD void cpi_pool_report_address(int code, const char *function,
     if (index >= slots_there(pool))
         index = slots_there(pool) - 1;
     cpi_text_init(&details, room, sizeof room);
-    cpi_check_tell(&details, pool, code == CPOOL_EFOREIGN ? address : NULL, index);
+    if (code == CPOOL_EFOREIGN)
+        tell_owner(&details, pool, address);
+    else
+        cpi_record_tell(&details, &pool->slab, index);
     report_near(code, function, pool, address, index, &details);
 }

@@ -7,6 +7,7 @@
 #ifndef CPI_POOL_REPORT_H
 #define CPI_POOL_REPORT_H
 
+#include "check/guards.h"
 #include "pool/pool_impl.h"
 
 /* Longest details of a report, bytes with their end.  Longer ones are cut. */
@@ -14,7 +15,7 @@
 
 /* Report a mistake: of the pool as a whole, about a slot, about slots of which is
  * known only how many were freed twice, about an address near a slot, about a slot with
- * details that are known already, about a handle that leads to no pool. */
+ * details that are known already, about damage whose slot's record still tells of its last use, about a handle that leads to no pool. */
 void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool);
 void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
                           uintptr_t index);
@@ -23,6 +24,8 @@ void cpi_pool_report_address(int code, const char *function, const struct cpi_po
                              const void *address, uintptr_t index);
 void cpi_pool_report_details(int code, const char *function, const struct cpi_pool *pool,
                              uintptr_t index, struct cpi_text *details);
+void cpi_pool_report_damage(const struct cpi_pool *pool, const struct cpi_damage *damage,
+                            const char *function);
 CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle);
 
 /* Reports that a typed pool of this name cannot be made on first use, and why. */

@@ -9,10 +9,10 @@
  * A typed pool is created with the lock held, which a fork waits for: its child finds
  * a pool or none.
  */
-#include "pool/feature.h"
 #include "pool/pool_config.h"
 #include "pool/pool_create.h"
 #include "pool/pool_report.h"
+#include "pool/slots.h"
 
 #include "pool/layer.h"
 
@@ -49,7 +49,7 @@ static void part(struct cpool_typed *typed)
     if (handle != NULL) {
         struct cpi_pool *pool = handle->state;
 
-        cpi_watch_parted(pool);
+        cpi_announce_part(pool);
         pool->typed = NULL;
     }
     cpi_unlock();

@@ -39,6 +39,8 @@ MODEL_ABSENT(void, cpi_report, cpool_error_t *error, const char *format, ...)
 MODEL_ABSENT(const char *, cpool_strerror, int code)
 MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *handle)
 MODEL_ABSENT(void, cpi_tools_wrote, const void *address, size_t size)
+MODEL_ABSENT(int, cpi_pool_retired, const struct cpi_pool *pool, uintptr_t index,
+             enum cpi_retiring step)
 MODEL_ABSENT(int, cpi_pool_verify_next, const struct cpi_pool *pool, uintptr_t *index,
              uintptr_t end, const char *function)
 

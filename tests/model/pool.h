@@ -43,6 +43,9 @@ MODEL_ABSENT(void, cpi_pool_report_slot, int code, const char *function,
              const struct cpi_pool *pool, uintptr_t index)
 MODEL_ABSENT(void, cpi_pool_count_at_exchange, struct cpi_pool *pool, struct cpi_cache *cache)
 
+MODEL_ABSENT(bool, cpi_pool_taken, struct cpi_pool *pool, void *slot, struct cpi_call call)
+MODEL_ABSENT(bool, cpi_pool_given, struct cpi_pool *pool, void *slot, struct cpi_call call)
+
 #ifndef MODEL_WAITERS
 /* Nobody waits. */
 void cpi_pool_came(struct cpi_pool *pool)

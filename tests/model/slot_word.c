@@ -10,7 +10,7 @@
 #define MODEL_COINS 1
 #include "model.h"
 
-#include "track/slotmap.h"
+#include "track/words.h"
 
 static _Atomic uint64_t words[4];
 static _Atomic uint64_t mailbox;

@@ -49,6 +49,6 @@ tests_modules_process_check_reentry_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific,--wrap=pthread_key_delete
 
 # Generations of two bits, which come round at once.
-tests_modules_track_check_slotmap_narrow_SOURCES = tests/modules/track/check_slotmap.c lib/track/slotmap.h
+tests_modules_track_check_slotmap_narrow_SOURCES = tests/modules/track/check_slotmap.c lib/track/words.h
 tests_modules_track_check_slotmap_narrow_CPPFLAGS = $(tests_cppflags) -DCPI_GENERATION_BITS=2u
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_guard_unit.c - gaps and freed contents of checked slots (lib/check/guard.c), alone.
+ * check_guard_unit.c - gaps and freed contents of checked slots (lib/check/guards.c), alone.
  */
 #include "support.h"
 
 #include <string.h>
 
-#include "check/checks.h"
+#include "check/guards.h"
 
 enum { CAPACITY = 50 };
 

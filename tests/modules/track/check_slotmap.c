@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_slotmap.c - the words of slots (lib/track/slotmap.h), alone.
+ * check_slotmap.c - the words of slots (lib/track/words.h), alone.
  *
  * Compiled a second time with generations of two bits, which come round.
  */
 #include "support.h"
 
-#include "track/slotmap.h"
+#include "track/words.h"
 
 enum { SLOTS = 100 };
 

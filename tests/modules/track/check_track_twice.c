@@ -9,7 +9,7 @@
 
 #include <cpool/track.h>
 
-#include "track/track.h"
+#include "pool/pool_impl.h"
 
 enum { CAPACITY = 64 };
 
@@ -22,8 +22,8 @@ static cpool_t *make_pool(void)
 /* Frees a slot twice, and makes it live before the second time. */
 static void free_twice_unnoticed(cpool_t *pool, void *slot)
 {
-    const struct cpi_slotmap *map = cpi_track_map(pool->state);
-    _Atomic uint64_t *word = &map->words[cpool_index(pool, slot)];
+    const struct cpi_pool *state = pool->state;
+    _Atomic uint64_t *word = &state->map.words[cpool_index(pool, slot)];
     uint64_t live = atomic_load_explicit(word, memory_order_relaxed);
 
     cpool_free(pool, slot);

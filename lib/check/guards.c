@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * guard.c - gaps, and the contents of freed slots.
+ * guards.c - gaps, and the contents of freed slots.
  *
  * ORDERING TABLE
  *   born   | state store        | release | filled | the gap after the slot is filled
@@ -16,10 +16,12 @@
  * comes in between: it takes hold of a freed slot's record, and the next owner waits
  * until it lets go.
  */
-#include "check/checks.h"
+#include "check/guards.h"
 
-#include "host/os.h"
+#include <inttypes.h>
+
 #include "base/tools.h"
+#include "host/os.h"
 
 /*
  * What these bytes are filled with: of a freed slot with one byte, and of a gap with another one at
@@ -210,7 +212,8 @@ void cpi_guard_give(const struct cpi_slab *slab, uintptr_t index, bool fills)
               release); /* [free] */
 }
 
-bool cpi_guard_inspect(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
+CPI_COLD bool cpi_guard_inspect(const struct cpi_slab *slab, uintptr_t index,
+                                struct cpi_damage *damage)
 {
     struct cpi_record *record = cpi_record_of(slab, index);
     uint32_t state = CPI_RECORD_FREED;
@@ -224,4 +227,83 @@ bool cpi_guard_inspect(const struct cpi_slab *slab, uintptr_t index, struct cpi_
         fill_slot(slab, index);
     cpi_store(&record->state, CPI_RECORD_FREED, release); /* [let] */
     return untouched;
+}
+
+CPI_COLD bool cpi_guard_find(const struct cpi_slab *slab, uintptr_t *index, uintptr_t end,
+                             struct cpi_damage *damage)
+{
+    for (; *index < end; ++*index)
+        if (cpi_guard_is_filled(slab, *index) && (!cpi_guard_verify(slab, *index, damage) ||
+                                                  !cpi_guard_inspect(slab, *index, damage)))
+            return true;
+    return false;
+}
+
+/* --- What a report tells --- */
+
+static void tell_bytes(struct cpi_text *text, const char *what, const unsigned char *bytes,
+                       size_t n)
+{
+    cpi_text_add(text, "cpool:     %s", what);
+    for (size_t i = 0; i < n; i++)
+        cpi_text_add(text, " %02x", bytes[i]);
+    cpi_text_add(text, "\n");
+}
+
+/* The place of the first damaged byte, as its user counts. */
+static void tell_place(struct cpi_text *text, const struct cpi_slab *slab,
+                       const struct cpi_damage *damage)
+{
+    uintptr_t slot = (uintptr_t)cpi_slab_slot(slab, damage->index);
+    size_t size = slab->slot_size;
+    size_t bytes = damage->last - damage->first + 1;
+
+    cpi_text_add(text, "cpool:   %zu bytes were overwritten, ", bytes);
+    if (damage->place == CPI_DAMAGE_AFTER)
+        cpi_text_add(text, "the first at offset %zu, %zu past the end of slot %" PRIuPTR,
+                     size + damage->first, damage->first, damage->index);
+    else if (damage->place == CPI_DAMAGE_BEFORE)
+        cpi_text_add(text, "the first at offset -%zu, before the start of slot %" PRIuPTR,
+                     damage->size - damage->first, damage->index);
+    else
+        cpi_text_add(text, "the first at offset %zu, in slot %" PRIuPTR " while it was free",
+                     damage->first, damage->index);
+    if (damage->place == CPI_DAMAGE_AFTER)
+        slot += size;
+    else if (damage->place == CPI_DAMAGE_BEFORE)
+        slot -= damage->size;
+    cpi_text_add(text, " (0x%" PRIxPTR ")\n", slot + damage->first);
+}
+
+/* A gap lies between two slots.  Bytes at its start were most likely written past the end
+ * of the lower one, and bytes at its end before the start of the higher one. */
+static void tell_culprit(struct cpi_text *text, const struct cpi_damage *damage)
+{
+    uintptr_t lower = damage->place == CPI_DAMAGE_AFTER ? damage->index : damage->index - 1;
+    bool has_lower = damage->place == CPI_DAMAGE_AFTER || damage->index > 0;
+
+    if (damage->first == 0 && has_lower)
+        cpi_text_add(text, "cpool:   probably the user of slot %" PRIuPTR " wrote past its end\n",
+                     lower);
+    else if (damage->last == damage->size - 1)
+        cpi_text_add(text,
+                     "cpool:   probably the user of slot %" PRIuPTR " wrote before its start\n",
+                     has_lower ? lower + 1 : 0);
+    else
+        cpi_text_add(text, "cpool:   neither neighbour touches these bytes: a stray write\n");
+}
+
+CPI_COLD void cpi_damage_tell(struct cpi_text *text, const struct cpi_slab *slab,
+                              const struct cpi_damage *damage)
+{
+    tell_place(text, slab, damage);
+    tell_bytes(text, "expected", damage->expected, damage->shown);
+    tell_bytes(text, "found   ", damage->found, damage->shown);
+    if (damage->place != CPI_DAMAGE_INSIDE)
+        tell_culprit(text, damage);
+    cpi_record_tell(text, slab, damage->index);
+    if (damage->place == CPI_DAMAGE_AFTER)
+        cpi_record_tell(text, slab, damage->index + 1);
+    else if (damage->place == CPI_DAMAGE_BEFORE && damage->index > 0)
+        cpi_record_tell(text, slab, damage->index - 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_track.c - handles of slots, and visits to those that are live.
+ * tracked.c - handles of slots, and visits to those that are live.
  *
  * ORDERING TABLE
  *   peek  | word load | relaxed | - | -
@@ -14,7 +14,6 @@
 #include <cpool/track.h>
 
 #include "base/atomic.h"
-#include "track/track.h"
 
 /* Words in a cache line. */
 #define CPI_SLOTMAP_LINE (CPI_LINE / CPI_SLOTMAP_SIZE)
@@ -24,7 +23,7 @@ static const struct cpi_pool *tracked(const cpool_t *handle, const char *functio
 {
     const struct cpi_pool *pool = cpi_pool_seen(handle, function);
 
-    if (pool == NULL || CPI_LIKELY((pool->flags & CPOOL_TRACKED) != 0) || pool->checked)
+    if (pool == NULL || CPI_LIKELY((pool->flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0))
         return pool;
     cpi_pool_report(CPOOL_ETRACKED, function, pool);
     return NULL;
@@ -38,7 +37,7 @@ cpool_handle_t cpool_handle(const cpool_t *handle, const void *slot)
     if (pool == NULL)
         return CPOOL_HANDLE_NONE;
     index = cpi_slab_index(&pool->slab, slot);
-    return index < cpi_slab_fresh(&pool->slab) ? cpi_slotmap_live(cpi_track_map(pool), index)
+    return index < cpi_slab_fresh(&pool->slab) ? cpi_slotmap_live(&pool->map, index)
                                                : CPOOL_HANDLE_NONE;
 }
 
@@ -50,7 +49,7 @@ void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
 
     if (pool == NULL || handle == CPOOL_HANDLE_NONE)
         return NULL;
-    map = cpi_track_map(pool);
+    map = &pool->map;
     index = cpi_slotmap_index(map, handle);
     if (index >= cpi_slab_fresh(&pool->slab) || cpi_slotmap_live(map, index) != handle)
         return NULL;
@@ -118,7 +117,7 @@ void *cpool_iter_next(cpool_iter_t *iter)
     iter->end = bounded(pool, iter->end);
     if (index >= iter->end)
         return NULL;
-    iter->handle = next_live(cpi_track_map(pool), &index, iter->end);
+    iter->handle = next_live(&pool->map, &index, iter->end);
     iter->next = index + 1;
     return iter->handle != CPOOL_HANDLE_NONE ? cpi_slab_slot(&pool->slab, index) : NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * slotmap.h - one word for each slot: whether it is live, and how often it was freed.
+ * words.h - one word for each slot: whether it is live, and how often it was freed.
  *
  * Includes slab.h.
  *
@@ -39,6 +39,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cpool.h>
 
 #include "base/atomic.h"
 #include "base/compiler.h"
@@ -116,6 +118,19 @@ static inline uint64_t cpi_slotmap_live(const struct cpi_slotmap *map, uintptr_t
     return (word & CPI_SLOTMAP_STATE) == CPI_SLOTMAP_LIVE ? word : 0;
 }
 
+/* Why a slot in this state cannot be freed: a code, or 0 for a live one. */
+static inline int cpi_slotmap_code(enum cpi_slotmap_state state)
+{
+    static const int codes[] = {
+        [CPI_SLOTMAP_LIVE_ONE] = 0,
+        [CPI_SLOTMAP_FREE] = CPOOL_EDOUBLEFREE,
+        [CPI_SLOTMAP_RETIRED_ONE] = CPOOL_ERETIRED,
+        [CPI_SLOTMAP_NEVER_TAKEN] = CPOOL_EUNUSED,
+    };
+
+    return codes[state];
+}
+
 static inline enum cpi_slotmap_state cpi_slotmap_state_of(uint64_t word)
 {
     if (CPI_LIKELY((word & CPI_SLOTMAP_LIVE) != 0))
@@ -130,6 +145,15 @@ static inline enum cpi_slotmap_state cpi_slotmap_state(const struct cpi_slotmap 
                                                        uintptr_t index)
 {
     return cpi_slotmap_state_of(cpi_load(&map->words[index], relaxed)); /* [own] */
+}
+
+/* The same, for looking at any slab with words. */
+static inline enum cpi_slotmap_state cpi_slotmap_slab_state(const struct cpi_slab *slab,
+                                                            uintptr_t index)
+{
+    const struct cpi_slotmap map = {.words = cpi_slotmap_words(slab)};
+
+    return cpi_slotmap_state(&map, index);
 }
 
 /* The word of a live slot that becomes free.  The generation 0 is the first one's alone. */
@@ -190,6 +214,24 @@ static inline void cpi_slotmap_back(const struct cpi_slotmap *map, uintptr_t ind
 
     if ((word & CPI_SLOTMAP_RETIRED) != 0)
         cpi_store(&map->words[index], word | CPI_SLOTMAP_LIVE, relaxed); /* [own] */
+}
+
+/* The steps of a slot that is retired (cpool/retire.h). */
+enum cpi_retiring {
+    CPI_RETIRING_ASKED, /* whether it may be: it is live */
+    CPI_RETIRING_OUT,   /* it is live, and retired from now on */
+    CPI_RETIRING_BACK   /* it is retired, and about to be freed */
+};
+
+/* Takes this step.  Returns 0, or the code for a slot that is not live.  Wait-free. */
+static inline int cpi_slotmap_step(const struct cpi_slotmap *map, uintptr_t index,
+                                   enum cpi_retiring step)
+{
+    if (step != CPI_RETIRING_BACK)
+        return cpi_slotmap_code(step == CPI_RETIRING_OUT ? cpi_slotmap_retire(map, index)
+                                                         : cpi_slotmap_state(map, index));
+    cpi_slotmap_back(map, index);
+    return 0;
 }
 
 /* Makes the slot free whatever it was.  Nobody else may be using the slab. */

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_tools.c - which tools a pool is announced to, and its memory as they see it.
+ * announce.c - which tools a pool is announced to, and its memory as they see it.
  *
  * ORDERING TABLE
  *   shown | committed load | relaxed | - | -
  */
-#include "check/checks.h"
-#include "pool/feature.h"
-#include "pool/layer.h"
-#include "pool/pool_alloc.h"
-#include "track/track.h"
+#include "pool/slots.h"
 
 #include "base/atomic.h"
-#include "process/thread.h"
 #include "base/tools.h"
+#include "pool/layer.h"
+#include "process/thread.h"
 
 /* Memory of slots that is committed and hidden at creation, bytes.  To hide it later
  * would be too late for a thread that was given a slot in it meanwhile. */
@@ -28,21 +25,11 @@ static bool share_granules(const struct cpi_slab *slab)
            (slab->base % CPI_GRANULE != 0 || slab->stride % CPI_GRANULE != 0);
 }
 
-/* Whether a tool would watch the bytes of a pool in memory of its own. */
-static bool is_watched(const cpool_config_t *config)
+CPI_COLD bool cpi_announce_wanted(const cpool_config_t *config)
 {
     return config->memory == NULL && (config->flags & CPI_LAYER_RESERVED) == 0 &&
            (config->memory_flags & CPOOL_MEMORY_NO_POISON) == 0 &&
            (cpi_tools_found() & CPI_TOOLS_BYTES) != 0;
-}
-
-/* There are bytes between slots, and a word for each. */
-CPI_COLD void cpi_watch_plan(struct cpi_layout *layout, const cpool_config_t *config)
-{
-    if (layout->callers || !is_watched(config))
-        return;
-    cpi_track_plan(layout);
-    layout->gap = CPI_GUARD_GAP;
 }
 
 /* The slots' memory with the lead, as far as it is usable. */
@@ -74,7 +61,7 @@ static void open_slots(const struct cpi_pool *pool)
     cpi_tools_hide(pool->tools, slab->extent.base, usable(pool));
 }
 
-CPI_COLD void cpi_watch_end(struct cpi_pool *pool)
+CPI_COLD void cpi_announce_end(struct cpi_pool *pool)
 {
     const struct cpi_slab *slab = &pool->slab;
     bool holds = hold_off_forks();
@@ -85,9 +72,7 @@ CPI_COLD void cpi_watch_end(struct cpi_pool *pool)
         cpi_unlock();
 }
 
-static const struct cpi_gate tools_gate;
-
-CPI_COLD void cpi_watch_begin(struct cpi_pool *pool)
+CPI_COLD void cpi_announce_begin(struct cpi_pool *pool)
 {
     struct cpi_slab *slab = &pool->slab;
     uintptr_t ahead = CPI_HIDDEN_AHEAD / slab->stride;
@@ -101,33 +86,13 @@ CPI_COLD void cpi_watch_begin(struct cpi_pool *pool)
     if ((pool->tools & CPI_TOOLS_BYTES) != 0)
         (void)cpi_slab_provide(slab, ahead < slab->slots ? ahead : slab->slots);
     open_slots(pool);
-    if (pool->tools != 0)
-        cpi_pool_set_gate(pool, &tools_gate);
 }
 
-CPI_COLD void cpi_watch_reset(struct cpi_pool *pool)
+CPI_COLD void cpi_announce_reset(struct cpi_pool *pool)
 {
-    cpi_watch_end(pool);
+    cpi_announce_end(pool);
     open_slots(pool);
 }
-
-/* --- Slots that change hands --- */
-
-static bool taken(struct cpi_pool *pool, void *slot, struct cpi_call call)
-{
-    (void)call;
-    cpi_tools_taken(pool->tools, pool, slot, pool->slab.slot_size);
-    return true;
-}
-
-static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
-{
-    (void)call;
-    cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
-    return true;
-}
-
-static const struct cpi_gate tools_gate = {taken, given, NULL};
 
 /* --- Leaks --- */
 
@@ -149,7 +114,7 @@ static void ignore_own(struct cpi_pool *pool, bool ignored)
 }
 
 /* Has a tool that can look for slots that are live and that nothing points to. */
-CPI_COLD void cpi_watch_leaked(struct cpi_pool *pool)
+CPI_COLD void cpi_announce_leaked(struct cpi_pool *pool)
 {
     if (pool->tools == 0)
         return;
@@ -168,7 +133,7 @@ static void ignore_for_good(struct cpi_pool *pool)
 }
 
 /* A typed pool's program knows the slab's base, too, and reads it until the end. */
-CPI_COLD void cpi_watch_parted(struct cpi_pool *pool)
+CPI_COLD void cpi_announce_part(struct cpi_pool *pool)
 {
     if (pool->typed != NULL)
         pool->origin = &pool->typed->origin;

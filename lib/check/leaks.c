@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * leaks.c - the list of live slots.
+ */
+#include "check/records.h"
+
+#include <inttypes.h>
+
+#include "host/os.h"
+
+/* Places beyond so many are counted together. */
+#define CPI_SITE_ROWS 64
+
+struct site_row {
+    uintptr_t index; /* of an example */
+    uintptr_t caller;
+    size_t slots;
+    uint64_t oldest; /* of their allocs */
+    uint64_t youngest;
+};
+
+/* The last row is for all other places. */
+static void count_slot(struct site_row *rows, size_t *used, uintptr_t index,
+                       const struct cpi_visit *visit)
+{
+    size_t i = 0;
+
+    while (i < *used && rows[i].caller != visit->caller && i < CPI_SITE_ROWS - 1)
+        i++;
+    if (i == *used) {
+        rows[i] = (struct site_row){index, visit->caller, 0, visit->when, visit->when};
+        ++*used;
+    }
+    rows[i].slots++;
+    if (visit->when < rows[i].oldest) {
+        rows[i].oldest = visit->when;
+        rows[i].index = index;
+    }
+    if (visit->when > rows[i].youngest)
+        rows[i].youngest = visit->when;
+}
+
+static size_t count_places(const struct cpi_slab *slab, struct site_row *rows)
+{
+    uintptr_t fresh = cpi_slab_fresh(slab);
+    size_t used = 0;
+
+    for (uintptr_t index = 0; index < fresh; index++) {
+        struct cpi_visit visit;
+
+        if (cpi_slotmap_slab_state(slab, index) == CPI_SLOTMAP_LIVE_ONE &&
+            cpi_record_read(slab, index, false, &visit))
+            count_slot(rows, &used, index, &visit);
+    }
+    return used;
+}
+
+/* Those with most slots first. */
+static void sort_rows(struct site_row *rows, size_t used)
+{
+    for (size_t i = 0; i < used; i++)
+        for (size_t k = i + 1; k < used; k++)
+            if (rows[k].slots > rows[i].slots) {
+                struct site_row kept = rows[i];
+
+                rows[i] = rows[k];
+                rows[k] = kept;
+            }
+}
+
+static void add_row(struct cpi_text *text, const struct cpi_slab *slab,
+                    const struct site_row *row, bool rest, uint64_t now)
+{
+    struct cpi_visit visit;
+
+    if (rest) {
+        cpi_text_add(text, "cpool:   %zu allocated elsewhere", row->slots);
+    } else {
+        cpi_record_read(slab, row->index, false, &visit);
+        cpi_text_add(text, "cpool:   %zu allocated at ", row->slots);
+        cpi_record_add_place(text, &visit);
+        cpi_text_add(text, ", thread %" PRIuPTR ", one at %p", visit.thread,
+                     cpi_slab_slot(slab, row->index));
+    }
+    cpi_text_add(text, ", live for ");
+    cpi_record_add_age(text, row->oldest, now);
+    if (row->slots > 1) {
+        cpi_text_add(text, " to ");
+        cpi_record_add_age(text, row->youngest, now);
+    }
+}
+
+CPI_COLD size_t cpi_leaks_list(const struct cpi_slab *slab, cpi_line_sink *sink, void *context)
+{
+    struct site_row rows[CPI_SITE_ROWS];
+    size_t used = count_places(slab, rows);
+    uint64_t now = cpi_os_now();
+    size_t live = 0;
+
+    sort_rows(rows, used < CPI_SITE_ROWS ? used : CPI_SITE_ROWS - 1);
+    for (size_t i = 0; i < used; i++) {
+        char line[CPI_REPORT_MAX];
+        struct cpi_text text;
+
+        cpi_text_init(&text, line, sizeof line - 1); /* room for the end of the line */
+        add_row(&text, slab, &rows[i], i == CPI_SITE_ROWS - 1, now);
+        line[text.length] = '\n';
+        sink(context, line, text.length + 1);
+        live += rows[i].slots;
+    }
+    return live;
+}

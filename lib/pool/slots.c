@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * slots.c - what is done to a slot on its way to a user and back, in pools that are checked,
+ * tracked, or announced to a tool, and the alloc and free of those that are tracked alone.
+ *
+ * A thread that vanishes in a fork between the two stores of a tracked alloc leaves a slot that is
+ * neither live nor free, and never one that is both.
+ */
+#include "pool/slots.h"
+
+#include "base/atomic.h"
+#include "base/tools.h"
+#include "pool/pool_alloc.h"
+#include "pool/pool_report.h"
+
+/* --- To a user --- */
+
+/* The details are put together before the slot changes hands, and the report is made
+ * afterwards: a handler may not come back. */
+CPI_COLD static bool take_damaged(struct cpi_pool *pool, uintptr_t index,
+                                  const struct cpi_damage *damage, struct cpi_call call)
+{
+    char details[CPI_DETAILS_MAX];
+    struct cpi_text text;
+
+    cpi_text_init(&text, details, sizeof details);
+    cpi_damage_tell(&text, &pool->slab, damage);
+    if (!cpi_slotmap_take(&pool->map, index))
+        return false;
+    cpi_record_note(&pool->slab, index, false, call.site);
+    cpi_record_leave_frame(&pool->slab, index);
+    cpi_pool_report_details(cpi_damage_code(damage), call.function, pool, index, &text);
+    return true;
+}
+
+/* False, after nothing has happened, if the slot is live already. */
+static bool take_checked(struct cpi_pool *pool, uintptr_t index, struct cpi_call call)
+{
+    struct cpi_damage damage;
+
+    if (CPI_UNLIKELY(!cpi_guard_take(&pool->slab, index, &damage) ||
+                     !cpi_guard_verify(&pool->slab, index, &damage)))
+        return take_damaged(pool, index, &damage, call);
+    if (CPI_UNLIKELY(!cpi_slotmap_take(&pool->map, index)))
+        return false;
+    cpi_record_note(&pool->slab, index, false, call.site);
+    cpi_record_leave_frame(&pool->slab, index); /* in which a reset has found it */
+    return true;
+}
+
+bool cpi_pool_taken(struct cpi_pool *pool, void *slot, struct cpi_call call)
+{
+    uintptr_t index = cpi_slab_index(&pool->slab, slot);
+    bool obtained = true;
+
+    if (CPI_LIKELY(pool->checked))
+        obtained = take_checked(pool, index, call);
+    else if (pool->map.words != NULL)
+        obtained = cpi_slotmap_take(&pool->map, index);
+    if (CPI_UNLIKELY(!obtained)) {
+        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, call.function, pool, index);
+        return false;
+    }
+    cpi_tools_taken(pool->tools, pool, slot, pool->slab.slot_size);
+    return true;
+}
+
+/* --- And back --- */
+
+/* The gap on the far side of a neighbour.  Damage there does not keep the slot from
+ * being freed. */
+static void verify_neighbour(const struct cpi_pool *pool, uintptr_t index, const char *function)
+{
+    struct cpi_damage damage;
+
+    if (index < cpi_slab_fresh(&pool->slab) && cpi_guard_is_filled(&pool->slab, index) &&
+        CPI_UNLIKELY(!cpi_guard_verify(&pool->slab, index, &damage)))
+        cpi_pool_report_damage(pool, &damage, function);
+}
+
+/* The bytes around a slot are looked at while it is live, and it stays so if they were
+ * overwritten. */
+static bool is_undamaged(const struct cpi_pool *pool, uintptr_t index, const char *function)
+{
+    struct cpi_damage damage;
+
+    if (CPI_UNLIKELY(!cpi_guard_verify(&pool->slab, index, &damage))) {
+        cpi_pool_report_damage(pool, &damage, function);
+        return false;
+    }
+    verify_neighbour(pool, index + 1, function);
+    if (index > 0)
+        verify_neighbour(pool, index - 1, function);
+    return true;
+}
+
+static bool may_give_checked(const struct cpi_pool *pool, uintptr_t index, const char *function)
+{
+    bool is_live = cpi_slotmap_state(&pool->map, index) == CPI_SLOTMAP_LIVE_ONE;
+
+    if (CPI_UNLIKELY(is_live && cpi_record_is_framed(&pool->slab, index))) {
+        cpi_pool_report_slot(CPOOL_EFRAMED, function, pool, index);
+        return false;
+    }
+    return !is_live || is_undamaged(pool, index, function);
+}
+
+/* The slot's word becomes that of a free one. */
+static bool end_life(const struct cpi_pool *pool, uintptr_t index, const char *function)
+{
+    enum cpi_slotmap_state state = cpi_slotmap_give(&pool->map, index);
+
+    if (CPI_LIKELY(state == CPI_SLOTMAP_LIVE_ONE))
+        return true;
+    cpi_tools_freed_again(pool->tools, pool, cpi_slab_slot(&pool->slab, index));
+    cpi_pool_report_slot(cpi_slotmap_code(state), function, pool, index);
+    return false;
+}
+
+bool cpi_pool_given(struct cpi_pool *pool, void *slot, struct cpi_call call)
+{
+    uintptr_t index = cpi_slab_index(&pool->slab, slot);
+
+    if ((pool->checked && !may_give_checked(pool, index, call.function)) ||
+        (pool->map.words != NULL && !end_life(pool, index, call.function)))
+        return false;
+    if (pool->checked) {
+        cpi_record_note(&pool->slab, index, true, call.site);
+        cpi_guard_give(&pool->slab, index, (pool->flags & CPOOL_FILL) != 0);
+    }
+    cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
+    return true;
+}
+
+int cpi_pool_retired(const struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step)
+{
+    int code;
+
+    if (!pool->checked || step == CPI_RETIRING_BACK || !cpi_record_is_framed(&pool->slab, index))
+        return cpi_slotmap_step(&pool->map, index, step);
+    code = cpi_slotmap_step(&pool->map, index, CPI_RETIRING_ASKED); /* a reset leaves the mark */
+    return code != 0 ? code : CPOOL_EFRAMED;
+}
+
+/* --- Alloc and free in pools that are nothing else: the inline path, hidden from programs, and a
+ * change of the slot's word --- */
+
+/* A slot that is live already, as it was freed twice, is in the magazine no more. */
+CPI_COLD static void *take_another(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                                   struct cpi_call call)
+{
+    return cpi_pool_taken(pool, slot, call) ? slot : cpi_pool_alloc(pool, cache, call);
+}
+
+/* The word says that the slot is live from now on. */
+void *cpi_track_alloc(const cpool_t *handle, struct cpi_cache *cache, struct cpi_call call)
+{
+    const struct cpi_slotmap map = {.words = cpi_slotmap_words(cache->slab)}; /* at a load less */
+    cpool_cache_t *active = &cache->hidden;
+    uintptr_t index;
+    void *slot;
+
+    CPOOL_POP_(active, slot, return cpi_pool_alloc(handle->state, cache, call));
+    CPOOL_INDEX_(handle, slot, index);
+    return CPI_LIKELY(cpi_slotmap_take(&map, index))
+               ? slot
+               : take_another(handle->state, cache, slot, call);
+}
+
+/* The reverse.  The word is changed while there is room for the slot for sure. */
+void cpi_track_free(const cpool_t *handle, struct cpi_cache *cache, void *slot, uintptr_t index,
+                    struct cpi_call call)
+{
+    struct cpi_pool *pool = handle->state;
+    cpool_cache_t *active = &cache->hidden;
+    uintptr_t count;
+
+    CPOOL_ENTER_(active, count);
+    if (CPI_LIKELY(count < CPOOL_COUNT_(&active->limit)) && CPI_LIKELY(index < active->bound) &&
+        CPI_LIKELY(cpi_slotmap_give_live(&pool->map, index))) {
+        active->rounds[count] = slot;
+        CPOOL_SHOW_(&active->count, count + 1);
+        return;
+    }
+    cpi_cache_unmark(active, count & ~CPI_BUSY);
+    cpi_pool_free(pool, cache, slot, call);
+}

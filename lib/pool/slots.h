@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * slots.h - what is done to a slot on its way to a user and back.
+ *
+ * Includes pool_impl.h, guards.h.
+ *
+ * The last step of every way by which a slot is obtained is cpi_pool_passes, and the first step of
+ * every way by which it is given back is cpi_pool_returns.  In a plain pool they are nothing, and
+ * only there an entry is open to the inline path.
+ */
+#ifndef CPI_SLOTS_H
+#define CPI_SLOTS_H
+
+#include "check/guards.h"
+#include "pool/pool_impl.h"
+
+/* A slot was obtained, and the caller does not have it yet.  Returns false after a report
+ * that it is live already: another one has to be obtained. */
+bool cpi_pool_taken(struct cpi_pool *pool, void *slot, struct cpi_call call);
+
+static inline bool cpi_pool_passes(struct cpi_pool *pool, void *slot, struct cpi_call call)
+{
+    return CPI_LIKELY(cpi_pool_is_plain(pool)) || cpi_pool_taken(pool, slot, call);
+}
+
+/* A slot is about to go back.  Returns false after a report why it does not. */
+bool cpi_pool_given(struct cpi_pool *pool, void *slot, struct cpi_call call);
+
+static inline bool cpi_pool_returns(struct cpi_pool *pool, void *slot, struct cpi_call call)
+{
+    return CPI_LIKELY(cpi_pool_is_plain(pool)) || cpi_pool_given(pool, slot, call);
+}
+
+/* In a pool with words: this step of a slot that is retired.  Returns 0, or the code for a slot
+ * that is not live, or that is in a frame. */
+int cpi_pool_retired(const struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step);
+
+/* As cpi_pool_alloc and cpi_pool_free, for tracked pools that are nothing else, with the kernel's
+ * barrier. */
+void *cpi_track_alloc(const cpool_t *handle, struct cpi_cache *cache, struct cpi_call call);
+void cpi_track_free(const cpool_t *handle, struct cpi_cache *cache, void *slot, uintptr_t index,
+                    struct cpi_call call);
+
+/* checked.c.  Looks at the gaps of a checked pool's slots from *index to before `end`, and at those
+ * that are free and filled, concurrently with threads that use the pool, until one is damaged.
+ * *index is then that slot's.  Returns 0 or the code that was reported.  Takes the lock. */
+int cpi_pool_verify_next(const struct cpi_pool *pool, uintptr_t *index, uintptr_t end,
+                         const char *function);
+
+/* Looks at all slots, if the pool is checked, and returns how much damage was reported. */
+size_t cpi_pool_verify_all(const struct cpi_pool *pool, const char *function);
+
+/* At the end of a checked pool, if so many slots are live: writes a list of them. */
+void cpi_pool_tell_leaked(const struct cpi_pool *pool, size_t live);
+
+/*
+ * announce.c.  The tools to which a pool is announced, and what they are told of its memory.
+ * wanted says whether one would watch the bytes of such a pool, between whose slots there are
+ * bytes of the library's then.  begin is for a pool that is built but for this, leaked for the end
+ * of a pool with live slots, and part for the end of the process: a typed pool's program may be
+ * unmapped from then on.
+ */
+bool cpi_announce_wanted(const cpool_config_t *config);
+void cpi_announce_begin(struct cpi_pool *pool);
+void cpi_announce_reset(struct cpi_pool *pool);
+void cpi_announce_leaked(struct cpi_pool *pool);
+void cpi_announce_part(struct cpi_pool *pool);
+void cpi_announce_end(struct cpi_pool *pool);
+
+#endif /* CPI_SLOTS_H */
