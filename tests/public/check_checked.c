@@ -6,7 +6,7 @@
  *
  * Includes the public API only.
  */
-#include "doors.h"
+#include "support.h"
 
 #include <string.h>
 
