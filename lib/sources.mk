@@ -26,7 +26,7 @@ libcpool_sources = \
 	lib/process/addresses.h \
 	lib/process/descriptor.c \
 	lib/process/descriptor.h \
-	lib/process/report.c \
+	lib/process/handler.c \
 	lib/process/thread.c \
 	lib/process/thread.h \
 	lib/depot/depot.c \
@@ -50,40 +50,37 @@ libcpool_sources = \
 	lib/check/records.h \
 	lib/pool/announce.c \
 	lib/pool/checked.c \
+	lib/pool/config.c \
+	lib/pool/config.h \
+	lib/pool/create.c \
+	lib/pool/create.h \
+	lib/pool/destroy.c \
+	lib/pool/drain.c \
+	lib/pool/drain.h \
 	lib/pool/feature.h \
 	lib/pool/inline.c \
 	lib/pool/layer.h \
+	lib/pool/memory.c \
+	lib/pool/pool.h \
 	lib/pool/pool_alloc.c \
 	lib/pool/pool_alloc.h \
-	lib/pool/pool_audit.c \
-	lib/pool/pool_build.c \
 	lib/pool/pool_bulk.c \
 	lib/pool/pool_cache.c \
-	lib/pool/pool_config.c \
-	lib/pool/pool_config.h \
-	lib/pool/pool_create.c \
-	lib/pool/pool_create.h \
-	lib/pool/pool_destroy.c \
-	lib/pool/pool_drain.c \
-	lib/pool/pool_drain.h \
 	lib/pool/pool_forms.c \
 	lib/pool/pool_grow.c \
 	lib/pool/pool_handles.c \
-	lib/pool/pool_impl.h \
-	lib/pool/pool_info.c \
-	lib/pool/pool_info.h \
 	lib/pool/pool_layer.c \
-	lib/pool/pool_memory.c \
-	lib/pool/pool_print.c \
-	lib/pool/pool_report.c \
-	lib/pool/pool_report.h \
-	lib/pool/pool_reserve.c \
 	lib/pool/pool_slow.c \
 	lib/pool/pool_typed.c \
 	lib/pool/pool_usage.c \
 	lib/pool/pools.c \
+	lib/pool/print.c \
+	lib/pool/report.c \
+	lib/pool/report.h \
 	lib/pool/slots.c \
 	lib/pool/slots.h \
+	lib/pool/stats.c \
+	lib/pool/stats.h \
 	lib/pool/tracked.c \
 	lib/wait/call.c \
 	lib/wait/pool_wait.c \

@@ -27,7 +27,7 @@
 #include "host/os.h"
 #include "pool/feature.h"
 #include "pool/slots.h"
-#include "pool/pool_report.h"
+#include "pool/report.h"
 
 static struct cpool_domain *domains; /* guarded by the lock */
 

@@ -15,7 +15,7 @@
 #define CPI_REPORT_MAX 512
 
 /*
- * process/report.c.  Fills in error->text from the format, hands the report to the handler, and
+ * process/handler.c.  Fills in error->text from the format, hands the report to the handler, and
  * returns if the handler does.  The caller has set the other members that it knows.  It must have
  * left every structure in a good state, because a handler may leave by longjmp or by an exception.
  *

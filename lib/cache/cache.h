@@ -156,7 +156,7 @@ struct cpi_cache {
     _Atomic uint32_t loaded; /* magazine with the rounds that the active entry counts, or 0.  Others
                                 take it out, as the head says */
     uint32_t calm;      /* operations since the entry was found closed, up to CPI_CALM */
-    uint32_t countdown; /* allocs out of line until live slots are counted: pool_info.c */
+    uint32_t countdown; /* allocs out of line until live slots are counted: stats.c */
     _Atomic uint32_t stocked; /* see the invariants, read by any thread */
     struct cpi_counters counters;
     _Atomic uint64_t swaps;     /* loaded magazines that changed places with a spare, counted as

@@ -40,7 +40,7 @@
 #include "base/tools.h"
 #include "host/os.h"
 #include "pool/pool_alloc.h"
-#include "pool/pool_report.h"
+#include "pool/report.h"
 
 /* --- The frames of a pool --- */
 

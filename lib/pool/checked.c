@@ -7,8 +7,8 @@
 #include <cpool/debug.h>
 
 #include "host/options.h"
-#include "pool/pool_info.h"
-#include "pool/pool_report.h"
+#include "pool/stats.h"
+#include "pool/report.h"
 
 /* --- Looking for damage --- */
 

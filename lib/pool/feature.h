@@ -2,15 +2,15 @@
 /*
  * feature.h - what the folders above do in the life of a pool.
  *
- * Includes pool_impl.h, pool_config.h.
+ * Includes pool.h, config.h.
  *
  * Called for all pools.  Each function decides for itself whether the pool concerns it.
  */
 #ifndef CPI_FEATURE_H
 #define CPI_FEATURE_H
 
-#include "pool/pool_config.h"
-#include "pool/pool_impl.h"
+#include "pool/config.h"
+#include "pool/pool.h"
 
 /* Bytes for a part of the pool, for this configuration. */
 void cpi_wait_plan(struct cpi_layout *layout);

@@ -24,7 +24,7 @@
 #include <cpool/pools.h>
 
 #include "pool/pool_alloc.h"
-#include "pool/pool_info.h"
+#include "pool/stats.h"
 
 /* To a layer they are calls: its own handle says no slots (descriptor.h). */
 #undef cpool_index

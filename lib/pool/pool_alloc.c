@@ -11,10 +11,10 @@
  * [mark] needs no order of its own: the slot that is given afterwards publishes it.
  */
 #include "pool/feature.h"
-#include "pool/pool_drain.h"
+#include "pool/drain.h"
 #include "pool/pool_alloc.h"
-#include "pool/pool_info.h"
-#include "pool/pool_report.h"
+#include "pool/stats.h"
+#include "pool/report.h"
 
 #include "base/atomic.h"
 #include "base/tools.h"

@@ -2,14 +2,14 @@
 /*
  * pool_alloc.h - alloc and free out of line, and the steps that they are made of.
  *
- * Includes pool_impl.h, pool_report.h, slots.h.
+ * Includes pool.h, report.h, slots.h.
  */
 #ifndef CPI_POOL_ALLOC_H
 #define CPI_POOL_ALLOC_H
 
 #include "cache/reclaim.h"
-#include "pool/pool_impl.h"
-#include "pool/pool_report.h"
+#include "pool/pool.h"
+#include "pool/report.h"
 #include "pool/slots.h"
 
 /*

@@ -6,8 +6,8 @@
  * pool that is not plain handles slots one by one.
  */
 #include "pool/pool_alloc.h"
-#include "pool/pool_info.h"
-#include "pool/pool_report.h"
+#include "pool/stats.h"
+#include "pool/report.h"
 
 #include "base/tools.h"
 

@@ -3,7 +3,7 @@
  * pool_cache.c - the handles of caches, and their alloc and free out of line.
  */
 #include "pool/pool_alloc.h"
-#include "pool/pool_report.h"
+#include "pool/report.h"
 
 #include "base/tools.h"
 

@@ -3,7 +3,7 @@
  * pool_forms.c - other forms of alloc and free: zeroed, without a cache, by address.
  */
 #include "pool/pool_alloc.h"
-#include "pool/pool_report.h"
+#include "pool/report.h"
 
 #include <string.h>
 

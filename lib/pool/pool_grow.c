@@ -6,7 +6,7 @@
  *   count  | growths fetch-and-add | relaxed | - | -
  */
 #include "pool/pool_alloc.h"
-#include "pool/pool_drain.h"
+#include "pool/drain.h"
 
 #include "base/atomic.h"
 #include "base/tools.h"

@@ -3,7 +3,7 @@
  * pool_handles.c - the descriptors of a pool: two, if a layer has made it (descriptor.h).
  */
 #include "pool/layer.h"
-#include "pool/pool_create.h"
+#include "pool/create.h"
 
 bool cpi_layer_take_handles(struct cpi_pool *pool)
 {

@@ -9,9 +9,9 @@
 #include "pool/layer.h"
 
 #include "pool/pool_alloc.h"
-#include "pool/pool_create.h"
-#include "pool/pool_info.h"
-#include "pool/pool_report.h"
+#include "pool/create.h"
+#include "pool/stats.h"
+#include "pool/report.h"
 
 #include "base/atomic.h"
 #include "base/bits.h"

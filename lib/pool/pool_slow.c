@@ -7,8 +7,8 @@
  */
 #include "pool/feature.h"
 #include "pool/pool_alloc.h"
-#include "pool/pool_info.h"
-#include "pool/pool_report.h"
+#include "pool/stats.h"
+#include "pool/report.h"
 #include "pool/layer.h"
 
 static const char alloc_name[] = "cpool_alloc";

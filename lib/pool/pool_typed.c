@@ -3,15 +3,15 @@
  * pool_typed.c - creating and closing typed pools.
  *
  * ORDERING TABLE
- *   open   | pool pointer store | release | pool_impl.h's opened | origin, and all of the pool
+ *   open   | pool pointer store | release | pool.h's opened | origin, and all of the pool
  *   refused | refused load, store | relaxed | - | -
  *
  * A typed pool is created with the lock held, which a fork waits for: its child finds
  * a pool or none.
  */
-#include "pool/pool_config.h"
-#include "pool/pool_create.h"
-#include "pool/pool_report.h"
+#include "pool/config.h"
+#include "pool/create.h"
+#include "pool/report.h"
 #include "pool/slots.h"
 
 #include "pool/layer.h"

@@ -8,7 +8,7 @@
  * ORDERING TABLE
  *   usage | CAS, fetch-and-add of the counts of live slots | relaxed | - | -
  */
-#include "pool/pool_info.h"
+#include "pool/stats.h"
 
 #include "base/atomic.h"
 

@@ -5,9 +5,9 @@
  * ORDERING TABLE
  *   owner | layer's owner load, with the lock held | relaxed | - | -
  */
-#include "pool/pool_create.h"
-#include "pool/pool_info.h"
-#include "pool/pool_report.h"
+#include "pool/create.h"
+#include "pool/stats.h"
+#include "pool/report.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #include "base/atomic.h"
 #include "base/tools.h"
 #include "pool/pool_alloc.h"
-#include "pool/pool_report.h"
+#include "pool/report.h"
 
 /* --- To a user --- */
 

@@ -2,7 +2,7 @@
 /*
  * slots.h - what is done to a slot on its way to a user and back.
  *
- * Includes pool_impl.h, guards.h.
+ * Includes pool.h, guards.h.
  *
  * The last step of every way by which a slot is obtained is cpi_pool_passes, and the first step of
  * every way by which it is given back is cpi_pool_returns.  In a plain pool they are nothing, and
@@ -12,7 +12,7 @@
 #define CPI_SLOTS_H
 
 #include "check/guards.h"
-#include "pool/pool_impl.h"
+#include "pool/pool.h"
 
 /* A slot was obtained, and the caller does not have it yet.  Returns false after a report
  * that it is live already: another one has to be obtained. */

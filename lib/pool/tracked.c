@@ -9,7 +9,7 @@
  * synchronisation, and is not freed before its end, is live in the word that the look finds,
  * because every later word of that slot is.
  */
-#include "pool/pool_report.h"
+#include "pool/report.h"
 
 #include <cpool/track.h>
 

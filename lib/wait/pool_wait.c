@@ -24,7 +24,7 @@
 #include "base/compiler.h"
 #include "pool/feature.h"
 #include "pool/pool_alloc.h"
-#include "pool/pool_report.h"
+#include "pool/report.h"
 #include "wait/pool_wait.h"
 
 #include "base/atomic.h"

@@ -10,7 +10,7 @@
 
 #include <cpool/events.h>
 
-#include "pool/pool_impl.h"
+#include "pool/pool.h"
 #include "host/sync.h"
 #include "wait/queue.h"
 

@@ -70,11 +70,11 @@ else
 fi
 
 # Of cppcheck:
-#   selfAssignment in pool_reserve.c   a page is touched, and its bytes stay
+#   selfAssignment in memory.c   a page is touched, and its bytes stay
 #   memleak in object_slot.c           the address behind the front is kept, and freed by it
 if command -v cppcheck > /dev/null; then
     cppcheck --enable=warning,performance,portability --std=c11 --quiet \
-        --suppress=selfAssignment:"$top/lib/pool/pool_reserve.c" \
+        --suppress=selfAssignment:"$top/lib/pool/memory.c" \
         --suppress=memleak:"$top/ext/objects/object_slot.c" -D__GNUC__=12 -D__ELF__=1 \
         -I"$top/include" -I"$top/lib" -I"$top/ext" -I. "$top"/lib/*/*.c "$top"/ext/*/*.c > "$output" 2>&1
     judge cppcheck "$output"

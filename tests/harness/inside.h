@@ -2,7 +2,7 @@
 /*
  * inside.h - what lies behind a pool's handle, for white-box tests.
  *
- * Includes pool_impl.h.
+ * Includes pool.h.
  */
 #ifndef INSIDE_H
 #define INSIDE_H
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sched.h>
 
-#include "pool/pool_report.h"
+#include "pool/report.h"
 
 /* The pool of a handle that leads to one. */
 static inline struct cpi_pool *inside(const cpool_t *pool)

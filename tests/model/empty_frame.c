@@ -11,7 +11,7 @@
 #define MODEL_SLOTS 2
 #include "pool.h"
 
-#include "pool/pool_report.h"
+#include "pool/report.h"
 
 static cpool_t model_handle;
 static cpool_cache_t model_entry; /* the inline path shows nothing */

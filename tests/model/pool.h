@@ -14,7 +14,7 @@
 
 #define CPI_HANDLES 2u
 #define CPI_HANDLES_KEPT 1u
-#include "pool/pool_impl.h"
+#include "pool/pool.h"
 
 static struct cpi_pool model_pool;
 #define model_depot model_pool.depot

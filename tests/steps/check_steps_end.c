@@ -4,7 +4,7 @@
  * does then: it holds up no other pool, and a fork and the destruction of its pool
  * find all.
  *
- * Includes meeting.h, and pool_impl.h, to see the holder of the lock and the
+ * Includes meeting.h, and pool.h, to see the holder of the lock and the
  * threads inside.
  */
 #include "meeting.h" /* first: it says which system interfaces are wanted */

@@ -4,7 +4,7 @@
  * pool: the child finds every slot but those that were on their way, each once,
  * and every magazine.
  *
- * Includes script.h, and inside.h and pool_impl.h, to see what is loaded and take places.
+ * Includes script.h, and inside.h and pool.h, to see what is loaded and take places.
  * The children start no threads, because ThreadSanitizer does not let them.
  */
 #include "script.h"

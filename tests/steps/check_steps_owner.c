@@ -4,7 +4,7 @@
  * its flushes, inline and out of line, while its entry is open, and while it is closed and opened
  * again.  Meanwhile other threads take all that they can have, wait, ask for a notice, or trim.
  *
- * Includes script.h, meeting.h, and pool_impl.h to set the pool's patience.
+ * Includes script.h, meeting.h, and pool.h to set the pool's patience.
  */
 #include "script.h" /* first: it says which system interfaces are wanted */
 

@@ -2,7 +2,7 @@
 /*
  * meeting.c - one thread waits, one gives (meeting.h).
  *
- * Includes pool_impl.h, to see which threads sleep.
+ * Includes pool.h, to see which threads sleep.
  */
 #include "meeting.h"
 

@@ -2,7 +2,7 @@
 /*
  * script.c - shared by the tests of forks (script.h).
  *
- * Includes pool_impl.h, to count magazines.
+ * Includes pool.h, to count magazines.
  */
 #include "inline_steps.h" /* first */
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_layout.c - from a configuration to a layout (lib/pool/pool_config.c), near the
+ * check_layout.c - from a configuration to a layout (lib/pool/config.c), near the
  * limits of 32 bits.  The slots are as many as were asked for, every part has the room it
  * needs, and a layout that does not fit is refused.
  *
- * Includes support.h and pool_impl.h.
+ * Includes support.h and pool.h.
  */
 #include "support.h"
 
-#include "pool/pool_config.h"
-#include "pool/pool_impl.h"
+#include "pool/config.h"
+#include "pool/pool.h"
 
 enum { PAGE = 4096 };
 

@@ -3,13 +3,13 @@
  * check_track_twice.c - a slot that is in a tracked pool twice, because its word was
  * overwritten: the alloc that would hand it out twice reports it.
  *
- * Includes the public API and pool_impl.h, and writes the word itself.
+ * Includes the public API and pool.h, and writes the word itself.
  */
 #include "support.h"
 
 #include <cpool/track.h>
 
-#include "pool/pool_impl.h"
+#include "pool/pool.h"
 
 enum { CAPACITY = 64 };
 

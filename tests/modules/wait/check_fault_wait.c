@@ -3,7 +3,7 @@
  * check_fault_wait.c - what the functions that wait for a slot or an object return when the
  * system refuses one of their calls.
  *
- * Includes waiter.h, and pool_impl.h to keep waiters from starving.
+ * Includes waiter.h, and pool.h to keep waiters from starving.
  */
 #include "waiter.h"
 

@@ -3,7 +3,7 @@
  * check_wait_fair.c - threads that have waited for long are served in the order in
  * which they came, and nobody overtakes them.
  *
- * Includes waiter.h, and pool_impl.h, to see when the pool has begun to hand over.
+ * Includes waiter.h, and pool.h, to see when the pool has begun to hand over.
  */
 #include "waiter.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report.c - the reporter of callers' mistakes (base/error.h), and its handler.
+ * handler.c - the reporter of callers' mistakes (base/error.h), and its handler.
  *
  * A handler and its context belong together, so both are read and written with the lock held.
  * The handler is called without it.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_drain.h - taking all of the depot's slots for a while, to do something
+ * drain.h - taking all of the depot's slots for a while, to do something
  * about their memory.
  *
- * Includes pool_impl.h.
+ * Includes pool.h.
  *
  *     depot                drain                    depot
  *     M  M  M  partial     1 1 0 1 1 1 0 0 1 ...    M  M  M  partial
@@ -24,10 +24,10 @@
  *   The emptied magazines kept have room for all marked slots, and no more than
  *   they need: frees meanwhile want empty magazines, too.
  */
-#ifndef CPI_POOL_DRAIN_H
-#define CPI_POOL_DRAIN_H
+#ifndef CPI_DRAIN_H
+#define CPI_DRAIN_H
 
-#include "pool/pool_impl.h"
+#include "pool/pool.h"
 
 struct cpi_drain {
     struct cpi_pool *pool;
@@ -82,4 +82,4 @@ void cpi_drain_close(struct cpi_drain *drain, const char *function);
  */
 bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen);
 
-#endif /* CPI_POOL_DRAIN_H */
+#endif /* CPI_DRAIN_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_print.c - figures for a person, and as JSON, of one pool or of all.
+ * print.c - figures for a person, and as JSON, of one pool or of all.
  *
  * A copy is printed: the lock is not held while a stream is written to.
  */
-#include "pool/pool_info.h"
-#include "pool/pool_report.h"
+#include "pool/stats.h"
+#include "pool/report.h"
 #include "pool/slots.h"
 
 #include <inttypes.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_info.h - figures of a pool, and live slots.
+ * stats.h - figures of a pool, and live slots.
  *
- * Includes pool_impl.h.
+ * Includes pool.h.
  */
-#ifndef CPI_POOL_INFO_H
-#define CPI_POOL_INFO_H
+#ifndef CPI_STATS_H
+#define CPI_STATS_H
 
-#include "pool/pool_impl.h"
+#include "pool/pool.h"
 
 /* A copy of a pool's name and figures. */
 struct cpi_view {
@@ -47,4 +47,4 @@ size_t cpi_pool_count_live(const struct cpi_pool *pool);
  * Exact if nobody uses the pool.  With the lock held. */
 int64_t cpi_pool_live(const struct cpi_pool *pool, const struct cpi_registry_figures *figures);
 
-#endif /* CPI_POOL_INFO_H */
+#endif /* CPI_STATS_H */

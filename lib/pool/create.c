@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_build.c - laying a pool out in memory, giving that back, and the pool's handle.
+ * create.c - a pool is laid out in memory, gets its handle, and is reset.
  */
 #include "pool/feature.h"
 #include "pool/layer.h"
 #include "pool/pool_alloc.h"
-#include "pool/pool_config.h"
-#include "pool/pool_create.h"
-#include "pool/pool_report.h"
+#include "pool/config.h"
+#include "pool/create.h"
+#include "pool/report.h"
 #include "pool/slots.h"
 
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/tools.h"
 #include "host/os.h"
 #include "process/addresses.h"
 
@@ -319,4 +320,79 @@ void cpi_pool_withdraw(struct cpi_pool *pool)
     cpi_ranges_remove(pool->face, from, to);
     cpi_layer_give_handles(pool);
     cpi_handle_drop();
+}
+
+/* --- Creating and resetting --- */
+
+int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned layer)
+{
+    bool held = cpi_lock_is_held();
+    struct cpi_pool *pool = NULL;
+    cpool_config_t config;
+    int code;
+
+    if (given == NULL)
+        return CPOOL_ENULL;
+    code = cpi_pool_read_config(&config, given);
+    if (code != 0)
+        return code;
+    if (!cpi_thread_startup())
+        return CPOOL_ESYSTEM;
+    config.flags |= layer & CPI_LAYER_RESERVED;
+    code = cpi_pool_build(&pool, &config);
+    if (code != 0)
+        return code;
+    pool->layer.kind = layer & ~CPI_LAYER_RESERVED;
+    if (!held)
+        cpi_lock();
+    code = cpi_pool_publish(pool);
+    if (!held)
+        cpi_unlock();
+    if (code == 0)
+        *handle = pool->handle;
+    else
+        cpi_pool_release(pool);
+    return code;
+}
+
+int cpool_create(cpool_t **pool, const cpool_config_t *config)
+{
+    if (pool == NULL)
+        return CPOOL_ENULL;
+    *pool = NULL;
+    cpi_tools_wrote(pool, sizeof *pool);
+    return cpi_pool_create(pool, config, 0);
+}
+
+static void clear_words(const struct cpi_pool *pool)
+{
+    uintptr_t fresh = pool->map.words != NULL ? cpi_slab_fresh(&pool->slab) : 0;
+
+    for (uintptr_t index = 0; index < fresh; index++)
+        cpi_slotmap_clear(&pool->map, index);
+}
+
+size_t cpool_reset(cpool_t *handle)
+{
+    static const char function[] = "cpool_reset";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
+    size_t damages;
+    size_t released;
+    int64_t counted;
+
+    if (pool == NULL)
+        return 0;
+    counted = cpi_pool_stop(pool, function, &damages);
+    cpi_registry_end_caches(&pool->registry);
+    cpi_depot_reset(&pool->depot);
+    cpi_announce_reset(pool);
+    clear_words(pool);
+    if (pool->end_frames != NULL)
+        pool->end_frames(pool);
+    cpi_registry_recount(&pool->registry);
+    cpi_slab_reset(&pool->slab);
+    cpi_unlock();
+    released = cpi_pool_judge_live(pool, counted, function);
+    cpi_pool_came(pool); /* no thread waits, but a loop may wait for a notice */
+    return released;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_config.c - from a configuration to a layout.
+ * config.c - from a configuration to a layout.
  *
  * cpi_layout_compute looks at its arguments, and at the tools that are there.
  */
 #include "pool/feature.h"
-#include "pool/pool_config.h"
+#include "pool/config.h"
 #include "pool/slots.h"
 
 #include "pool/layer.h"

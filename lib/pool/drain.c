@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_drain.c - taking all of the depot's slots for a while.
+ * drain.c - taking all of the depot's slots for a while.
  */
-#include "pool/pool_drain.h"
+#include "pool/drain.h"
 #include "pool/pool_alloc.h"
-#include "pool/pool_report.h"
+#include "pool/report.h"
 
 #include <string.h>
 

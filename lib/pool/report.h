@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_report.h - the pool of a handle, and reports of mistakes.
+ * report.h - the pool of a handle, and reports of mistakes.
  *
- * Includes pool_impl.h.
+ * Includes pool.h.
  */
-#ifndef CPI_POOL_REPORT_H
-#define CPI_POOL_REPORT_H
+#ifndef CPI_REPORT_H
+#define CPI_REPORT_H
 
 #include "check/guards.h"
-#include "pool/pool_impl.h"
+#include "pool/pool.h"
 
 /* Longest details of a report, bytes with their end.  Longer ones are cut. */
 #define CPI_DETAILS_MAX 4096
@@ -71,4 +71,4 @@ static inline struct cpi_pool *cpi_pool_seen(const cpool_t *handle, const char *
 int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
                    uintptr_t *index);
 
-#endif /* CPI_POOL_REPORT_H */
+#endif /* CPI_REPORT_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_create.h - the life of a pool.
+ * create.h - the life of a pool.
  *
- * Includes pool_impl.h.
+ * Includes pool.h.
  */
-#ifndef CPI_POOL_CREATE_H
-#define CPI_POOL_CREATE_H
+#ifndef CPI_CREATE_H
+#define CPI_CREATE_H
 
-#include "pool/pool_impl.h"
+#include "pool/pool.h"
 
 /*
  * create is cpool_create for a layer of this kind, or for none: 0.  build makes
@@ -25,7 +25,7 @@ uint64_t cpi_pool_next_number(void);
 void cpi_pool_release(struct cpi_pool *pool);
 
 /*
- * pool_destroy.c.  Steps of a reset and of the end, in this order, while no thread uses the pool.
+ * destroy.c.  Steps of a reset and of the end, in this order, while no thread uses the pool.
  * stop looks for damage, takes the lock, and returns how many slots are live.  A count below zero
  * is the number of double frees, less that of the slots still live.
  * After the lock is released, judge_live returns the number of live slots for the user, and
@@ -34,4 +34,4 @@ void cpi_pool_release(struct cpi_pool *pool);
 int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size_t *damages);
 size_t cpi_pool_judge_live(const struct cpi_pool *pool, int64_t counted, const char *function);
 
-#endif /* CPI_POOL_CREATE_H */
+#endif /* CPI_CREATE_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_report.c - telling what a caller did wrong, to which pool, near which slot.
+ * report.c - telling what a caller did wrong, to which pool, near which slot.
  */
-#include "pool/pool_report.h"
+#include "pool/report.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_impl.h - what a pool is made of.
+ * pool.h - what a pool is made of.
  *
  * No file of the folders before this one knows `struct
  * cpi_pool`.
@@ -22,8 +22,8 @@
  * ORDERING TABLE
  *   opened | typed pool pointer load | acquire | pool_typed.c's open | origin, and all of the pool
  */
-#ifndef CPI_POOL_IMPL_H
-#define CPI_POOL_IMPL_H
+#ifndef CPI_POOL_H
+#define CPI_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ struct cpi_layer {
 /* Bytes of a pool's name, with its end. */
 #define CPI_NAME_SIZE 32
 
-/* Live slots, counted at exchanges with the depot: see pool_info.c. */
+/* Live slots, counted at exchanges with the depot: see stats.c. */
 struct cpi_usage {
     _Atomic uint64_t peak;   /* the most that were counted */
     _Atomic uint64_t sum;    /* of all counts */
@@ -69,7 +69,7 @@ struct cpi_pool {
     cpool_t *face;   /* constant: the one that is shown, `handle` without a layer */
     struct cpool_typed *typed; /* NULL unless the pool is typed, and its program there */
 
-    /* Growing and giving back: see pool_grow.c and pool_memory.c. */
+    /* Growing and giving back: see pool_grow.c and memory.c. */
     struct cpi_maintenance maintenance;
     struct cpi_slab slab;
     struct cpi_depot depot;
@@ -121,16 +121,11 @@ static inline cpool_t *cpi_typed_opened(const struct cpool_typed *typed)
 }
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
 
-/* Returns true if every magazine is in at most one place, and as full as it must be
- * there.  For an assertion, at the end of a pool.  Nobody may be using the pool, and
- * nobody may after. */
-bool cpi_pool_audit(const struct cpi_pool *pool);
-
 /* pool_grow.c.  Raises the capacity if every slot has been handed out and it
  * may grow.  Returns true if there is more now.  Lock-free. */
 bool cpi_pool_grow_by_itself(struct cpi_pool *pool);
 
-/* pool_info.c.  Counts so many requests to the operating system. */
+/* stats.c.  Counts so many requests to the operating system. */
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls);
 
-#endif /* CPI_POOL_IMPL_H */
+#endif /* CPI_POOL_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_config.h - the configuration of a pool, and the layout of its memory.
+ * config.h - the configuration of a pool, and the layout of its memory.
  */
-#ifndef CPI_POOL_CONFIG_H
-#define CPI_POOL_CONFIG_H
+#ifndef CPI_CONFIG_H
+#define CPI_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,4 +63,4 @@ size_t cpi_layout_align(const cpool_config_t *config);
 /* The size of the pages by which a pool in uncommitted memory is laid out. */
 size_t cpi_layout_page(const cpool_config_t *config);
 
-#endif /* CPI_POOL_CONFIG_H */
+#endif /* CPI_CONFIG_H */

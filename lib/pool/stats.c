@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_info.c - questions about addresses and configurations, and figures.
+ * stats.c - questions about addresses and configurations, and figures.
  *
  * ORDERING TABLE
  *   figure | committed and counter loads, calls fetch-and-add | relaxed | - | -
@@ -8,9 +8,9 @@
  */
 #include "pool/feature.h"
 #include "pool/pool_alloc.h"
-#include "pool/pool_config.h"
-#include "pool/pool_info.h"
-#include "pool/pool_report.h"
+#include "pool/config.h"
+#include "pool/stats.h"
+#include "pool/report.h"
 
 #include "pool/layer.h"
 

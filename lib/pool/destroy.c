@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * destroy.c - destroying pools.  A reset uses some of the steps.
+ *
+ * ORDERING TABLE
+ *   walk | partial, spare load | relaxed | - | -
+ */
+#include "pool/feature.h"
+#include "pool/create.h"
+#include "pool/stats.h"
+#include "pool/report.h"
+#include "pool/slots.h"
+
+#include "base/atomic.h"
+#include "cache/reclaim.h"
+
+/* --- An assertion: every magazine is in one place ---
+ *
+ * A magazine that has been met is marked by a bit of its count, which no count of rounds
+ * reaches.  Magazines in no place are those that a fork has left behind. */
+#define CPI_MET (1u << 31)
+
+/* Marks a magazine.  Returns false if it was met before, or has not so many rounds. */
+static bool meet_magazine(const struct cpi_depot *depot, uint32_t node, uint32_t least,
+                          uint32_t most)
+{
+    struct cpi_magazine *magazine = cpi_depot_magazine(depot, node);
+    uint32_t count = cpi_magazine_count(magazine);
+
+    cpi_magazine_set_count(magazine, count | CPI_MET);
+    return count >= least && count <= most; /* one that was met has more */
+}
+
+static bool meet_stack(const struct cpi_depot *depot, const struct cpi_tagstack *stack,
+                       uint32_t rounds)
+{
+    uint32_t node;
+
+    for (node = cpi_tagstack_top(stack); node != 0; node = cpi_tagstack_below(&depot->links, node))
+        if (!meet_magazine(depot, node, rounds, rounds))
+            return false;
+    return true;
+}
+
+static bool meet_cache(const struct cpi_depot *depot, const struct cpi_cache *cache)
+{
+    uint32_t loaded = cpi_cache_loaded(cache);
+    uint32_t i;
+
+    if (loaded != 0 && !meet_magazine(depot, loaded, 0, 0)) /* its count is the entry's */
+        return false;
+    for (i = 0; i < cache->quota_max; i++) {
+        uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [walk] */
+
+        if (node != 0 && !meet_magazine(depot, node, 0, depot->limit))
+            return false;
+    }
+    return true;
+}
+
+/* Whether every magazine is in at most one place, and as full as it must be there.  Nobody may use
+ * the pool any more. */
+static bool is_consistent(const struct cpi_pool *pool)
+{
+    const struct cpi_depot *depot = &pool->depot;
+    uint32_t partial = cpi_load(&depot->partial, relaxed); /* [walk] */
+    size_t i;
+
+    if (!meet_stack(depot, &depot->stocked, depot->limit) || !meet_stack(depot, &depot->empty, 0) ||
+        (partial != 0 && !meet_magazine(depot, partial, 1, depot->limit - 1)))
+        return false;
+    for (i = 0; i < cpi_registry_made(&pool->registry); i++)
+        if (!meet_cache(depot, cpi_registry_cache(&pool->registry, i)))
+            return false;
+    return true;
+}
+
+/* --- The end --- */
+
+CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size_t *damages)
+{
+    struct cpi_registry_figures figures;
+
+    *damages = cpi_pool_verify_all(pool, function);
+    cpi_retire_settle(pool);
+    /* A thread that has given a slot back may still be about to leave: its own, which another one
+     * has obtained since, or a retired one, which is in no bag any more. */
+    cpi_await_rest(&pool->registry);
+    cpi_lock();
+    cpi_registry_await_leaving(&pool->registry);
+    cpi_registry_figures(&pool->registry, &figures);
+    figures.stocked = (int64_t)cpi_depot_count_stocked(&pool->depot);
+    return cpi_pool_live(pool, &figures);
+}
+
+size_t cpi_pool_judge_live(const struct cpi_pool *pool, int64_t counted,
+                                    const char *function)
+{
+    if (counted >= 0)
+        return (size_t)counted;
+    cpi_pool_report_surplus(function, pool, 0 - (uint64_t)counted);
+    return 0;
+}
+
+CPI_COLD int cpool_destroy(cpool_t *handle)
+{
+    static const char function[] = "cpool_destroy";
+    struct cpi_pool *pool;
+    size_t damages;
+    int64_t counted;
+    size_t live;
+
+    if (handle == NULL)
+        return 0;
+    pool = cpi_pool_of(handle, function);
+    if (pool == NULL)
+        return CPOOL_EPOOL;
+    counted = cpi_pool_stop(pool, function, &damages);
+    CPI_ASSERT(is_consistent(pool));
+    cpi_registry_end_caches(&pool->registry);
+    if (pool->typed != NULL)
+        cpi_typed_set(pool->typed, NULL);
+    cpi_pool_withdraw(pool);
+    cpi_unlock();
+    live = cpi_pool_judge_live(pool, counted, function);
+    if (live > 0) {
+        cpi_announce_leaked(pool);
+        cpi_pool_tell_leaked(pool, live);
+    }
+    cpi_pool_release(pool);
+    if (counted < 0)
+        return CPOOL_EDOUBLEFREE;
+    if (damages > 0)
+        return CPOOL_EGUARD;
+    return live > 0 ? CPOOL_ELIVE : 0;
+}
