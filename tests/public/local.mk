@@ -72,12 +72,9 @@ EXTRA_DIST += tests/public/frames.h tests/public/hpp.h tests/public/retire_domai
 
 # In C++, and without Check.
 if HAVE_CXX
-check_PROGRAMS += tests/public/check_cxx tests/public/check_hpp
-TESTS += tests/public/check_cxx tests/public/check_hpp
+check_PROGRAMS += tests/public/check_hpp
+TESTS += tests/public/check_hpp
 endif
-
-tests_public_check_cxx_SOURCES = tests/public/check_cxx.cpp
-tests_public_check_cxx_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 tests_public_check_hpp_SOURCES = tests/public/check_hpp.cpp tests/public/hpp_forms.cpp tests/public/hpp_objects.cpp \
 	tests/public/hpp_resources.cpp tests/public/hpp_retire.cpp
