@@ -98,7 +98,7 @@ static void require_unsaid(const struct support_report *report, const char *what
  * ---- Gaps ----------------------------------------------------------------
  */
 
-TEST(overflow_tells_offset_bytes_and_culprit)
+TEST(free_after_overflow_tells_offset_bytes_and_culprit)
 {
     cpool_t *pool = make_pool(0);
     unsigned char *slots[3] = { take(pool), take(pool), take(pool) };
@@ -123,7 +123,7 @@ TEST(overflow_tells_offset_bytes_and_culprit)
     support_destroy_empty(pool);
 }
 
-TEST(underflow_tells_offset_bytes_and_culprit)
+TEST(free_after_underflow_tells_offset_bytes_and_culprit)
 {
     cpool_t *pool = make_pool(0);
     unsigned char *slots[3] = { take(pool), take(pool), take(pool) };
@@ -357,7 +357,7 @@ TEST(audit_beside_threads_finds_nothing_that_is_not)
  * ---- Double free, and the way to learn more ---------------------------------
  */
 
-TEST(double_free_tells_both_sites)
+TEST(free_twice_tells_both_sites)
 {
     cpool_t *pool = make_pool(0);
     unsigned char *slot = take(pool);
@@ -375,7 +375,7 @@ TEST(double_free_tells_both_sites)
 }
 
 /* The pool that the address belongs to is named by any other pool. */
-TEST(foreign_pointer_names_its_pool)
+TEST(free_of_foreign_pointer_names_its_pool)
 {
     cpool_config_t config = support_config(SIZE, CAPACITY);
     cpool_t *pools[2] = { make_pool(0), support_create_plain(SIZE, CAPACITY) };
@@ -407,7 +407,7 @@ TEST(foreign_pointer_names_its_pool)
     support_destroy_empty(other);
 }
 
-TEST(plain_pool_tells_how_to_learn_more)
+TEST(free_in_plain_pool_tells_how_to_learn_more)
 {
     cpool_t *pool = support_create_plain(SIZE, CAPACITY);
     struct support_report report;

@@ -19,7 +19,7 @@ CPOOL_DECLARE_FRAMES(plain, struct thing);
 
 /* --- One thread --- */
 
-TEST_TIMES(slots_go_back, MODES)
+TEST_TIMES(frame_end_and_reset_give_slots_back, MODES)
 {
     static const size_t counts[] = {0, 1, 3, ROUNDS - 1, ROUNDS, ROUNDS + 1, 0, 5 * ROUNDS + 3, 2,
                                     CAPACITY};
@@ -45,7 +45,7 @@ TEST_TIMES(slots_go_back, MODES)
     end_all(pool, kept);
 }
 
-TEST_TIMES(dry_pool_is_dry_in_a_frame_and_outside, MODES)
+TEST_TIMES(frame_alloc_of_a_dry_pool_is_null, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_frame_t *frame = begin(pool);
@@ -60,7 +60,7 @@ TEST_TIMES(dry_pool_is_dry_in_a_frame_and_outside, MODES)
     end_all(pool, frame);
 }
 
-TEST_TIMES(frames_overlap, MODES)
+TEST_TIMES(frame_begin_beside_other_frames, MODES)
 {
     enum { FRAMES = 50, IN_FRAME = 70 };
     cpool_t *pool = make_pool(modes[_i]);
@@ -82,7 +82,7 @@ TEST_TIMES(frames_overlap, MODES)
     end_all(pool, last);
 }
 
-TEST_TIMES(no_more_frames_than_the_limit, MODES)
+TEST_TIMES(frame_begin_beyond_the_limit_refused, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_frame_t *frames[CPOOL_FRAMES_MAX];
@@ -104,7 +104,7 @@ TEST_TIMES(no_more_frames_than_the_limit, MODES)
 }
 
 /* Each frame has slots of less than a magazine, and none is free: no magazine is lacking. */
-TEST_TIMES(all_frames_share_a_pool_that_is_dry, MODES)
+TEST_TIMES(frame_alloc_in_all_frames_takes_all, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_frame_t *frames[CPOOL_FRAMES_MAX];
@@ -123,7 +123,7 @@ TEST_TIMES(all_frames_share_a_pool_that_is_dry, MODES)
 
 /* --- Adopting --- */
 
-TEST_TIMES(adopted_slots_go_back, MODES)
+TEST_TIMES(frame_adopt_gives_slots_back, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_frame_t *frame = begin(pool);
@@ -143,7 +143,7 @@ TEST_TIMES(adopted_slots_go_back, MODES)
 }
 
 /* As cpool_free does, and the slot is as before. */
-TEST_TIMES(what_cannot_be_freed_is_not_adopted, MODES)
+TEST_TIMES(frame_adopt_of_no_live_slot_refused, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_frame_t *frame = begin(pool);
@@ -211,7 +211,7 @@ TEST_TIMES(frame_goes_from_thread_to_thread, MODES)
 }
 
 /* No thread but the first has a cache. */
-TEST_TIMES(thread_without_a_cache_has_frames, MODES)
+TEST_TIMES(frame_begin_without_a_cache_serves, MODES)
 {
     cpool_config_t config = support_config(16, CAPACITY);
     struct job job = {NULL, NULL, 2 * ROUNDS + 3, false};
@@ -236,7 +236,7 @@ static void *wait_for_slot(void *pool)
     return cpool_alloc_wait(pool, NULL);
 }
 
-TEST_TIMES(slots_that_go_back_wake_waiters, 4)
+TEST_TIMES(frame_end_wakes_waiters, 4)
 {
     cpool_t *pool = make_pool(_i % 2 == 0 ? 0 : CPOOL_CHECKED);
     cpool_frame_t *frame = begin(pool);
@@ -282,7 +282,7 @@ static void destroy_in_child(void *argument)
     REQUIRE_EQUAL(support_destroy(job->pool), job->wanted);
 }
 
-TEST_TIMES(child_of_a_fork_has_the_frames, MODES)
+TEST_TIMES(frame_goes_on_in_the_child_of_a_fork, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     struct job job = {pool, NULL, 2 * ROUNDS + 3, false};
@@ -296,7 +296,7 @@ TEST_TIMES(child_of_a_fork_has_the_frames, MODES)
 
 /* --- Typed pools --- */
 
-TEST(typed_frames)
+TEST(frame_of_a_typed_pool_serves)
 {
     struct thing *slots[CAPACITY];
     cpool_frame_t *frame;
@@ -323,7 +323,7 @@ TEST(typed_frames)
     REQUIRE_EQUAL(plain_close(), 0);
 }
 
-TEST(typed_alloc_refuses_a_frame_of_another_pool)
+TEST(frame_alloc_typed_refuses_another_pools_frame)
 {
     cpool_t *pool = make_pool(0);
     cpool_frame_t *other = begin(pool);

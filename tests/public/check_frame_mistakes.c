@@ -13,7 +13,7 @@
 #include <cpool/retire.h>
 #include <cpool/track.h>
 
-TEST_TIMES(ended_frame_is_refused, MODES)
+TEST_TIMES(frame_ended_refused_by_every_function, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     bool in_turn = (modes[_i] & (CPOOL_CHECKED | CPOOL_TRACKED)) != 0;
@@ -43,7 +43,7 @@ TEST_TIMES(ended_frame_is_refused, MODES)
     end_all(pool, begin(pool));
 }
 
-TEST(begin_refuses_what_is_no_pool)
+TEST(frame_begin_of_no_pool_refused)
 {
     cpool_t *pool = make_pool(0);
     cpool_frame_t *frame = begin(pool);
@@ -59,7 +59,7 @@ TEST(begin_refuses_what_is_no_pool)
     support_release_reports();
 }
 
-TEST(slot_of_a_frame_is_not_freed_alone)
+TEST(free_of_a_frames_slot_refused)
 {
     cpool_t *pool = make_pool(CPOOL_CHECKED);
     cpool_frame_t *frame = begin(pool);
@@ -87,7 +87,7 @@ TEST(slot_of_a_frame_is_not_freed_alone)
 }
 
 /* The end frees it once more, and says so. */
-TEST(slot_freed_alone_is_a_double_free_in_a_tracked_pool)
+TEST(frame_reset_reports_slot_freed_alone)
 {
     cpool_t *pool = make_pool(CPOOL_TRACKED);
     cpool_frame_t *frame = begin(pool);
@@ -107,7 +107,7 @@ TEST(slot_freed_alone_is_a_double_free_in_a_tracked_pool)
     end_all(pool, frame);
 }
 
-TEST(slot_of_a_frame_is_not_retired)
+TEST(retire_of_a_frames_slot_refused)
 {
     cpool_t *pool = make_pool(CPOOL_CHECKED);
     cpool_frame_t *frame = begin(pool);
@@ -128,7 +128,7 @@ TEST(slot_of_a_frame_is_not_retired)
 }
 
 /* On both sides of slots[0], and after slots[2 * ROUNDS - 1] or so: each side is reported. */
-TEST(damaged_slots_go_back)
+TEST(frame_reset_reports_damaged_slots)
 {
     cpool_t *pool = make_pool(CPOOL_CHECKED);
     cpool_frame_t *frame = begin(pool);
@@ -182,7 +182,7 @@ TEST(frame_goes_on_after_a_handler_has_left)
 }
 
 /* After too many frees there is no place for the slots of a frame. */
-TEST(pool_ends_after_a_handler_has_left_the_end_of_a_frame)
+TEST(destroy_after_a_handler_left_frame_end)
 {
     cpool_t *pool = make_pool(0);
     cpool_frame_t *volatile frame = begin(pool);
@@ -207,7 +207,7 @@ TEST(pool_ends_after_a_handler_has_left_the_end_of_a_frame)
 
 /* --- The end of the pool --- */
 
-TEST_TIMES(reset_of_the_pool_ends_frames, MODES)
+TEST_TIMES(reset_ends_frames, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
 
@@ -236,7 +236,7 @@ TEST_TIMES(reset_of_the_pool_ends_frames, MODES)
     support_destroy_empty(pool);
 }
 
-TEST_TIMES(destruction_of_the_pool_ends_frames, MODES)
+TEST_TIMES(destroy_ends_frames, MODES)
 {
     cpool_t *pool = make_pool(modes[_i]);
     cpool_frame_t *frame = begin(pool);

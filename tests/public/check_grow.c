@@ -66,7 +66,7 @@ TEST_TIMES(grow_returns_what_it_added, GROWTH_KINDS)
     support_destroy_empty(pool);
 }
 
-TEST_TIMES(pool_in_callers_memory_grows_within_it, GROWTH_KINDS)
+TEST_TIMES(alloc_grows_within_callers_memory, GROWTH_KINDS)
 {
     cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
     struct hold hold;

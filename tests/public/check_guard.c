@@ -69,7 +69,7 @@ static void require_found_once(cpool_t *pool, unsigned char *slot)
 /* Of a large gap the first and the last 64 bytes are verified (doc/ADOPTING.md). */
 enum { WIDE_REACH = 64 };
 
-TEST_TIMES(last_verified_byte_of_a_wide_gap_reported, 3)
+TEST_TIMES(free_after_write_to_the_last_verified_byte_reported, 3)
 {
     static const struct shape wide[] = {{9, 256}, {9, 4096}, {1000, 2048}};
     cpool_t *pool = make_checked(wide[_i].size, wide[_i].align);
@@ -143,7 +143,7 @@ TEST_TIMES(free_after_writing_all_of_slot_accepted, SHAPES)
 
 /* The guard of one slot in the place of another one's is damage, too: a copy of several slots,
  * with what lies between them. */
-TEST(guard_copied_from_another_slot_reported)
+TEST(free_of_slot_with_anothers_guard_reported)
 {
     unsigned char *slots[8];
     cpool_t *pool = support_create_kind(24, 8, CPOOL_CHECKED);
@@ -173,7 +173,7 @@ static void free_as_block(void *slot)
 
 /* free() finds a size before the block that it cannot believe, and says so.  It neither crashes
  * without a word nor takes the slot. */
-TEST_TIMES(slot_given_to_libc_is_refused_with_a_message, 4)
+TEST_TIMES(libc_free_of_a_slot_refused_with_a_message, 4)
 {
     static const size_t sizes[] = {16, 24, 64, 100};
     struct support_outcome outcome;

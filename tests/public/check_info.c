@@ -254,7 +254,7 @@ TEST(use_leaves_errno_alone)
 enum { CAPACITY = 4096 };
 
 /* A burst within a magazine meets no exchange. */
-TEST(peak_is_never_below_what_is_live)
+TEST(stats_peak_is_never_below_what_is_live)
 {
     cpool_t *pool = support_create_plain(32, CAPACITY);
     void *slots[5];
@@ -289,7 +289,7 @@ static cpool_t *create(unsigned flags)
 }
 
 /* With one thread each count is exact. */
-TEST_TIMES(average_is_that_of_the_counts, sizeof(kinds) / sizeof(kinds[0]))
+TEST_TIMES(stats_average_is_that_of_the_counts, sizeof(kinds) / sizeof(kinds[0]))
 {
     static void *held[1000];
     static void *slots[200];
@@ -315,7 +315,7 @@ TEST_TIMES(average_is_that_of_the_counts, sizeof(kinds) / sizeof(kinds[0]))
 
 enum { SMALL_SIZE = 32, SMALL = 256 };
 
-TEST(pool_of_ten_slots_commits_little)
+TEST(create_of_ten_slots_commits_little)
 {
     cpool_t *pool;
     size_t writable;
@@ -340,7 +340,7 @@ TEST(pool_of_ten_slots_commits_little)
 #define MOST_BYTES (14 * KIB)
 #endif
 
-TEST(pool_in_callers_memory_takes_whole_lines)
+TEST(memory_required_is_whole_lines)
 {
     cpool_config_t config = support_config(SMALL_SIZE, SMALL);
 
@@ -365,7 +365,7 @@ static void require_bounded(size_t size, size_t slots, size_t caches)
     REQUIRE(sizeof(void *) < 8 || bytes - required <= required / 6);
 }
 
-TEST(bytes_known_to_the_compiler_suffice)
+TEST(memory_bytes_known_to_the_compiler_suffice)
 {
     const size_t most = (size_t)64 << 20;
 

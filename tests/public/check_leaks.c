@@ -340,7 +340,7 @@ static void destroy_live(void *pool)
 
 /* The first slot of four from one place is neither the oldest nor the youngest, because it was
  * freed and taken again in between.  Another thread took the oldest. */
-TEST_TIMES(fork_lists_the_ages_and_the_oldest_slot, 2)
+TEST_TIMES(print_and_destroy_list_the_ages_and_the_oldest_slot, 2)
 {
     static void (*const ways[])(void *) = {print_live, destroy_live};
     cpool_t *pool = make_checked();

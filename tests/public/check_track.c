@@ -227,7 +227,7 @@ static const size_t every[] = { 0, 1, 2, 3, 7, 8, 9, 16, 64, 499, 500 };
 
 #define EVERY (sizeof(every) / sizeof(every[0]))
 
-TEST_TIMES(iterators_of_parts_visit_each_live_slot_once, KINDS * EVERY)
+TEST_TIMES(iter_next_of_parts_visits_each_live_slot_once, KINDS * EVERY)
 {
     cpool_t *pool = make_tracked(kinds[(size_t)_i / EVERY]);
     bool live[CAPACITY];
@@ -261,7 +261,7 @@ TEST_TIMES(iterators_of_parts_visit_each_live_slot_once, KINDS * EVERY)
     REQUIRE_EQUAL(support_destroy(pool), count);
 }
 
-TEST_TIMES(slot_of_an_iterator_may_be_freed, KINDS)
+TEST_TIMES(iter_next_after_its_slot_was_freed_goes_on, KINDS)
 {
     cpool_t *pool = make_tracked(kinds[_i]);
     cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, SIZE_MAX);
@@ -276,7 +276,7 @@ TEST_TIMES(slot_of_an_iterator_may_be_freed, KINDS)
     support_destroy_empty(pool);
 }
 
-TEST_TIMES(ranges_beyond_the_end_are_empty, KINDS)
+TEST_TIMES(iter_next_beyond_the_end_is_null, KINDS)
 {
     static const size_t ranges[][2] = { { 0, 0 }, { 5, 5 }, { 6, 5 }, { 1, SIZE_MAX },
                                         { SIZE_MAX, SIZE_MAX }, { SIZE_MAX, 0 } };
@@ -296,7 +296,7 @@ TEST_TIMES(ranges_beyond_the_end_are_empty, KINDS)
  * ---- Other pools, and misuse ------------------------------------------------
  */
 
-TEST(untracked_pool_reported)
+TEST(handle_of_untracked_pool_reported)
 {
     cpool_t *pool = make_tracked(0);
     cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, 1);
@@ -313,7 +313,7 @@ TEST(untracked_pool_reported)
     support_destroy_empty(pool);
 }
 
-TEST(iterator_of_wrong_size_refused)
+TEST(iter_next_of_wrong_size_refused)
 {
     cpool_t *pool = make_tracked(CPOOL_TRACKED);
     cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, 1);

@@ -295,7 +295,7 @@ TEST_TIMES(grow_and_shrink_while_threads_allocate_add_up, GROWTH_KINDS)
 
 /* All threads at once make the pool grow, by what each is entitled to, while it is
  * shrunk again and again: nothing is handed out twice, and the limit is kept. */
-TEST_TIMES(growth_under_load_from_all_threads_ends_at_the_maximum, GROWTH_KINDS)
+TEST_TIMES(grow_under_load_ends_at_the_maximum, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 16, THREADS * MOST);
     struct user users[THREADS];

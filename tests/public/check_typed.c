@@ -81,7 +81,7 @@ static void close_empty(void)
     REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
 }
 
-TEST(bulk_mixes_with_single_slots)
+TEST(typed_bulk_mixes_with_single_slots)
 {
     struct job *held[CAPACITY];
     struct job *none;
@@ -98,7 +98,7 @@ TEST(bulk_mixes_with_single_slots)
 }
 
 /* Any function of the handle, before and after the thread's typed entry is in use. */
-TEST(handle_mixes_with_the_functions_of_the_type)
+TEST(typed_functions_mix_with_those_of_the_handle)
 {
     cpool_t *pool = jobs_pool();
     cpool_cache_t *cache = cpool_cache(pool);
@@ -132,7 +132,7 @@ TEST(handle_mixes_with_the_functions_of_the_type)
 }
 
 /* Frees at any distance, of a size that is a power of two, one that is none, and 1. */
-TEST(free_validates_every_address)
+TEST(typed_free_validates_every_address)
 {
     struct job *job;
     struct odd *odd;
@@ -173,7 +173,7 @@ TEST(free_validates_every_address)
 }
 
 /* With a stride other than the size of the type.  The constants of the type do not serve there. */
-TEST(free_into_a_longer_slot_reported)
+TEST(typed_free_into_a_longer_slot_reported)
 {
     cpool_config_t config = job_config(CAPACITY, 0);
     struct job *job;
@@ -192,7 +192,7 @@ TEST(free_into_a_longer_slot_reported)
     close_empty();
 }
 
-TEST(free_of_nothing_makes_no_pool)
+TEST(typed_free_of_nothing_makes_no_pool)
 {
     jobs_free(NULL);
     jobs_free_bulk(NULL, 0);
@@ -225,7 +225,7 @@ static void *use_at_once(void *unused)
     return unused;
 }
 
-TEST(first_use_by_many_threads_makes_one_pool)
+TEST(typed_first_use_by_many_threads_makes_one_pool)
 {
     for (size_t round = 0; round < SUPPORT_COUNT(20, 3); round++) {
         pthread_t threads[THREADS];
@@ -290,7 +290,7 @@ static void *take_and_count(void *unused)
     return unused;
 }
 
-TEST(threads_at_the_bound_never_have_more_than_the_capacity)
+TEST(typed_alloc_at_the_bound_never_exceeds_the_capacity)
 {
     enum { TAKERS = 4 };
     pthread_t threads[TAKERS];
@@ -326,7 +326,7 @@ static void *wait_and_close(void *unused)
     return NULL;
 }
 
-TEST(thread_that_waited_for_the_last_slot_closes_the_pool)
+TEST(typed_close_by_the_thread_that_waited_for_the_last_slot)
 {
     for (int i = 0; i < 200; i++) {
         struct job *job;
@@ -357,7 +357,7 @@ static void require_cause(int code, const char *name)
     REQUIRE(strstr(report.text, name) != NULL && strstr(report.text, cpool_strerror(code)) != NULL);
 }
 
-TEST(open_refuses_each_mistake_and_later_succeeds)
+TEST(typed_open_refuses_each_mistake_and_later_succeeds)
 {
     cpool_config_t config = job_config(CAPACITY, 0);
     struct job *job;
@@ -411,7 +411,7 @@ static void use_without_addresses(void *unused)
     (void)unused;
 }
 
-TEST(first_use_without_memory_is_reported_once_and_ends_nothing)
+TEST(typed_first_use_without_memory_is_reported_once)
 {
     struct support_outcome outcome;
 
@@ -445,7 +445,7 @@ static void *use_across(void *argument)
 }
 
 /* Another pool has its descriptor, and so its place in the thread's table. */
-TEST(entry_of_a_closed_pool_is_left_to_the_next_one)
+TEST(typed_close_leaves_the_entry_to_the_next_pool)
 {
     const cpool_t *closed = jobs_pool();
     struct job *job;
@@ -464,7 +464,7 @@ TEST(entry_of_a_closed_pool_is_left_to_the_next_one)
 }
 
 /* A thread's entry of the closed pool is not that of the next one. */
-TEST(close_and_open_while_threads_that_used_it_live)
+TEST(typed_close_and_open_while_threads_live)
 {
     struct across across = {.rounds = 20};
     pthread_t threads[2];
@@ -493,7 +493,7 @@ TEST(close_and_open_while_threads_that_used_it_live)
     close_empty();
 }
 
-TEST_TIMES(every_kind_of_pool_can_be_typed, KINDS)
+TEST_TIMES(typed_open_of_every_kind_of_pool, KINDS)
 {
     cpool_config_t config = job_config(CAPACITY, kinds[_i]);
     size_t count = CAPACITY / 2;
@@ -531,7 +531,7 @@ static void require_named(int code, const char *function)
 #define FREE_OF_JOBS "jobs_free"
 #endif
 
-TEST_TIMES(reports_name_the_functions_of_the_type, KINDS)
+TEST_TIMES(typed_reports_name_the_functions_of_the_type, KINDS)
 {
     cpool_config_t config = job_config(CAPACITY, kinds[_i]);
     struct job *job;

@@ -116,7 +116,7 @@ TEST_TIMES(wait_ends_with_the_slot_that_is_freed, 2 * WAITER_RELEASES)
 }
 
 /* The stray slot is below the bound that the thread's cache has seen, and the cache is flushed. */
-TEST(stray_free_after_a_shrink_keeps_no_thread_waiting)
+TEST(free_of_a_removed_slot_keeps_no_thread_waiting)
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
     struct hold hold;
