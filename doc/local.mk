@@ -16,6 +16,9 @@ man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h inclu
 	include/cpool/events.h include/cpool/object.h include/cpool/object_typed.h \
 	include/cpool/object_frame.h \
 	include/cpool/priority.h include/cpool/lanes.h include/cpool/retire.h include/cpool/debug.h
+# Notes of a page and more, which a header only refers to.
+man_notes = doc/man/cpool.txt doc/man/cpool_frame.txt doc/man/cpool_object.txt \
+	doc/man/cpool_priority.txt doc/man/cpool_retire.txt doc/man/cpool_track.txt
 man_date = 2026-11-22
 
 dist_man3_MANS = \
@@ -101,13 +104,13 @@ dist_man3_MANS = \
 
 dist_man7_MANS = doc/man/cpool.7
 
-EXTRA_DIST += doc/man/make-pages.awk doc/man/pages.stamp
+EXTRA_DIST += doc/man/make-pages.awk doc/man/pages.stamp $(man_notes)
 
 # The stamp is made first, so that no page is older.
-doc/man/pages.stamp: $(man_headers) doc/man/make-pages.awk include/cpool/version.h
+doc/man/pages.stamp: $(man_headers) $(man_notes) doc/man/make-pages.awk include/cpool/version.h
 	$(AM_V_GEN)$(MKDIR_P) doc/man && : > doc/man/pages.tmp
 	$(AM_V_at)cd $(srcdir) && $(AWK) -v out='$(abs_builddir)/doc/man' \
-		-v version='$(PACKAGE_VERSION)' -v date='$(man_date)' \
+		-v version='$(PACKAGE_VERSION)' -v date='$(man_date)' -v notes=doc/man \
 		-f doc/man/make-pages.awk $(man_headers)
 	$(AM_V_at)mv doc/man/pages.tmp $@
 

@@ -43,83 +43,8 @@
  * library is not a garbage collector.  A slot freed while another thread still uses it is
  * a bug here as everywhere.
  *
- * NOTES
- *
- * Slots: the library neither reads nor writes free slots.  A slot keeps its bytes from
- * free to the next alloc.  Objects constructed in it stay constructed, and a stray
- * write to a freed slot cannot damage the pool.  There are two exceptions.  cpool_trim
- * and cpool_shrink give pages back, and the bytes of these are zero afterwards.
- * cpool_reserve makes pages resident, live ones too, and changes no byte of theirs.
- *
- * Fork: the child may go on using every pool.  The cached slots of vanished threads return
- * to the depot.  Their live slots stay live.  A thread that was exchanging a
- * magazine at the very moment of the fork leaves up to three magazines' rounds behind in
- * the child, where they count as live.  In a chain of forks these add up.  The library
- * holds a lock from its first fork handler to its last, so a program's own fork handlers
- * must not use pools.  A thread may fork at any moment but in the middle of a function of the
- * library, as a signal handler would.  A handler of mistakes may fork, too, unless its thread
- * waits for a slot.  Parent and child must not both use a pool in caller-provided memory
- * that they share (MAP_SHARED).
- *
- * Inlining: cpool_alloc, cpool_free, cpool_cache_alloc, cpool_cache_free, cpool_index and
- * cpool_at are inlined where the compiler knows GNU extensions, on x86-64 and aarch64 with ELF.
- * Elsewhere they are calls into the library with the same effect.  So they are with
- * -DCPOOL_NO_INLINE, for breakpoints, for small code, and for programs
- * that must run with a later library and its other inline path.  With GCC 12 a C++20 module
- * whose inline functions use pools needs it, too: in a program that imports them that compiler
- * takes a thread-local variable for an ordinary one, and the program does not link.
- *
- * Tools: AddressSanitizer, MemorySanitizer, ThreadSanitizer and Valgrind treat slots like
- * blocks of malloc, even in programs that were not recompiled for them
- * (<cpool/debug.h>).  Every alloc and free is then a call.
- *
- * Fibers and C++20 coroutines may go on in another thread between two operations, if the
- * hand-over synchronises.  Each operation then uses the cache of the thread that runs it.  A fiber
- * may have a cache of its own as well (cpool_cache_create).  It must not be suspended inside an
- * operation, in a handler of mistakes or a function of cpool_set_ready.
- *
- * Signals: no function that allocates or frees may be called in a signal handler.  A function
- * is async-signal-safe only if its contract says so, as those that only look at a descriptor
- * or an address do.  A handler may interrupt the library anywhere if it returns, or ends the
- * process by exit or _exit.  It may leave by longjmp or call fork only if it has interrupted
- * the program's own code, and not a function of the library.
- *
- * Cancellation: functions that write to a stream may be cancellation points, as the stream
- * is, and so may the application's own error handler.  No other function is one.
- *
- * Descriptors: a cpool_t is a pool's descriptor.  It is refused after the pool has been
- * destroyed, until 1,023 other pools (255 on 32-bit systems) have been destroyed after
- * it, or fewer where more than 15,000 pools (700) exist.  Every function then reports
- * CPOOL_EPOOL and does nothing else.  Functions that are not inline also refuse any
- * pointer that is not the descriptor of a living pool.
- * Object pools, lanes, allocators of many sizes, domains and readers are refused in the same way
- * after their end, until 255 others have ended, or some that have more than a MiB of memory.
- *
- * Copies: a process may hold several copies of the library, for example in a statically
- * linked plug-in.  A pool belongs to the copy that made it.  With another
- * copy's pool every function that is not inline reports CPOOL_EPOOL.  The inline
- * functions do not check: cpool_alloc and cpool_free must not be called with another
- * copy's pool, and most likely trap.  Where the dynamic linker mixes two copies, as with
- * a plug-in linked with -Bsymbolic-functions, cpool_create returns CPOOL_ECOPIES
- * and prints the reason to standard error.
- *
- * Threads: a thread's caches return to the depot however the thread ends.  Destructors
- * of thread-specific data may allocate and free, before and after the library's own has
- * run.  A thread that uses a pool for the very first time in the last round of
- * destructors, or after it, leaves its cache registered.  The slots in it can still be
- * taken back.
- *
- * Progress: each contract uses these terms.
- *
- *   wait-free    completes in a bounded number of the caller's own steps
- *   lock-free    some thread always completes
- *   may block    takes a mutex
- *   first use    a thread's first alloc or free on a pool: it registers a cache,
- *                under a mutex
- *
- * An alloc on a dry pool may yield the processor and sleep some milliseconds, and makes the system
- * call membarrier.  Where the system has no such call, or refuses it, every alloc and free is a
- * call with a full fence.
+ * NOTES: cpool(7) has notes on slots, fork, inlining, tools, fibers, signals, cancellation,
+ * descriptors, copies of the library, threads, and the terms of progress (doc/man/cpool.txt).
  */
 #ifndef CPOOL_H
 #define CPOOL_H

@@ -2,14 +2,15 @@
 #
 # make-pages.awk - the manual pages, from the comments in the public headers.
 #
-#   awk -v out=FOLDER -v version=1.2.3 -v date=2026-01-31 -f make-pages.awk HEADER...
+#   awk -v out=FOLDER -v version=1.2.3 -v date=2026-01-31 -v notes=FOLDER -f make-pages.awk HEADER...
 #
 # It understands the shape that the headers have:
 #
 #   the head comment       becomes cpool.7, or cpool_name.3 for cpool/name.h: "OVERVIEW"
 #                          and "NOTES" are headings, and in the notes of cpool.h so is
 #                          what stands before a colon.  A part of cpool.h has no overview,
-#                          and its head makes no page
+#                          and its head makes no page.  "NOTES:" is in the place of long notes,
+#                          which are in a file of the page's name in the folder `notes`
 #   ---- Title (page) ---- as the first line of a comment begins a section, whose
 #                          text and declarations go to that page
 #   name, name - text      begins the contract of the declarations that follow
@@ -305,7 +306,24 @@ function finish()
 
 # ---- The head comment ------------------------------------------------------------
 
-function head_comment(    i, line, notes, colon)
+# Adds the notes that are in a file of their own.
+function read_notes(    file, line)
+{
+    file = header
+    gsub(/\//, "_", file)
+    sub(/\.h$/, ".txt", file)
+    whole[++whole_count] = "NOTES"
+    whole[++whole_count] = ""
+    while ((getline line < (notes "/" file)) > 0)
+        whole[++whole_count] = line
+    close(notes "/" file)
+    if (whole[whole_count] == "") {
+        print notes "/" file ": no notes" > "/dev/stderr"
+        failed = 1
+    }
+}
+
+function head_comment(    i, line, in_notes, colon)
 {
     page = ""
     for (i = 1; i <= nd && D[i] != "OVERVIEW"; i++)
@@ -313,8 +331,10 @@ function head_comment(    i, line, notes, colon)
     if (i > nd)
         return
     whole_count = 0
-    for (i++; i <= nd; i++)
+    for (i++; i <= nd && D[i] !~ /^NOTES: /; i++)
         whole[++whole_count] = D[i]
+    if (i <= nd)
+        read_notes()
     page = "cpool.7"
     if (header != "cpool.h") {
         page = header
@@ -329,15 +349,15 @@ function head_comment(    i, line, notes, colon)
     sub(/\.$/, "", titles[page])
     names[page] = synopsis[page] = body[page] = ""
     # What follows is given to paragraphs() piece by piece, under headings of its own.
-    notes = 0
+    in_notes = 0
     nd = 0
     for (i = 1; i <= whole_count; i++) {
         line = whole[i]
         if (line == "NOTES") {
             add(paragraphs(1))
             nd = 0
-            notes = 1
-        } else if (notes && page == "cpool.7" && nd > 0 && D[nd] == "" && match(line, /^[A-Z][A-Za-z]+: /)) {
+            in_notes = 1
+        } else if (in_notes && page == "cpool.7" && nd > 0 && D[nd] == "" && match(line, /^[A-Z][A-Za-z]+: /)) {
             colon = index(line, ":")
             add(paragraphs(1))
             add(".SS " substr(line, 1, colon - 1) "\n")

@@ -21,42 +21,8 @@
  * magazines, and the end gives each full magazine to the depot with one compare-and-swap.  So an
  * end costs about as much as freeing one slot of each magazine.
  *
- * NOTES
- *
- * Slots of a frame are live: they count as such in the figures and against the capacity.  A frame
- * holds no free slot.  Other threads can get every slot that is not live, as if there was no frame.
- *
- * Threads: a frame has one owner at a time, which is the only thread that calls functions on it.
- * The frame may go from thread to thread between two calls if the program synchronises them.
- * Nothing happens to a frame when its owner ends: another thread goes on with it.  Threads that
- * work at once have a frame each.
- *
- * Freeing: a slot stays with its frame until the end or a reset, and must not be given to
- * cpool_free.  Pools with CPOOL_CHECKED refuse that, and report CPOOL_EFRAMED.  Pools with
- * CPOOL_TRACKED report a double free at the end of the frame.  In other pools it is a double free
- * that nobody notices.  Slots that may outlive their frame come from cpool_alloc, and
- * cpool_frame_adopt moves them into a frame once their end is known.
- *
- * Pools: every kind of pool has frames.  In a pool without the inline path each alloc is a call.
- * In a pool with CPOOL_TRACKED or CPOOL_CHECKED, and while a thread waits for a slot, the end frees
- * the slots one by one, as cpool_free does.
- *
- * Mistakes: a function on a frame that has ended reports CPOOL_EFRAME and does nothing.  A frame's
- * place is used again by a later begin, from where on the two cannot be told
- * apart.  In pools with CPOOL_TRACKED or CPOOL_CHECKED that is CPOOL_FRAMES_MAX begins later.
- *
- * The pool's reset and destruction: cpool_reset and cpool_destroy end all frames of the pool.
- *
- * Fork: the child has the frames of all threads, and can go on with them or end them.  If the owner
- * of a frame was inside a function on it at that moment, up to one magazine of its slots and one
- * more stay live in the child and are no frame's.
- *
- * Error handlers: a handler that is called by an end or a reset, and leaves it by longjmp, keeps
- * the slot of the report from being freed.  The frame is still open, with the slots that are left.
- *
- * Memory: the first frame of a pool takes a page, and address space for CPOOL_FRAMES_MAX magazines,
- * which is resident as it is used and is given back by cpool_reset and cpool_destroy.  It is not
- * part of caller-provided memory.
+ * NOTES: cpool_frame(3) has notes on threads, freeing, several pools, mistakes, fork, error
+ * handlers and memory (doc/man/cpool_frame.txt).
  */
 #ifndef CPOOL_FRAME_H
 #define CPOOL_FRAME_H

@@ -37,40 +37,8 @@
  * The pool knows each active object: it refuses to take an inactive one back, lists the
  * active ones, and can put all of them back at once.
  *
- * NOTES
- *
- * Capacity: the number of objects that may exist.  A get takes an inactive object of its
- * thread's cache, or one that every thread can take.  Without such an object it creates one while
- * the capacity is not reached, so threads keep their own objects.  At the capacity, or where that
- * fails, it looks into other threads' caches.  In a pool with max_inactive it looks there before
- * it creates one.  When all objects are active, the pool raises its capacity by itself, by
- * `growth` and `growth_percent`, up to max_capacity.
- *
- * Order: the first get of an object calls create, then activate.  A put calls deactivate.
- * A get of a recycled object calls activate.  Reset runs between two uses of one object:
- * before activate, or after deactivate with CPOOL_OBJECT_EAGER, first the type's, then
- * the pool's.  New objects are not reset.
- *
- * Hooks: no lock is held while a hook runs, and the object belongs to the thread that runs
- * it.  So hooks may use this pool and others, block, and take as long as they need.  A hook
- * must return.  If longjmp, an exception or the end of the thread leaves a hook, its object
- * stays out of use as if a caller kept it, and cpool_objects_destroy reports it as
- * CPOOL_EHOOK.  <cpool/cpool.hpp> catches exceptions in hooks and throws them again
- * in the caller.
- *
- * Memory: the bytes that create finds are arbitrary, for example those of a destroyed object.
- * Slots of destroyed objects are used again first.  cpool_objects_trim gives their pages
- * back.  Beside the pool of slots there are five bytes for each object that max_capacity
- * allows, and 16 more with CPOOL_OBJECT_TRACED, of which only those in use are resident.
- *
- * Fork: the child may go on using every pool.  An object that another thread was getting or
- * putting stays out of use there, and so do the unused slots that it was claiming: 16, or up to
- * 1,024 and a sixteenth of the capacity.
- *
- * Fake pools: with CPOOL_OBJECT_FAKE each get creates an object in memory from malloc, and each
- * put destroys and frees it, at the same capacity.  That shows what pooling is worth, and lets
- * tools that know malloc examine objects.  The interface is the same.  There is no pool of slots,
- * and only addresses of the pool's objects may be passed, as with free.
+ * NOTES: cpool_object(3) has notes on capacity, the order of hooks, what hooks may do, memory,
+ * fork and fake pools (doc/man/cpool_object.txt).
  */
 #ifndef CPOOL_OBJECT_H
 #define CPOOL_OBJECT_H

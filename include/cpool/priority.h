@@ -20,47 +20,8 @@
  * An object that is reclaimed goes through the hooks deactivate, reset and activate, as if
  * it had been put back and got again.
  *
- * NOTES
- *
- * Order: the object with the lowest number is the least important one, and of equal ones
- * the object that was handed out first.  With 0 for every get, the oldest goes first.  With
- * a counter of the program that each use sets anew (cpool_priority_set), the least recently
- * used goes first.
- *
- * Claims: another thread's get may end the use of an object at any moment.  The address
- * of the object stays the same, so it does not distinguish one use from the next.  A
- * claim names one use of one object.  When that use has ended, every function that takes
- * a claim refuses it with CPOOL_EINACTIVE, and nothing is reported.  The claims of an object
- * wrap after 2^32 uses.  The functions of <cpool/object.h> work as well, by address.
- * cpool_object_put ends the object's present use.
- *
- * Pins: a thread that works with an object pins it meanwhile, so that no other thread can
- * reclaim it:
- *
- *     struct voice *voice = cpool_priority_pin(voices, claim);
- *
- *     if (voice != NULL) {
- *         mix(voice);
- *         cpool_priority_unpin(voices, claim);
- *     }
- *
- * A program with one thread needs no pins, and deactivate may notify the
- * holder that it has lost its object.
- *
- * Cost: the active objects are in a binary heap beside the objects, of 60 bytes for each
- * object that max_capacity allows, of which only those in use are resident.  Each get,
- * put, set, pin and unpin changes it in O(log n) steps for n active objects, with the
- * pool's one lock held.  No hook is called, no memory is allocated and no system call is
- * made with the lock held.  A thread that finds it held tries again, then yields its processor,
- * and after some tries sleeps for a tenth of a millisecond at a time.  Object pools without
- * priorities have no such lock.
- *
- * Fork: the child may go on using the pool, in which the pins of vanished threads stay.  A
- * fork does not wait for any pool's lock.  If another thread was in the middle of an
- * operation, the child takes O(n log n) steps for that pool.
- *
- * (Reclaiming the least important object: H. Tulleken, "Design and implementation of object
- * pools", 2024.)
+ * NOTES: cpool_priority(3) has notes on order, claims, pins, cost and fork
+ * (doc/man/cpool_priority.txt).
  */
 #ifndef CPOOL_PRIORITY_H
 #define CPOOL_PRIORITY_H

@@ -24,50 +24,8 @@
  *
  * The slot goes back to its pool after every section that had begun before the retire has ended.
  *
- * NOTES
- *
- * The promise: a slot that a section may have found before the slot was retired is not free
- * before that section ends.  The program makes the slot unreachable before the retire, and reads
- * its links with atomic loads and stores as any structure without locks does.
- *
- * The cost: a section is a few plain loads and stores in memory of the thread's own, with one
- * load of the domain's epoch.  A retire puts the address into the reader's bag, which has room
- * for a quarter of what the reader may hold back.  A full bag takes a look at every reader, and
- * goes back when all have begun a section since, or retired a bag.  If one at rest has not, three
- * full bags take one barrier of the system (membarrier(2)).  That reader is in the way of no
- * further bag until its next section, which begins with an atomic exchange.  Where the system has
- * no such barrier, each section does.  The slot itself has no word for this.  No memory is
- * allocated, and no lock is taken but by the first retire of each pool.
- *
- * Retired slots count as live in their pool's figures, and as `retired` beside.  In tracked and
- * checked pools a handle is stale from the retire on.  A second retire or a free there is
- * refused, and reported as CPOOL_ERETIRED.
- *
- * A dry pool takes back what it can before an alloc returns NULL: all that no section sees, from
- * the bags of all readers but those at which other threads are.  So a pool is empty when all of its
- * slots are live, except for those that a section holds back.  A thread that waits for a slot
- * does so a hundred times a second from the first retire on, and is called when slots go back.  A
- * notice (cpool/events.h) comes when slots go back.
- *
- * Pools: a domain serves any number of pools, of slots that go back by cpool_free.  A wrong
- * address is reported when the slot goes back, as by cpool_free.  cpool_reset and cpool_destroy
- * take back what no section sees, and have the bags forget the pool's other slots, which are live
- * then.  Both wait for slots that are just going back.
- *
- * Threads: one thread at a time uses a reader.  A thread has one of each domain, from its first
- * cpool_domain_reader to its end.  The end of a thread ends its section, and leaves its slots to
- * the other readers.  A fiber that a section does not keep on its thread, and a signal handler,
- * which could end the section that its thread is about to begin, use readers of
- * cpool_reader_create.  Nothing notices the end of these.
- *
- * An error handler or a ready function (cpool/events.h) that is called while slots go back may
- * retire slots.  It must return, without waiting for slots of that reader, and without ending the
- * domain, or ending or resetting one of its pools.
- *
- * Fork: in the child the readers of threads that did not survive are given up, as at the end of
- * these threads.  Those of cpool_reader_create are as they were.  A section that a vanished thread
- * had begun lasts until the child ends it by cpool_read_end.  Slots of one bag that a vanished
- * thread was just giving back may stay live.
+ * NOTES: cpool_retire(3) has notes on the promise, the cost, pools, threads and fork
+ * (doc/man/cpool_retire.txt).
  */
 #ifndef CPOOL_RETIRE_H
 #define CPOOL_RETIRE_H

@@ -21,54 +21,7 @@
  * that is already free, or was never taken, is found by one look at its word, and
  * reported as CPOOL_EDOUBLEFREE or CPOOL_EUNUSED.
  *
- * NOTES
- *
- * All functions work with CPOOL_TRACKED and CPOOL_CHECKED pools, together with every other
- * flag, typed pools included.  In another pool they report CPOOL_ETRACKED and do nothing.
- *
- * Several frees of one slot: exactly one succeeds, and the others are reported, even if
- * threads make them at the same time.  That takes a locked instruction for each free.  If
- * the slot has a new owner already, a late free counts as the new owner's.
- *
- * Live: a slot is live from the alloc that returns it, of any kind, until its free.
- *
- * Handles: a handle is one number.  It may be stored in files of one run, sent to other
- * threads, and compared.  It is never CPOOL_HANDLE_NONE, which is 0.  No other slot of the
- * pool ever has it, and no later owner of the slot, until the generation wraps.
- * That takes 2^(62 - b) frees of one slot, if b bits number cpool_index_limit slots.
- * At 10 ns for each alloc and free of this one slot, that is half a day in pools of up to 2^20
- * slots, and ten seconds in pools of 2^32.  Handles do not name their pool.  In
- * another pool a handle may be stale, or by chance another slot's.
- *
- * The pointer from a handle: cpool_resolve shows that the slot was live at some moment
- * during the call, with that generation.  It does not keep the slot alive.  A thread
- * that reads or writes the slot must know by other means that no thread frees it
- * meanwhile: the thread owns the slot, or a lock or a reference count of the program protects
- * it, or slots are freed only between two phases of work.  Other threads may compare
- * and pass on the pointer, and no more.  Reading first and resolving
- * again afterwards is not enough, because the read may be of the next owner's data, and is
- * a data race.
- *
- * The bytes of the slot: a thread that resolves a handle, or visits a slot, sees the bytes
- * that the slot had when it was taken.  It sees later writes of the owner if the two
- * synchronise.
- *
- * Tables beside a pool: cpool_index numbers the slots from 0, below cpool_index_limit, which is
- * the largest capacity that the pool may have.  Fresh slots are handed out in the order of their
- * indices, so a growing table needs no more entries than `circulating` in cpool_stats.
- *
- * Trim: cpool_trim and cpool_shrink give no words back, so stale handles stay stale.
- * A slot can be read until the pool is destroyed, free or live, and
- * is zero after its page was given back.  A pool with constructed objects in free
- * slots keeps its pages with CPOOL_MEMORY_KEEP_PAGES.
- *
- * cpool_reset makes all handles stale.  In tracked pools its cost depends on the number of
- * slots that were ever handed out.  In the child of a fork handles keep their state.
- * A slot that another thread was just taking or freeing at the fork is not live
- * there.
- *
- * (Generations beside the slots: the slot maps of games' entity systems, and E. Weissman's
- * sharded-slab.)
+ * NOTES: cpool_track(3) has notes on live slots, handles and trims (doc/man/cpool_track.txt).
  */
 #ifndef CPOOL_TRACK_H
 #define CPOOL_TRACK_H

@@ -22,7 +22,7 @@ complain() {
 
 headers=$(sed -n -e ':a' -e '/\\$/{ N; s/\\\n//; ta' -e '}' -e 's/^man_headers = //p' "$top/doc/local.mk")
 # shellcheck disable=SC2086 # several headers
-(cd "$top" && ${AWK:-awk} -v out="$work/man3" -v version=1.2.3 -v date=2000-01-01 \
+(cd "$top" && ${AWK:-awk} -v out="$work/man3" -v version=1.2.3 -v date=2000-01-01 -v notes=doc/man \
     -f doc/man/make-pages.awk $headers) || complain 'the pages cannot be made'
 
 # Functions that only the inline path and the macros of typed pools call need none.
