@@ -45,7 +45,10 @@ bench_workloads = \
 	bench/workload_resolve.h bench/workload_retire.h bench/workload_same_slot.h \
 	bench/workload_wait.h
 
-check_PROGRAMS += bench/instructions bench/check_family bench/check_histogram
+check_PROGRAMS += bench/check_family bench/check_histogram
+if WITH_ALL_EXT
+check_PROGRAMS += bench/instructions
+endif
 
 # Built where a target wants it.
 EXTRA_PROGRAMS += bench/bench
@@ -86,8 +89,10 @@ endif
 
 # Containers of the standard library with several allocators, a program of its own.
 if HAVE_CXX
+if WITH_ALL_EXT
 check_PROGRAMS += bench/nodes
 TESTS += bench/nodes
+endif
 bench_nodes_SOURCES = bench/nodes.cpp
 bench_nodes_CXXFLAGS = $(AM_CXXFLAGS) $(LOOP_CFLAGS)
 bench_nodes_LDADD = lib/libcpool.la $(DL_LIBS) $(PTHREAD_LIBS)
@@ -97,7 +102,13 @@ bench-cxx: bench/nodes$(EXEEXT)
 endif
 
 bench_program = bench/bench$(EXEEXT)
+if WITH_ALL_EXT
 bench_programs = $(bench_program)
+else
+bench_programs = bench/left-out
+bench/left-out:
+	@echo 'the benchmark uses what configure has left out:$(cpool_without)'; false
+endif
 
 # A rival with a program of its own: the benchmark starts it for that rival's cells.
 if HAVE_DPDK
@@ -124,8 +135,10 @@ bench_check_family_SOURCES = bench/check_family.c bench/family.c bench/family.h
 bench_check_histogram_SOURCES = \
 	bench/bench.h bench/check_histogram.c bench/histogram.c bench/histogram.h
 
-TESTS += bench/check_family bench/check_histogram bench/instructions.sh \
-	bench/readme.sh
+TESTS += bench/check_family bench/check_histogram bench/readme.sh
+if WITH_ALL_EXT
+TESTS += bench/instructions.sh
+endif
 
 EXTRA_DIST += bench/check_smoke.sh bench/golden-instructions.txt \
 	bench/instructions.sh bench/plot.gp bench/plot.sh bench/plot_scale.awk bench/readme.sh bench/rival_no_cxx.c \

@@ -5,10 +5,18 @@
 
 examples_programs = \
 	examples/first examples/frame \
-	examples/caller_memory examples/fiber_cache examples/connections examples/quota \
-	examples/lockstep examples/hashtable \
+	examples/caller_memory examples/fiber_cache examples/quota \
 	examples/particles/particles examples/particles/lit \
 	examples/jobs/jobs examples/jobs/frames examples/jobs/lines
+if WITH_OBJECTS
+examples_programs += examples/connections
+endif
+if WITH_LANES
+examples_programs += examples/lockstep
+endif
+if WITH_RETIRE
+examples_programs += examples/hashtable
+endif
 
 check_PROGRAMS += $(examples_programs)
 
@@ -114,10 +122,13 @@ examples_jobs_lines_SOURCES = \
 examples_jobs_lines_LDADD = lib/libcpool.la $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 
 examples_tests = examples/check-examples.sh examples/check-frames.sh \
-	examples/check-hashtable.sh examples/check-jobs.sh examples/check-kernels.sh \
+	examples/check-jobs.sh examples/check-kernels.sh \
 	examples/check-lines.sh examples/check-particles.sh
+if WITH_RETIRE
+examples_tests += examples/check-hashtable.sh
+endif
 TESTS += $(examples_tests)
-EXTRA_DIST += $(examples_tests)
+EXTRA_DIST += examples/check-hashtable.sh $(examples_tests)
 
 # make demo [DEMO_DIR=directory] [DEMO_THREADS=n] [DEMO_SECONDS=n]: the words of a tree, and
 # its lines with every allocator that is found, as a table and as demo.png.  demo-publish

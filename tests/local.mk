@@ -37,12 +37,12 @@ check-build:
 	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(filter-out $(tests_of_sources), $(TESTS))'
 
 check-all:
-	@$(MAKE) $(AM_MAKEFLAGS) $(bench_programs)
+	@$(if $(cpool_without),,$(MAKE) $(AM_MAKEFLAGS) $(bench_programs))
 	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(TESTS) $(tests_long)'
 
 # Scripts without a short form were run by `make check`.
 check-rest:
-	@$(MAKE) $(AM_MAKEFLAGS) $(bench_programs)
+	@$(if $(cpool_without),,$(MAKE) $(AM_MAKEFLAGS) $(bench_programs))
 	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS="`cd $(srcdir) && \
 		grep -lE 'CPOOL_TEST_QUICK|programs\.sh' $(filter %.sh, $(TESTS)) | tr '\n' ' '` \
 		$(filter-out %.sh, $(TESTS)) $(tests_long)"
@@ -74,6 +74,7 @@ AM_TESTS_ENVIRONMENT = CC='$(CC)'; export CC; NM='$(NM)'; export NM; \
 	CHECK_CFLAGS='$(CHECK_CFLAGS)'; export CHECK_CFLAGS; \
 	CHECK_LIBS='$(CHECK_LIBS)'; export CHECK_LIBS; \
 	ATOMIC_LIBS='$(ATOMIC_LIBS)'; export ATOMIC_LIBS; \
+	EXAMPLES_WITHOUT='$(cpool_without)'; export EXAMPLES_WITHOUT; \
 	$(if $(check_quick),CPOOL_TEST_QUICK=yes; export CPOOL_TEST_QUICK;)
 if HAVE_CXX
 tests_cxx = $(CXX)
@@ -117,8 +118,10 @@ tests_long = \
 	tests/scripts/check-scripts.sh \
 	tests/sched/planted.sh \
 	tests/weak/planted.sh \
-	tests/linear/planted.sh \
-	bench/check_smoke.sh
+	tests/linear/planted.sh
+if WITH_ALL_EXT
+tests_long += bench/check_smoke.sh
+endif
 if TESTS_LONG
 TESTS += $(tests_long)
 endif

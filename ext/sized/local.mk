@@ -54,7 +54,9 @@ ext_sized_malloc_libcpool_malloc_la_DEPENDENCIES = lib/libcpool-internal.la \
 	ext/sized/malloc/malloc.map
 endif
 
+if WITH_SIZED
 check_PROGRAMS += ext/sized/tests/cost ext/sized/tests/exercise
+endif
 ext_sized_tests_cost_SOURCES = ext/sized/tests/cost.c
 ext_sized_tests_exercise_SOURCES = ext/sized/tests/exercise.c
 ext_sized_tests_exercise_CFLAGS = $(AM_CFLAGS) -fno-builtin

@@ -14,14 +14,10 @@ tests_public = \
 	tests/public/check_config \
 	tests/public/check_copies \
 	tests/public/check_debug \
-	tests/public/check_destroyed \
 	tests/public/check_dlopen \
-	tests/public/check_events \
-	tests/public/check_faces \
 	tests/public/check_fibers \
 	tests/public/check_fibers_noinline \
 	tests/public/check_frame \
-	tests/public/check_frame_mistakes \
 	tests/public/check_frame_noinline \
 	tests/public/check_grow \
 	tests/public/check_guard \
@@ -49,7 +45,6 @@ tests_public = \
 	tests/public/check_retire_bags \
 	tests/public/check_retire_noinline \
 	tests/public/check_share \
-	tests/public/check_steady \
 	tests/public/check_structs \
 	tests/public/check_thread \
 	tests/public/check_track \
@@ -59,6 +54,18 @@ tests_public = \
 	tests/public/check_validate \
 	tests/public/check_wait \
 	tests/public/check_walk
+
+# They use libraries of ext/, too.
+tests_public_ext = \
+	tests/public/check_destroyed \
+	tests/public/check_events \
+	tests/public/check_faces \
+	tests/public/check_frame_mistakes \
+	tests/public/check_steady
+
+if WITH_ALL_EXT
+tests_public += $(tests_public_ext)
+endif
 
 if HAVE_CHECK
 check_PROGRAMS += $(tests_public)
@@ -72,8 +79,10 @@ EXTRA_DIST += tests/public/frames.h tests/public/hpp.h tests/public/retire_domai
 
 # In C++, and without Check.
 if HAVE_CXX
+if WITH_ALL_EXT
 check_PROGRAMS += tests/public/check_hpp
 TESTS += tests/public/check_hpp
+endif
 endif
 
 tests_public_check_hpp_SOURCES = tests/public/check_hpp.cpp tests/public/hpp_forms.cpp tests/public/hpp_objects.cpp \
