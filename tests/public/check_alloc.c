@@ -121,22 +121,6 @@ TEST_TIMES(alloc_every_geometry_gives_all_in_order_and_keeps_bytes, GEOMETRIES)
     free(slots);
 }
 
-TEST_TIMES(alloc_dry_pool_gives_each_freed_slot_again, GEOMETRIES)
-{
-    cpool_t *pool = make_geometry(_i);
-    cpool_stats_t stats = support_stats(pool);
-    void **slots = support_calloc(stats.capacity, sizeof(*slots));
-
-    take_fresh(pool, slots);
-    for (size_t i = 0; i < stats.capacity; i++) {
-        cpool_free(pool, slots[i]);
-        REQUIRE(cpool_alloc(pool) == slots[i]);
-    }
-    REQUIRE(cpool_alloc(pool) == NULL);
-    REQUIRE_EQUAL(support_destroy(pool), stats.capacity);
-    free(slots);
-}
-
 static void require_aligned(size_t align, size_t offset, unsigned flags)
 {
     cpool_config_t config = support_config(40, 20);
@@ -172,20 +156,6 @@ TEST(alloc_aligned_holds_for_every_alignment_and_offset)
             require_aligned(align, offsets[i], 0);
             require_aligned(align, offsets[i], CPOOL_CHECKED);
         }
-}
-
-TEST(alloc_default_alignment_is_natural)
-{
-    for (size_t size = 1; size <= 200; size++) {
-        cpool_t *pool = support_create_plain(size, 5);
-
-        for (size_t i = 0; i < 5; i++) {
-            REQUIRE((uintptr_t)cpool_alloc(pool) % natural_alignment(size) == 0);
-            REQUIRE((uintptr_t)cpool_at(pool, i) % natural_alignment(size) == 0);
-        }
-        REQUIRE_EQUAL(support_stats(pool).slot_stride, size);
-        REQUIRE_EQUAL(support_destroy(pool), 5);
-    }
 }
 
 /* As many as a cache holds.  Slots that go through the depot come in another order. */
@@ -303,23 +273,6 @@ TEST(alloc_dry_pool_and_malloc_go_back_where_they_came_from)
     support_destroy_empty(pool);
 }
 
-TEST(alloc_any_rounds_gives_all)
-{
-    static const size_t rounds[] = { 1, 2, 3, 16, 64, 100, 999, 1000 };
-
-    for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
-        cpool_config_t config = support_config(16, 1000);
-        cpool_t *pool;
-
-        config.magazine_rounds = rounds[i];
-        pool = support_create(&config);
-        REQUIRE_EQUAL(support_stats(pool).magazine_rounds, rounds[i]);
-        for (int round = 0; round < 3; round++)
-            support_require_obtainable(pool, 0);
-        support_destroy_empty(pool);
-    }
-}
-
 TEST(depot_alloc_gives_all_and_mixes_with_the_cached_pair)
 {
     cpool_t *pool = support_create_plain(24, 300);
@@ -341,23 +294,5 @@ TEST(depot_alloc_gives_all_and_mixes_with_the_cached_pair)
             cpool_depot_free(pool, slots[i]);
     }
     support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
-TEST(depot_alloc_alone_gives_all_without_a_cache)
-{
-    cpool_t *pool = support_create_plain(24, 1000);
-    void *slots[1000];
-
-    for (size_t i = 0; i < 1000; i++) {
-        slots[i] = cpool_depot_alloc(pool);
-        REQUIRE(cpool_owns(pool, slots[i]));
-    }
-    REQUIRE(cpool_depot_alloc(pool) == NULL);
-    REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
-    for (size_t i = 0; i < 1000; i++)
-        cpool_depot_free(pool, slots[i]);
-    support_require_live(pool, 0);
-    REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
     support_destroy_empty(pool);
 }

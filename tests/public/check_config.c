@@ -132,20 +132,6 @@ TEST(create_null_pointers_refused)
     (HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | \
      CPOOL_MEMORY_NO_POISON)
 
-TEST(each_flag_has_a_bit_of_its_own)
-{
-    static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_FILL, CPOOL_TRACKED,
-                                      CPOOL_MEMORY_HUGE_PAGES, CPOOL_MEMORY_COLOUR,
-                                      CPOOL_MEMORY_KEEP_PAGES, CPOOL_MEMORY_NO_POISON };
-    unsigned seen = 0;
-
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-        REQUIRE(flags[i] != 0 && (seen & flags[i]) == 0);
-        seen |= flags[i];
-    }
-    REQUIRE_EQUAL(seen, KNOWN_FLAGS | MEMORY_FLAGS | CPOOL_MEMORY_HUGE_PAGES);
-}
-
 TEST(create_any_unknown_flag_refused)
 {
     for (unsigned bit = 0; bit < sizeof(unsigned) * 8; bit++) {
@@ -227,29 +213,6 @@ TEST(create_more_than_address_space_refused)
 
     REQUIRE(code == CPOOL_ENOMEM || code == CPOOL_EOVERFLOW);
     REQUIRE(pool == NULL);
-}
-
-static void refuse_all(void)
-{
-    for (size_t i = 0; i < MISTAKES; i++) {
-        cpool_config_t config = wrong_config(&mistakes[i]);
-
-        require_refused(&config, mistakes[i].code);
-    }
-}
-
-TEST(create_refused_often_leaves_nothing_behind)
-{
-    size_t space;
-    size_t files;
-
-    refuse_all();
-    space = support_address_space();
-    files = support_open_files();
-    for (int round = 0; round < 100; round++)
-        refuse_all();
-    REQUIRE_EQUAL(support_address_space(), space);
-    REQUIRE_EQUAL(support_open_files(), files);
 }
 
 /*

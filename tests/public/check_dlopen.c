@@ -84,20 +84,6 @@ TEST_TIMES(unload_after_use_and_load_again_works, 2)
     REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
 }
 
-TEST_TIMES(end_thread_while_loaded_returns_its_cache, 2)
-{
-    struct module module = load(paths[_i]);
-
-    REQUIRE_EQUAL(module.open(), 0);
-    for (int i = 0; i < THREADS; i++)
-        support_in_thread(work_and_end, &module);
-    REQUIRE_EQUAL(module.cached(), 0);
-    REQUIRE_EQUAL(module.work(1000), 1000);
-    REQUIRE(module.cached() > 0);
-    REQUIRE_EQUAL(module.close(), 0);
-    unload(&module);
-}
-
 /* Threads with a cache, waiting, while the plug-in goes. */
 struct crew {
     struct module module;
@@ -125,12 +111,6 @@ static void unload_closed(struct crew *crew, const char *path)
 {
     (void)path;
     REQUIRE_EQUAL(crew->module.close(), 0);
-    unload(&crew->module);
-}
-
-static void unload_open(struct crew *crew, const char *path)
-{
-    (void)path;
     unload(&crew->module);
 }
 
@@ -223,13 +203,6 @@ TEST_TIMES(unload_beside_living_threads_leaves_nothing_of_theirs, 2)
     for (int i = 0; i < THREADS; i++)
         support_join(threads[i]);
     pthread_barrier_destroy(&visitors.turn);
-}
-
-/* The pool is never destroyed.  Its memory is lost, as that of any allocator. */
-TEST_TIMES(end_thread_after_unload_with_pool_left_does_no_harm, 2)
-{
-    for (int round = 0; round < 10; round++)
-        require_outlived(paths[_i], unload_open);
 }
 
 TEST_TIMES(use_by_old_thread_after_load_again_works, 2)
@@ -354,21 +327,6 @@ TEST_TIMES(fork_while_loaded_child_works_and_unloads, 2)
     (void)work_and_end(&module);
     REQUIRE_EQUAL(module.close(), 0);
     unload(&module);
-}
-
-static void exit_while_loaded(void *path)
-{
-    struct module module = load(path);
-
-    REQUIRE_EQUAL(module.open(), 0);
-    (void)work_and_end(&module);
-    support_in_thread(work_and_end, &module);
-    exit(EXIT_SUCCESS);
-}
-
-TEST_TIMES(exit_while_loaded_does_no_harm, 2)
-{
-    support_in_child(exit_while_loaded, (void *)(uintptr_t)paths[_i]);
 }
 
 /* A host that uses a plug-in's typed pool by its handle, and the library by name. */

@@ -208,25 +208,6 @@ TEST(destroy_with_many_call_sites_accounts_for_every_slot)
     support_destroy_empty(pool);
 }
 
-static void destroy_unchecked_with_leaks(void *argument)
-{
-    cpool_t *pool = argument;
-
-    leak_here(pool, 5);
-    REQUIRE_EQUAL(support_destroy(pool), 5);
-}
-
-TEST(destroy_of_unchecked_pool_writes_nothing)
-{
-    cpool_t *pool = support_create_plain(24, CAPACITY);
-    struct support_outcome outcome;
-
-    support_fork(destroy_unchecked_with_leaks, pool, &outcome);
-    REQUIRE_EQUAL(outcome.status, 0);
-    REQUIRE_EQUAL(outcome.length, 0);
-    support_destroy_empty(pool);
-}
-
 /*
  * ---- What a line says of its slots -----------------------------------------
  */

@@ -72,26 +72,6 @@ TEST(cache_with_configured_rounds_holds_two_magazines)
     support_destroy_empty(pool);
 }
 
-TEST_TIMES(cache_smaller_than_two_magazines_holds_two, 3)
-{
-    static const size_t sizes[] = { 1, ROUNDS, 2 * ROUNDS };
-    cpool_t *pool = create(ROUNDS, sizes[_i]);
-
-    run_bursts(pool, 1000, WARM_UP);
-    REQUIRE_EQUAL(support_stats(pool).spares, 1);
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(cache_without_bound_holds_no_more_than_the_pool, 3)
-{
-    static const size_t sizes[] = { CAPACITY, 10 * CAPACITY, SIZE_MAX };
-    cpool_t *pool = create(0, sizes[_i]);
-
-    run_bursts(pool, CAPACITY, 3);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
 TEST(cache_left_to_itself_holds_long_bursts)
 {
     cpool_t *pool = create(0, 0);

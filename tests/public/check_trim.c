@@ -199,7 +199,7 @@ TEST(trim_takes_the_slots_of_other_threads)
  * ---- While others use the pool -------------------------------------------
  */
 
-enum { THREADS = 4, SHARE = 2000, MOST = 300 };
+enum { THREADS = 4, MOST = 300 };
 
 struct user {
     cpool_t *pool;
@@ -240,27 +240,6 @@ static void users_start(struct user *users, pthread_t *threads, struct user each
     }
 }
 
-TEST(trim_while_threads_allocate_disturbs_none)
-{
-    cpool_t *pool = growth_pool(SLOT_SIZE, 0, 2 * THREADS * SHARE, 0);
-    struct user users[THREADS];
-    pthread_t threads[THREADS];
-    _Atomic bool over = false;
-
-    users_start(users, threads, (struct user){ pool, SHARE, true, 0, &over });
-    for (size_t i = 0; i < SUPPORT_COUNT(300u, 40u); i++)
-        cpool_trim(pool);
-    atomic_store_explicit(&over, true, memory_order_relaxed);
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
-    support_require_live(pool, 0);
-    cpool_trim(pool);
-    /* The page on which slots that were never taken begin may stay. */
-    REQUIRE(resident(pool) <= support_page_size());
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
 /* The pool cannot grow by itself here, so all that is added and removed is known. */
 TEST_TIMES(grow_and_shrink_while_threads_allocate_add_up, GROWTH_KINDS)
 {
@@ -290,34 +269,6 @@ TEST_TIMES(grow_and_shrink_while_threads_allocate_add_up, GROWTH_KINDS)
     REQUIRE_EQUAL(cpool_grow(pool, SIZE_MAX), 1500 - capacity);
     support_require_live(pool, 0);
     REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), 1499);
-    support_destroy_empty(pool);
-}
-
-/* All threads at once make the pool grow, by what each is entitled to, while it is
- * shrunk again and again: nothing is handed out twice, and the limit is kept. */
-TEST_TIMES(grow_under_load_ends_at_the_maximum, GROWTH_KINDS)
-{
-    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 16, THREADS * MOST);
-    struct user users[THREADS];
-    pthread_t threads[THREADS];
-    _Atomic bool over = false;
-    struct hold hold;
-
-    users_start(users, threads, (struct user){ pool, MOST, true, 0, &over });
-    for (size_t i = 0; i < SUPPORT_COUNT(300u, 30u); i++) {
-        cpool_shrink(pool, SIZE_MAX);
-        REQUIRE(support_stats(pool).capacity <= THREADS * MOST);
-    }
-    atomic_store_explicit(&over, true, memory_order_relaxed);
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
-    support_require_live(pool, 0);
-    hold_init(&hold, pool);
-    REQUIRE(hold_take(&hold, THREADS * MOST) == THREADS * MOST);
-    growth_require_capacity(pool, THREADS * MOST);
-    REQUIRE(support_stats(pool).growths > 0);
-    hold_free_all(&hold);
-    hold_fini(&hold);
     support_destroy_empty(pool);
 }
 

@@ -140,6 +140,8 @@ tests_public_check_dlopen_CPPFLAGS = $(tests_cppflags) \
 	-DMODULE_MIXED='"$(abs_top_builddir)/tests/public/.libs/module_mixed.so"' \
 	-DLIBRARY='"$(abs_top_builddir)/lib/.libs/libcpool.so"'
 tests_public_check_dlopen_LDADD = tests/harness/libharness.a $(CHECK_LIBS) $(DL_LIBS) $(PTHREAD_LIBS)
+tests/public/check_copies tests/public/check_dlopen: tests/public/module_shared.la \
+	tests/public/module_static.la tests/public/module_mixed.la lib/libcpool.la
 
 tests_public_check_fibers_noinline_SOURCES = tests/public/check_fibers.c
 tests_public_check_fibers_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE

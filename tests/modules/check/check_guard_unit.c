@@ -125,21 +125,6 @@ TEST(last_verified_bytes_of_a_wide_gap_are_shown_alone)
     REQUIRE(cpi_guard_verify(slab, 3, &damage) && cpi_guard_verify(slab, 4, &damage));
 }
 
-/* Both ends of a gap at once: the whole of it is mended. */
-TEST_TIMES(damage_at_both_ends_is_one, SHAPES)
-{
-    size_t gap = shapes[_i].stride - shapes[_i].size;
-    struct cpi_damage damage;
-
-    make_slab(_i);
-    slot_of(3)[shapes[_i].size] ^= 1;
-    slot_of(4)[-1] ^= 1;
-    REQUIRE(!cpi_guard_verify(slab, 4, &damage));
-    REQUIRE(damage.first == 0 && damage.last == gap - 1 && damage.size == gap);
-    REQUIRE(cpi_guard_verify(slab, 4, &damage));
-    REQUIRE(cpi_guard_verify(slab, 3, &damage));
-}
-
 /* The gap of a slot that is on its way to another thread may not be filled yet. */
 TEST_TIMES(gap_before_is_looked_at_once_it_is_filled, SHAPES)
 {
@@ -176,22 +161,4 @@ TEST_TIMES(write_to_freed_slot_found, SHAPES)
         REQUIRE(damage.first == byte);
         cpi_guard_give(slab, 7, true);
     }
-}
-
-/* Neither a live slot nor one that was freed without being filled is looked into. */
-TEST_TIMES(inspect_leaves_live_and_unfilled_slots, SHAPES)
-{
-    struct cpi_damage damage;
-
-    make_slab(_i);
-    REQUIRE(cpi_guard_take(slab, 7, &damage));
-    cpi_guard_give(slab, 7, true);
-    REQUIRE(cpi_guard_take(slab, 7, &damage));
-    memset(slot_of(7), 1, shapes[_i].size);
-    REQUIRE(cpi_guard_inspect(slab, 7, &damage));
-    REQUIRE(slot_of(7)[0] == 1);
-    cpi_guard_give(slab, 7, false);
-    REQUIRE(cpi_guard_inspect(slab, 7, &damage));
-    REQUIRE(cpi_guard_take(slab, 7, &damage));
-    REQUIRE(slot_of(7)[0] == 1);
 }
