@@ -57,8 +57,8 @@ dist_man3_MANS = \
 	doc/man/cpool_events.3 doc/man/cpool_set_ready.3 \
 	doc/man/cpool_alloc_or_notify.3 doc/man/cpool_wake_all.3 \
 	doc/man/cpool_sized.3 doc/man/cpool_sized_alloc.3 doc/man/cpool_sized_alloc_aligned.3 doc/man/cpool_sized_calloc.3 \
-	doc/man/cpool_sized_class.3 doc/man/cpool_sized_class_of.3 doc/man/cpool_sized_create.3 doc/man/cpool_sized_destroy.3 \
-	doc/man/cpool_sized_free.3 doc/man/cpool_sized_owns.3 doc/man/cpool_sized_realloc.3 \
+	doc/man/cpool_sized_class.3 doc/man/cpool_sized_create.3 doc/man/cpool_sized_destroy.3 \
+	doc/man/cpool_sized_free.3 doc/man/cpool_sized_realloc.3 \
 	doc/man/cpool_sized_stats.3 doc/man/cpool_sized_trim.3 doc/man/cpool_sized_usable_size.3 \
 	doc/man/cpool_release.3 \
 	doc/man/cpool_domain_create.3 \

@@ -237,16 +237,18 @@ static void sized_drain(const struct sized *sized, size_t number)
     unsigned char **blocks;
     size_t had = 0;
 
-    STRESS_REQUIRE(cpool_sized_class(sized->blocks, number, &class) == 0);
+    do
+        STRESS_REQUIRE(cpool_sized_class(sized->blocks, class.block_size + 1, &class) == 0);
+    while (number-- > 0);
     cpool_sized_free(sized->blocks, cpool_sized_alloc(sized->blocks, class.block_size));
-    STRESS_REQUIRE(cpool_sized_class(sized->blocks, number, &class) == 0); /* which has a pool */
+    /* Now it has a pool. */
+    STRESS_REQUIRE(cpool_sized_class(sized->blocks, class.block_size, &class) == 0);
     STRESS_REQUIRE(cpool_stats(class.pool, &stats) == 0);
     STRESS_REQUIRE(stats.live == 0);
     blocks = calloc(stats.max_capacity, sizeof *blocks);
     STRESS_REQUIRE(blocks != NULL);
     while (had < stats.max_capacity &&
            (blocks[had] = cpool_sized_alloc(sized->blocks, class.block_size)) != NULL) {
-        STRESS_REQUIRE(cpool_sized_owns(sized->blocks, blocks[had]));
         STRESS_REQUIRE(cpool_owns(class.pool, blocks[had]));
         memcpy(blocks[had], &had, sizeof had);
         had++;

@@ -350,15 +350,6 @@ size_t cpool_sized_usable_size(const cpool_sized_t *blocks, const void *block)
     return usable_size(blocks, block, "cpool_sized_usable_size");
 }
 
-bool cpool_sized_owns(const cpool_sized_t *blocks, const void *block)
-{
-    size_t number = cpi_sized_number(blocks, block);
-
-    if (CPI_HAS_ENDED(blocks))
-        return false;
-    return number < blocks->classes && owns(blocks, number, block);
-}
-
 void *cpool_sized_realloc(cpool_sized_t *blocks, void *block, size_t size)
 {
     static const char function[] = "cpool_sized_realloc";

@@ -359,18 +359,10 @@ int cpool_sized_destroy(cpool_sized_t *blocks)
 
 /* --- What programs ask --- */
 
-size_t cpool_sized_class_of(const cpool_sized_t *blocks, size_t size)
-{
-    if (CPI_HAS_ENDED(blocks))
-        return 0;
-    return size <= blocks->largest ? cpi_sized_first(blocks, size) : blocks->classes;
-}
-
-int cpool_sized_class(const cpool_sized_t *blocks, size_t number,
-                      cpool_sized_class_t *description)
+int cpool_sized_class(const cpool_sized_t *blocks, size_t size, cpool_sized_class_t *description)
 {
     cpool_sized_class_t known = CPOOL_SIZED_CLASS_INIT;
-    cpool_t *pool;
+    size_t number;
 
     if (CPI_HAS_ENDED(blocks))
         return CPOOL_EPOOL;
@@ -378,12 +370,12 @@ int cpool_sized_class(const cpool_sized_t *blocks, size_t number,
         return CPOOL_ENULL;
     if (cpi_struct_check(description) != 0)
         return CPOOL_ESTRUCT;
-    if (number >= blocks->classes)
+    if (size > blocks->largest)
         return CPOOL_ECLASSES;
-    pool = cpi_sized_pool(blocks, number);
+    number = cpi_sized_first(blocks, size);
     known.block_size = blocks->sizes[number];
-    known.pool = pool != NULL ? cpi_layer_face(pool) : NULL;
-    known.source_ = (struct cpool_sized_source *)pool;
+    known.source = cpi_sized_pool(blocks, number);
+    known.pool = known.source != NULL ? cpi_layer_face(known.source) : NULL;
     known.dry = cpi_load(&blocks->dry[number], relaxed);   /* [count] */
     known.lent = cpi_load(&blocks->lent[number], relaxed); /* [count] */
     cpi_struct_write(description, &known, sizeof known);

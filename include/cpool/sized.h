@@ -244,16 +244,6 @@ CPOOL_API size_t cpool_sized_usable_size(const cpool_sized_t *blocks, const void
  * ---- Classes and figures (cpool_sized.3) ---------------------------------------
  */
 
-/*
- * cpool_sized_owns - finds out if a class holds the address of this block.
- *
- * Returns true for blocks of the classes, and false for blocks of the fallback and any other
- * address.
- * Any thread, wait-free.
- */
-CPOOL_API bool cpool_sized_owns(const cpool_sized_t *blocks, const void *block)
-    CPOOL_NONNULL_(1);
-
 /* One class. */
 typedef struct cpool_sized_class_t {
     size_t size;       /* sizeof(cpool_sized_class_t), set by the initialiser */
@@ -261,7 +251,8 @@ typedef struct cpool_sized_class_t {
     cpool_t *pool;     /* for cpool_stats and other queries.  Functions that allocate or free
                           slots, or change their number, refuse it.  NULL: no block of the
                           class was wanted yet */
-    struct cpool_sized_source *source_; /* internal: cpool::allocator allocates by it */
+    cpool_t *source;   /* the same pool for cpool_alloc, which takes a block on the inline path.
+                          It goes back by cpool_sized_free.  NULL like `pool` */
     uint64_t dry;      /* requests for this class that found it dry */
     uint64_t lent;     /* requests of smaller classes that it served */
 } cpool_sized_class_t;
@@ -272,24 +263,15 @@ typedef struct cpool_sized_class_t {
     }
 
 /*
- * cpool_sized_class - describes a class by its number.  Class 0 is the smallest.
+ * cpool_sized_class - describes the class for requests of this size.
  *
- * number   below the number of classes, which cpool_sized_stats returns
+ * size   bytes.  That of 0 is the smallest, and that of block_size + 1 the next larger one
  *
- * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, or CPOOL_ECLASSES if there is no such class.
+ * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, or CPOOL_ECLASSES if the fallback serves them.
  * Any thread, wait-free.
  */
-CPOOL_API int cpool_sized_class(const cpool_sized_t *blocks, size_t number,
+CPOOL_API int cpool_sized_class(const cpool_sized_t *blocks, size_t size,
                                 cpool_sized_class_t *description) CPOOL_NONNULL_(1);
-
-/*
- * cpool_sized_class_of - the number of the class for requests of this size.
- *
- * Returns the number of classes if the fallback serves them.
- * Any thread, wait-free.
- */
-CPOOL_API size_t cpool_sized_class_of(const cpool_sized_t *blocks, size_t size)
-    CPOOL_NONNULL_(1);
 
 /* The figures of all classes and of the fallback. */
 typedef struct cpool_sized_stats_t {

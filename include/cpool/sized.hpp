@@ -151,12 +151,11 @@ private:
     void find_pool() noexcept
     {
         cpool_sized_class_t description = CPOOL_SIZED_CLASS_INIT;
-        std::size_t number = cpool_sized_class_of(blocks_, sizeof(T));
 
         cpool_sized_free(blocks_, many(1)); /* the first block of a class makes its pool */
-        if (cpool_sized_class(blocks_, number, &description) == 0 &&
+        if (cpool_sized_class(blocks_, sizeof(T), &description) == 0 &&
             description.block_size % alignof(T) == 0)
-            pool_ = reinterpret_cast<cpool_t *>(description.source_);
+            pool_ = description.source;
     }
     void *many(std::size_t count) const noexcept
     {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cpool/pools.h>
 #include <cpool/sized.h>
 
 #include "../harness/random.h"
@@ -87,8 +88,15 @@ static cpool_sized_class_t class_at(size_t number)
 {
     cpool_sized_class_t class = CPOOL_SIZED_CLASS_INIT;
 
-    FUZZ_EQUAL(cpool_sized_class(blocks.pools, number, &class), 0);
+    do
+        FUZZ_EQUAL(cpool_sized_class(blocks.pools, class.block_size + 1, &class), 0);
+    while (number-- > 0);
     return class;
+}
+
+static bool is_in_class(const void *block)
+{
+    return cpool_of(block, NULL) != NULL;
 }
 
 static cpool_sized_stats_t figures(void)
@@ -103,10 +111,11 @@ static cpool_sized_stats_t figures(void)
 static size_t must_serve(size_t size, size_t align)
 {
     size_t classes = figures().classes;
-    size_t number = cpool_sized_class_of(blocks.pools, size);
+    size_t number = 0;
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    while (number < classes && class_at(number).block_size % align != 0)
+    while (number < classes && (class_at(number).block_size < size ||
+                                class_at(number).block_size % align != 0))
         number++;
     if (number == classes)
         return classes;
@@ -126,7 +135,7 @@ static void verify(void)
         const struct block *block = &blocks.held[i];
 
         verify_bytes(block->bytes, block->seed, block->size);
-        if (!cpool_sized_owns(blocks.pools, block->bytes))
+        if (!is_in_class(block->bytes))
             continue;
         in_classes++;
         bytes += cpool_sized_usable_size(blocks.pools, block->bytes);
@@ -151,7 +160,7 @@ static void verify_place(const struct block *block, size_t align, size_t server)
     FUZZ_EQUAL((uintptr_t)block->bytes % CPOOL_SIZED_GRAIN, 0);
     if (server == figures().classes)
         return;
-    FUZZ_REQUIRE(cpool_sized_owns(blocks.pools, block->bytes));
+    FUZZ_REQUIRE(is_in_class(block->bytes));
     FUZZ_EQUAL(usable, class_at(server).block_size);
 }
 
@@ -213,7 +222,7 @@ static void free_block(void)
     bytes = block->bytes;
     verify_bytes(bytes, block->seed, block->size);
     *block = blocks.held[--blocks.n_held];
-    bool in_class = cpool_sized_owns(blocks.pools, bytes);
+    bool in_class = is_in_class(bytes);
     cpool_sized_free(blocks.pools, bytes);
     REPORTS_EQUAL(0, 0);
     if (!in_class || !blocks.tracked || input_below(4) != 0)
@@ -235,7 +244,7 @@ static void resize(void)
         return;
     block = &blocks.held[input_below(blocks.n_held)];
     usable = cpool_sized_usable_size(blocks.pools, block->bytes);
-    stays = cpool_sized_owns(blocks.pools, block->bytes) && wanted <= usable &&
+    stays = is_in_class(block->bytes) && wanted <= usable &&
             usable <= 2 * wanted;
     fuzz_trace("resize to bytes", size);
     moved = cpool_sized_realloc(blocks.pools, block->bytes, size);
@@ -258,24 +267,23 @@ static void misuse(void)
         unsigned char bytes[256];
     } none;
     unsigned char *address = none.bytes + 128 + input_below(64);
-    size_t number = figures().classes;
+    size_t most = class_at(figures().classes - 1).block_size;
 
     cpool_sized_free(blocks.pools, address);
     FUZZ_EQUAL(cpool_sized_usable_size(blocks.pools, address), 0);
     FUZZ_REQUIRE(cpool_sized_realloc(blocks.pools, address, 10) == NULL);
-    FUZZ_REQUIRE(!cpool_sized_owns(blocks.pools, address));
     REPORTS_EQUAL(3, CPOOL_EFOREIGN);
     FUZZ_REQUIRE(cpool_sized_alloc_aligned(blocks.pools, 8, 3 * (1 + input_below(9))) == NULL);
     REPORTS_EQUAL(1, CPOOL_EALIGN);
     FUZZ_REQUIRE(cpool_sized_calloc(blocks.pools, SIZE_MAX / 2, 3) == NULL);
-    FUZZ_EQUAL(cpool_sized_class(blocks.pools, number + input_below(3), &(cpool_sized_class_t)
+    FUZZ_EQUAL(cpool_sized_class(blocks.pools, most + 1 + input_below(3), &(cpool_sized_class_t)
                CPOOL_SIZED_CLASS_INIT), CPOOL_ECLASSES);
     cpool_sized_free(blocks.pools, NULL);
     FUZZ_EQUAL(cpool_sized_usable_size(blocks.pools, NULL), 0);
     for (size_t i = 0; i < blocks.n_held; i++) {
         unsigned char *inside = blocks.held[i].bytes + 1;
 
-        if (!cpool_sized_owns(blocks.pools, blocks.held[i].bytes))
+        if (!is_in_class(blocks.held[i].bytes))
             continue;
         cpool_sized_free(blocks.pools, inside);
         REPORTS_EQUAL(1, CPOOL_EMISALIGNED);
@@ -345,11 +353,11 @@ void blocks_end(void)
 
     if (blocks.pools == NULL)
         return;
-    while (blocks.n_held > 3 || (blocks.n_held > 0 && !cpool_sized_owns(
-                                     blocks.pools, blocks.held[blocks.n_held - 1].bytes)))
+    while (blocks.n_held > 3 || (blocks.n_held > 0 && !is_in_class(
+                                     blocks.held[blocks.n_held - 1].bytes)))
         cpool_sized_free(blocks.pools, blocks.held[--blocks.n_held].bytes);
     for (live = 0; blocks.n_held > 0; live++)
-        if (!cpool_sized_owns(blocks.pools, blocks.held[--blocks.n_held].bytes))
+        if (!is_in_class(blocks.held[--blocks.n_held].bytes))
             cpool_sized_free(blocks.pools, blocks.held[blocks.n_held].bytes), live--;
     FUZZ_EQUAL(figures().fallback_live, 0);
     FUZZ_EQUAL(cpool_sized_destroy(blocks.pools), live == 0 ? 0 : CPOOL_ELIVE);

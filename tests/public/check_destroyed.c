@@ -288,8 +288,6 @@ static void require_blocks_refused(void)
     REFUSED(cpool_sized_realloc(blocks, ended.slot, 100), NULL);
     REFUSED((cpool_sized_free(blocks, ended.slot), 0), 0);
     REFUSED(cpool_sized_usable_size(blocks, ended.slot), 0);
-    REFUSED(cpool_sized_owns(blocks, ended.slot), false);
-    REFUSED(cpool_sized_class_of(blocks, 100), 0);
     REFUSED(cpool_sized_class(blocks, 0, &class), CPOOL_EPOOL);
     REFUSED(cpool_sized_stats(blocks, &stats), CPOOL_EPOOL);
     REFUSED(cpool_sized_trim(blocks), 0);

@@ -5,15 +5,13 @@
  *   base                          top                          base + RANGE
  *   | live | free | live | free | | reserved, nothing behind it |
  *
- * A range that is reserved at the start serves also a program that lowers its limit of
- * address space later, which refuses every new map.  What is freed stays usable, so that a
- * program that frees and allocates large blocks in turn has their pages again.  It keeps no
- * more of them than KEPT_BYTES or half of what is live.
+ * A range that is reserved at the start serves also a program that lowers its limit of address
+ * space later, which refuses every new map.  Freed pieces stay usable, so that a program that frees
+ * and allocates large blocks in turn has their pages again.  At most KEPT_BYTES, or half of what
+ * is live, stay so.  Where there is no range, and once it is full, each block is a map of its own.
  *
- * Where there is no range, and once it is full, each block is a map of its own.
- *
- * Invariants, with the lock held: free pieces ascend by address, and no two of them touch.
- * Pages of a piece that is not dirty are zero.
+ * Invariants, with the lock held: free pieces ascend by address, and no two of them touch.  Pages
+ * of a piece that is not dirty are zero.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -26,7 +24,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 /* Bytes of the range. */
 #define RANGE ((size_t)1 << (sizeof(size_t) > 4 ? 40 : 0))
@@ -34,7 +31,7 @@
 /* Bytes of free pages that are kept in any case: as much as libc keeps at most. */
 #define KEPT_BYTES ((size_t)64 * 1024 * 1024)
 
-/* Free pieces.  Addresses of those beyond are not used again. */
+/* Free pieces.  Addresses of further ones are not used again. */
 #define PIECES_MAX 4096
 
 struct piece {
@@ -81,23 +78,62 @@ static bool in_range(const void *block)
 
 /* --- Free pieces, with the lock held --- */
 
-static void remove_piece(size_t i)
+static size_t least(size_t a, size_t b)
 {
-    kept -= pieces[i].dirty;
+    return a < b ? a : b;
+}
+
+static struct piece remove_piece(size_t i)
+{
+    struct piece piece = pieces[i];
+
+    kept -= piece.dirty;
     count--;
     memmove(&pieces[i], &pieces[i + 1], (count - i) * sizeof pieces[0]);
+    return piece;
+}
+
+/* The first piece that ends at this address or above it. */
+static size_t piece_at(const char *address)
+{
+    size_t i = 0;
+
+    while (i < count && pieces[i].start + pieces[i].size < address)
+        i++;
+    return i;
+}
+
+/* One piece more, joined with those that it touches. */
+static void add_piece(char *start, size_t size, size_t dirty)
+{
+    struct piece new = {start, size, dirty};
+    size_t i = piece_at(start);
+
+    if (size == 0)
+        return;
+    while (i < count && pieces[i].start <= start + size) {
+        struct piece near = remove_piece(i);
+
+        new.start = near.start < new.start ? near.start : new.start;
+        new.size += near.size;
+        new.dirty += near.dirty;
+    }
+    if (count < PIECES_MAX) {
+        memmove(&pieces[i + 1], &pieces[i], (count++ - i) * sizeof pieces[0]);
+        pieces[i] = new;
+        kept += new.dirty;
+    } else {
+        madvise(new.start, new.size, MADV_DONTNEED);
+    }
 }
 
 /* Gives the pages of the dirtiest pieces back until few enough are kept. */
 static void purge(void)
 {
-    size_t most = live / 2 > KEPT_BYTES ? live / 2 : KEPT_BYTES;
-
-    while (kept > most) {
+    while (kept > (live / 2 > KEPT_BYTES ? live / 2 : KEPT_BYTES)) {
         size_t worst = 0;
-        size_t i;
 
-        for (i = 1; i < count; i++)
+        for (size_t i = 1; i < count; i++)
             if (pieces[i].dirty > pieces[worst].dirty)
                 worst = i;
         if (madvise(pieces[worst].start, pieces[worst].size, MADV_DONTNEED) != 0)
@@ -107,71 +143,16 @@ static void purge(void)
     }
 }
 
-/* One piece more, joined with those that it touches. */
-static void add_piece(char *start, size_t size, size_t dirty)
-{
-    size_t i = 0;
-
-    if (size == 0)
-        return;
-    while (i < count && pieces[i].start < start)
-        i++;
-    kept += dirty;
-    if (i > 0 && pieces[i - 1].start + pieces[i - 1].size == start) {
-        i--;
-        pieces[i].size += size;
-        pieces[i].dirty += dirty;
-    } else if (count < PIECES_MAX) {
-        memmove(&pieces[i + 1], &pieces[i], (count - i) * sizeof pieces[0]);
-        pieces[i] = (struct piece){start, size, dirty};
-        count++;
-    } else {
-        kept -= dirty;
-        madvise(start, size, MADV_DONTNEED);
-        return;
-    }
-    if (i + 1 < count && pieces[i].start + pieces[i].size == pieces[i + 1].start) {
-        struct piece next = pieces[i + 1];
-
-        remove_piece(i + 1);
-        kept += next.dirty;
-        pieces[i].size += next.size;
-        pieces[i].dirty += next.dirty;
-    }
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Takes the bytes from `start` on out of a piece that holds them.  Any of its pages may be the
  * dirty ones. */
 static void cut_piece(size_t i, char *start, size_t size)
 {
-    struct piece piece = pieces[i];
+    struct piece piece = remove_piece(i);
     size_t before = (size_t)(start - piece.start);
     size_t after = piece.size - before - size;
 
-    remove_piece(i);
     add_piece(piece.start, before, least(before, piece.dirty));
     add_piece(start + size, after, least(after, piece.dirty));
-}
-
-/* The smallest piece that holds an aligned block, or `count`. */
-static size_t best_piece(size_t size, size_t align)
-{
-    size_t best = count;
-    size_t i;
-
-    for (i = 0; i < count; i++) {
-        size_t before = (size_t)(-(uintptr_t)pieces[i].start & (align - 1));
-
-        if (pieces[i].size >= before && pieces[i].size - before >= size &&
-            (best == count || pieces[i].size < pieces[best].size))
-            best = i;
-    }
-    return best;
 }
 
 /* Makes addresses above the top usable.  They begin at the top, or, aligned, above it. */
@@ -189,15 +170,22 @@ static char *raise_top(size_t size, size_t align)
     return start;
 }
 
+/* Takes an aligned block out of the smallest piece that holds one. */
 static char *take(size_t size, size_t align, bool *zero)
 {
-    size_t best = best_piece(size, align);
+    size_t best = count;
     char *start;
 
-    *zero = true;
+    for (size_t i = 0; i < count; i++) {
+        size_t before = (size_t)(-(uintptr_t)pieces[i].start & (align - 1));
+
+        if (pieces[i].size >= before && pieces[i].size - before >= size &&
+            (best == count || pieces[i].size < pieces[best].size))
+            best = i;
+    }
+    *zero = best == count || pieces[best].dirty == 0;
     if (best == count)
         return raise_top(size, align);
-    *zero = pieces[best].dirty == 0;
     start = pieces[best].start;
     start += -(uintptr_t)start & (align - 1);
     cut_piece(best, start, size);
@@ -207,12 +195,10 @@ static char *take(size_t size, size_t align, bool *zero)
 /* Takes the addresses behind a block. */
 static bool take_behind(char *end, size_t more)
 {
-    size_t i = 0;
+    size_t i = piece_at(end + 1);
 
     if (end == top)
         return raise_top(more, 1) != NULL;
-    while (i < count && pieces[i].start < end)
-        i++;
     if (i == count || pieces[i].start != end || pieces[i].size < more)
         return false;
     cut_piece(i, end, more);
@@ -271,22 +257,12 @@ void large_free(void *block, size_t size)
     unlock_pieces();
 }
 
-static void *move(void *block, size_t size, size_t wanted, size_t align)
-{
-    bool zero;
-    void *moved = large_alloc(wanted, align, &zero);
-
-    if (moved != NULL) {
-        memcpy(moved, block, least(size, wanted));
-        large_free(block, size);
-    }
-    return moved;
-}
-
 static bool resize_in_place(char *block, size_t size, size_t wanted)
 {
     bool done = true;
 
+    if (!in_range(block))
+        return false;
     lock_pieces();
     if (wanted < size)
         add_piece(block + wanted, size - wanted, size - wanted);
@@ -301,13 +277,15 @@ static bool resize_in_place(char *block, size_t size, size_t wanted)
 
 void *large_resize(void *block, size_t size, size_t wanted, size_t align)
 {
-    if (in_range(block))
-        return resize_in_place(block, size, wanted) ? block : move(block, size, wanted, align);
-#ifdef MREMAP_MAYMOVE
-    if (align <= (size_t)sysconf(_SC_PAGESIZE)) {
-        block = mremap(block, size, wanted, MREMAP_MAYMOVE);
-        return block != MAP_FAILED ? block : NULL;
+    bool zero;
+    void *moved;
+
+    if (resize_in_place(block, size, wanted))
+        return block;
+    moved = large_alloc(wanted, align, &zero);
+    if (moved != NULL) {
+        memcpy(moved, block, least(size, wanted));
+        large_free(block, size);
     }
-#endif
-    return move(block, size, wanted, align);
+    return moved;
 }

@@ -2,8 +2,8 @@
 /*
  * malloc.c - malloc and its family over <cpool/sized.h>, for LD_PRELOAD.
  *
- * Its purpose is proof: whole programs run on pools.  It includes the public interface
- * and has the library inside.  Blocks above the largest class are large.c's.
+ * Its purpose is proof: whole programs run on pools.  It has the library inside, and asks it for
+ * classes by sized_impl.h.  Blocks above the largest class are large.c's.
  *
  * Start.  The classes are made by the first call of all.  Making them may call malloc
  * again, because the C library allocates for handlers of fork and of exit.  Another
@@ -37,19 +37,20 @@
 #include <cpool/sized.h>
 
 #include "large.h"
+#include "sized/sized_impl.h"
 
 #define EXPORT __attribute__((__visibility__("default")))
 
 /* The alignment that malloc's callers expect of any block. */
 #define ALIGN _Alignof(max_align_t)
 
-/* Bytes of each class, and, where address space is short, so many at most, and further
- * settings that need less of it.  A quarter of a limited address space is taken. */
+/* Bytes of each class, and, where address space is short, so many at most, and further settings
+ * that need less of it.  Forty classes with this part each take a quarter of a limited one. */
 #define CLASS_BYTES ((size_t)1 << (sizeof(size_t) > 4 ? 34 : 22))
-#define CLASS_BYTES_SHORT ((size_t)1 << 30)
+#define CLASS_BYTES_SHORT (CLASS_BYTES / 16)
 #define CLASS_BYTES_LEAST ((size_t)1 << 18)
 #define CACHES_SHORT 64
-#define LIMIT_PART 4
+#define LIMIT_PART 512
 
 /* Bytes of the array that serves calls until the classes are made. */
 #define FIRST_BYTES ((size_t)256 * 1024)
@@ -143,8 +144,8 @@ static void *block_resize(void *block, size_t bytes, size_t align, size_t wanted
 
 static _Thread_local intptr_t until_look __attribute__((__tls_model__("initial-exec")));
 static _Atomic uint64_t next_look;
-static uint64_t exchanges[CPOOL_SIZED_CLASSES_MAX]; /* of each class, at the last look */
-static bool trimmed[CPOOL_SIZED_CLASSES_MAX];       /* since the last exchange */
+/* Exchanges of each class at the last look, all bits inverted once it was trimmed. */
+static uint64_t exchanges[CPOOL_SIZED_CLASSES_MAX];
 
 static uint64_t now(void)
 {
@@ -155,20 +156,19 @@ static uint64_t now(void)
 }
 
 /* Gives free pages back once no magazine has moved since the last look. */
-static void look_at_class(const cpool_sized_class_t *class, size_t number)
+static void look_at_class(cpool_t *pool, size_t number)
 {
-    cpool_t *pool = (cpool_t *)class->source_; /* cpool_trim refuses class->pool */
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
     if (pool == NULL || cpool_stats(pool, &stats) != 0)
         return;
-    if (exchanges[number] != stats.exchanges) {
-        trimmed[number] = false;
-    } else if (!trimmed[number] &&
-               (stats.circulating - stats.live) * stats.slot_stride >= IDLE_LEAST) {
+    if (exchanges[number] == ~stats.exchanges)
+        return;
+    if (exchanges[number] == stats.exchanges &&
+        (stats.circulating - stats.live) * stats.slot_stride >= IDLE_LEAST) {
         cpool_trim(pool);
-        trimmed[number] = true;
         (void)cpool_stats(pool, &stats);
+        stats.exchanges = ~stats.exchanges;
     }
     exchanges[number] = stats.exchanges;
 }
@@ -177,21 +177,14 @@ static void look_at_class(const cpool_sized_class_t *class, size_t number)
 __attribute__((__noinline__, __cold__)) static void look_for_idle_classes(cpool_sized_t *blocks)
 {
     uint64_t due = atomic_load_explicit(&next_look, memory_order_acquire); /* [look] */
-    uint64_t time = now();
-    size_t number;
 
     until_look = IDLE_BYTES;
-    if (due > time || !atomic_compare_exchange_strong_explicit(
-                          &next_look, &due, UINT64_MAX, memory_order_acquire,
-                          memory_order_relaxed)) /* [look] */
+    if (due > now() || !atomic_compare_exchange_strong_explicit(
+                           &next_look, &due, UINT64_MAX, memory_order_acquire,
+                           memory_order_relaxed)) /* [look] */
         return;
-    for (number = 0;; number++) {
-        cpool_sized_class_t description = CPOOL_SIZED_CLASS_INIT;
-
-        if (cpool_sized_class(blocks, number, &description) != 0)
-            break;
-        look_at_class(&description, number);
-    }
+    for (size_t number = 0; number < blocks->classes; number++)
+        look_at_class(cpi_sized_pool(blocks, number), number);
     /* [looked] */
     atomic_store_explicit(&next_look, now() + IDLE_PERIOD, memory_order_release);
 }
@@ -207,29 +200,6 @@ static inline void note_use(cpool_sized_t *blocks, size_t size)
  * ---- Start and end -----------------------------------------------------------------
  */
 
-/* Whether the rest of a limited address space is left to others. */
-static bool leaves_enough(const cpool_sized_t *blocks)
-{
-    cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-           (cpool_sized_stats(blocks, &stats) == 0 &&
-            stats.reserved_bytes <= limit.rlim_cur / LIMIT_PART);
-}
-
-static cpool_sized_t *try_to_make(const cpool_sized_config_t *config)
-{
-    cpool_sized_t *blocks;
-
-    if (cpool_sized_create(&blocks, config) != 0)
-        return NULL;
-    if (leaves_enough(blocks))
-        return blocks;
-    cpool_sized_destroy(blocks);
-    return NULL;
-}
-
 /* Another thread may have been at work on them. */
 static void look_again(void)
 {
@@ -240,7 +210,8 @@ static cpool_sized_t *make(void)
 {
     cpool_sized_fallback_t large = { sizeof large, NULL, block_alloc, block_free, block_resize };
     cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
-    cpool_sized_t *blocks;
+    struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+    cpool_sized_t *blocks = NULL;
 
     config.name = "malloc";
     config.max_size = CPOOL_SIZED_MAX;
@@ -248,13 +219,16 @@ static cpool_sized_t *make(void)
     config.fallback = &large;
     large_begin();
     (void)pthread_atfork(NULL, NULL, look_again); /* without it, memory stays */
-    blocks = try_to_make(&config);
+    (void)getrlimit(RLIMIT_AS, &limit);
+    if (limit.rlim_cur == RLIM_INFINITY && cpool_sized_create(&blocks, &config) == 0)
+        return blocks;
     config.max_size = 0;
     config.thread_caches = CACHES_SHORT;
-    if (config.class_bytes > CLASS_BYTES_SHORT)
-        config.class_bytes = CLASS_BYTES_SHORT;
-    for (; blocks == NULL && config.class_bytes >= CLASS_BYTES_LEAST; config.class_bytes /= 4)
-        blocks = try_to_make(&config);
+    config.class_bytes = CLASS_BYTES_SHORT;
+    if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur / LIMIT_PART < CLASS_BYTES_SHORT)
+        config.class_bytes = (size_t)limit.rlim_cur / LIMIT_PART;
+    while (config.class_bytes >= CLASS_BYTES_LEAST && cpool_sized_create(&blocks, &config) != 0)
+        config.class_bytes /= 4;
     return blocks;
 }
 
@@ -281,32 +255,26 @@ static inline cpool_sized_t *get(void)
     return blocks != NULL ? blocks : start();
 }
 
-/* Of classes that were ever used. */
-static void print_class(const cpool_sized_class_t *class)
-{
-    cpool_stats_t stats = CPOOL_STATS_INIT;
-
-    if (class->pool != NULL && cpool_stats(class->pool, &stats) == 0 && stats.circulating > 0)
-        fprintf(stderr, "%10zu %12zu %12zu %14zu %10" PRIu64 " %10" PRIu64 "\n",
-                class->block_size, stats.live, stats.circulating, stats.committed_bytes,
-                class->dry, class->lent);
-}
-
-/* With CPOOL_MALLOC_PRINT in the environment the program's figures are printed. */
+/* With CPOOL_MALLOC_PRINT in the environment the figures of the classes that were ever used are
+ * printed. */
 __attribute__((__destructor__)) static void print_figures(void)
 {
     cpool_sized_class_t class = CPOOL_SIZED_CLASS_INIT;
-    cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
+    cpool_sized_stats_t sum = CPOOL_SIZED_STATS_INIT;
+    cpool_stats_t stats = CPOOL_STATS_INIT;
 
     if (getenv("CPOOL_MALLOC_PRINT") == NULL || get() == NULL)
         return;
     fprintf(stderr, "%10s %12s %12s %14s %10s %10s\n", "bytes", "live", "circulating",
             "committed", "dry", "lent");
-    for (size_t i = 0; cpool_sized_class(get(), i, &class) == 0; i++)
-        print_class(&class);
-    if (cpool_sized_stats(get(), &stats) == 0)
-        fprintf(stderr, "%10s %12zu %12s %14zu\n", "fallback", stats.fallback_live, "",
-                stats.fallback_bytes);
+    for (; cpool_sized_class(get(), class.block_size + 1, &class) == 0;)
+        if (class.pool != NULL && cpool_stats(class.pool, &stats) == 0 && stats.circulating > 0)
+            fprintf(stderr, "%10zu %12zu %12zu %14zu %10" PRIu64 " %10" PRIu64 "\n",
+                    class.block_size, stats.live, stats.circulating, stats.committed_bytes,
+                    class.dry, class.lent);
+    if (cpool_sized_stats(get(), &sum) == 0)
+        fprintf(stderr, "%10s %12zu %12s %14zu\n", "fallback", sum.fallback_live, "",
+                sum.fallback_bytes);
 }
 
 /*
@@ -372,12 +340,6 @@ void free(void *block)
     errno = saved;
 }
 
-/* Blocks of a class, and large ones that were freed before, are as they were left. */
-static bool is_zero(const cpool_sized_t *blocks, const void *block)
-{
-    return blocks == NULL || (!cpool_sized_owns(blocks, block) && last_is_zero);
-}
-
 void *calloc(size_t count, size_t size)
 {
     cpool_sized_t *blocks = get();
@@ -388,8 +350,9 @@ void *calloc(size_t count, size_t size)
         return result(NULL);
     if (blocks != NULL)
         note_use(blocks, bytes);
+    last_is_zero = blocks == NULL; /* blocks of a class are as they were left */
     block = blocks != NULL ? cpool_sized_alloc(blocks, bytes) : first_alloc(bytes);
-    if (block != NULL && !is_zero(blocks, block))
+    if (block != NULL && !last_is_zero)
         memset(block, 0, bytes);
     return result(block);
 }
@@ -489,7 +452,7 @@ size_t malloc_usable_size(void *block)
     if (block != NULL && is_first(block))
         return first_size(block);
     if (block == NULL || blocks == NULL ||
-        (!cpool_sized_owns(blocks, block) && !has_bytes_before(block)))
+        (cpi_sized_number(blocks, block) >= blocks->classes && !has_bytes_before(block)))
         return 0;
     return cpool_sized_usable_size(blocks, block);
 }

@@ -5,6 +5,7 @@
  */
 #include "fault_pool.h"
 
+#include <cpool/pools.h>
 #include <cpool/sized.h>
 
 #include <string.h>
@@ -165,8 +166,8 @@ TEST(alloc_with_the_lock_held_makes_no_class)
     cpi_lock();
     scene.slot = cpool_sized_alloc(scene.object, LARGE);
     cpi_unlock();
-    REQUIRE(scene.slot != NULL && !cpool_sized_owns(scene.object, scene.slot));
-    REQUIRE_EQUAL(cpool_sized_class(scene.object, 2, &class), 0);
+    REQUIRE(scene.slot != NULL && cpool_of(scene.slot, NULL) == NULL);
+    REQUIRE_EQUAL(cpool_sized_class(scene.object, LARGE, &class), 0);
     REQUIRE(class.pool == NULL && class.dry == 1);
     end_sized(&scene);
 }

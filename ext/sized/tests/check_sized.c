@@ -29,7 +29,8 @@ TEST_TIMES(class_of_any_size_is_the_smallest_that_holds_it, 2)
     static const size_t uneven[] = { 8, 24, 40, 1000, 4096, 4104, CPOOL_SIZED_MAX };
     cpool_sized_config_t config = small_config();
     cpool_sized_t *blocks;
-    size_t expected;
+    cpool_sized_class_t none = CPOOL_SIZED_CLASS_INIT;
+    size_t held;
     size_t most;
 
     if (_i == 1) {
@@ -39,14 +40,14 @@ TEST_TIMES(class_of_any_size_is_the_smallest_that_holds_it, 2)
     blocks = create(&config);
     most = class_at(blocks, stats_of(blocks).classes - 1).block_size;
     REQUIRE_EQUAL(most, _i == 1 ? CPOOL_SIZED_MAX : 32 * 1024);
-    expected = class_by_search(blocks, 0);
+    held = class_at(blocks, 0).block_size;
     for (size_t size = 0; size <= most; size++) {
-        if (size > class_at(blocks, expected).block_size)
-            expected = class_by_search(blocks, size);
-        REQUIRE_EQUAL(cpool_sized_class_of(blocks, size), expected);
+        if (size > held)
+            held = class_at(blocks, class_by_search(blocks, size)).block_size;
+        REQUIRE_EQUAL(class_for(blocks, size).block_size, held);
     }
-    REQUIRE_EQUAL(cpool_sized_class_of(blocks, most + 1), stats_of(blocks).classes);
-    REQUIRE_EQUAL(cpool_sized_class_of(blocks, SIZE_MAX), stats_of(blocks).classes);
+    REQUIRE_EQUAL(cpool_sized_class(blocks, most + 1, &none), CPOOL_ECLASSES);
+    REQUIRE_EQUAL(cpool_sized_class(blocks, SIZE_MAX, &none), CPOOL_ECLASSES);
     destroy_empty(blocks);
 }
 
@@ -60,7 +61,7 @@ TEST(default_classes_waste_little)
     blocks = create(&config);
     REQUIRE_EQUAL(class_at(blocks, stats_of(blocks).classes - 1).block_size, 20480);
     for (size_t size = 1; size <= config.max_size; size++) {
-        size_t held = class_at(blocks, cpool_sized_class_of(blocks, size)).block_size;
+        size_t held = class_for(blocks, size).block_size;
 
         REQUIRE(held >= size && (held - size < 16 || held - size <= size / 4));
     }
@@ -78,11 +79,11 @@ TEST(alloc_every_size_goes_and_comes_back_by_address)
     blocks = create(&config);
     for (size_t i = 0; i <= MOST / STEP; i++) {
         size_t size = i * STEP;
-        bool in_class = cpool_sized_class_of(blocks, size) < stats_of(blocks).classes;
+        bool in_class = size <= 32768;
 
         held[i] = cpool_sized_alloc(blocks, size);
         REQUIRE(held[i] != NULL && (uintptr_t)held[i] % _Alignof(max_align_t) == 0);
-        REQUIRE_EQUAL(cpool_sized_owns(blocks, held[i]), in_class);
+        REQUIRE_EQUAL(is_in_class(held[i]), in_class);
         REQUIRE(cpool_sized_usable_size(blocks, held[i]) >= (size > 0 ? size : 1));
         memset(held[i], (int)(i % 251), cpool_sized_usable_size(blocks, held[i]));
     }
@@ -108,7 +109,7 @@ TEST(alloc_aligned_to_any_power_of_two)
 
             REQUIRE(block != NULL && (uintptr_t)block % align == 0);
             REQUIRE(cpool_sized_usable_size(blocks, block) >= size);
-            REQUIRE_EQUAL(cpool_sized_owns(blocks, block), size <= 32768 && align <= 32768);
+            REQUIRE_EQUAL(is_in_class(block), size <= 32768 && align <= 32768);
             memset(block, 1, size);
             cpool_sized_free(blocks, block);
         }

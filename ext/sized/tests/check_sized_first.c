@@ -60,10 +60,10 @@ TEST(queries_make_no_class)
     size_t committed = stats_of(blocks).committed_bytes;
 
     REQUIRE_EQUAL(made(blocks), 1);
-    REQUIRE(class_at(blocks, 1).source_ == NULL);
+    REQUIRE(class_at(blocks, 1).source == NULL);
     REQUIRE_EQUAL(class_at(blocks, 7).block_size, 512);
     REQUIRE_EQUAL(stats_of(blocks).classes, CLASSES);
-    REQUIRE_EQUAL(cpool_sized_class_of(blocks, 500), 7);
+    REQUIRE_EQUAL(class_for(blocks, 500).block_size, 512);
     REQUIRE_EQUAL(cpool_sized_trim(blocks), 0);
     REQUIRE(cpool_find(CPOOL_VIEW_SIZED, "blocks") == blocks);
     REQUIRE_EQUAL(visited().capacity, MIB / SIZE);
@@ -95,7 +95,7 @@ TEST_TIMES(first_block_makes_its_class_alone, 12)
     config.pool_flags = flags[_i / 4];
     blocks = create(&config);
     block = obtain(blocks, _i % 4, 300);
-    REQUIRE(block != NULL && cpool_sized_owns(blocks, block));
+    REQUIRE(block != NULL && is_in_class(block));
     memset(block, 1, 320);
     REQUIRE_EQUAL(made(blocks), 1 | 1u << 4);
     REQUIRE_EQUAL(cpool_sized_usable_size(blocks, block), 320);
@@ -154,7 +154,6 @@ TEST(address_in_a_class_without_a_pool_reported)
     REQUIRE_REPORT(CPOOL_EFOREIGN);
     REQUIRE_EQUAL(cpool_sized_usable_size(blocks, stray), 0);
     REQUIRE_REPORT(CPOOL_EFOREIGN);
-    REQUIRE(!cpool_sized_owns(blocks, stray));
     REQUIRE_NO_REPORT();
     support_release_reports();
     REQUIRE_EQUAL(made(blocks), 1 | 1u << 3);

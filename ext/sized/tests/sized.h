@@ -9,6 +9,7 @@
 
 #include "support.h"
 
+#include <cpool/pools.h>
 #include <cpool/sized.h>
 
 #define MIB ((size_t)1024 * 1024)
@@ -40,12 +41,27 @@ static inline cpool_sized_stats_t stats_of(const cpool_sized_t *blocks)
     return stats;
 }
 
-static inline cpool_sized_class_t class_at(const cpool_sized_t *blocks, size_t number)
+static inline cpool_sized_class_t class_for(const cpool_sized_t *blocks, size_t size)
 {
     cpool_sized_class_t description = CPOOL_SIZED_CLASS_INIT;
 
-    REQUIRE_EQUAL(cpool_sized_class(blocks, number, &description), 0);
+    REQUIRE_EQUAL(cpool_sized_class(blocks, size, &description), 0);
     return description;
+}
+
+/* By its number, from the smallest one. */
+static inline cpool_sized_class_t class_at(const cpool_sized_t *blocks, size_t number)
+{
+    cpool_sized_class_t description = class_for(blocks, 0);
+
+    while (number-- > 0)
+        description = class_for(blocks, description.block_size + 1);
+    return description;
+}
+
+static inline bool is_in_class(const void *block)
+{
+    return cpool_of(block, NULL) != NULL;
 }
 
 /* Nothing may be live, in the fallback either. */
