@@ -16,7 +16,7 @@ GENMC = genmc
 model_names = \
 	cache_exchange cache_offer cache_steal \
 	depot_empty depot_exchange depot_flights depot_partial depot_slots \
-	empty_closed empty_drain empty_flush empty_frame empty_fresh empty_inline empty_loaded \
+	empty_closed empty_drain empty_frame empty_loaded \
 	empty_partial empty_refill empty_register empty_spare empty_steal empty_twice empty_uncached \
 	extent_commit \
 	reclaim_again reclaim_again_fenceless reclaim_fenceless reclaim_hidden reclaim_loaded \

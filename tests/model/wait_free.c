@@ -18,6 +18,9 @@ static void *owner(void *number)
 
     model_begin(number);
     model_be_lucky();
+#ifdef MODEL_REGISTERS
+    model_register();
+#endif
     for (i = 0; i < MODEL_SLOTS; i++)
         model_give(&model_slots[i]);
     model_barrier_end();
@@ -28,10 +31,15 @@ int main(void)
 {
     static model_thread *const bodies[] = {owner, model_waiter};
 
+#ifdef MODEL_REGISTERS
+    model_open_pool(0, 0);
+    model_open_waiters();
+#else
     model_open_pool(1, 0);
     model_open_waiters();
     model_free_by(model_cache(1), &model_slots[0]);
     (void)model_alloc_by(model_cache(1));
+#endif
     model_run(2, bodies);
     model_audit_waiter();
     return 0;
