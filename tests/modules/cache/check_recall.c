@@ -68,39 +68,3 @@ TEST_TIMES(alloc_with_all_others_asleep_on_full_caches_succeeds, CREW_VARIANTS)
 {
     crew_run_variant(_i, everyone_gets_k);
 }
-
-enum { CAPACITY = 1000 };
-
-/* Slots taken past all caches, and many at once. */
-static void other_ways(unsigned flags)
-{
-    cpool_t *pool = crew_create(flags, CAPACITY, 0);
-    struct worker *worker = worker_start();
-    void **slots = support_calloc(cpool_index_limit(pool) + 1, sizeof(*slots));
-    struct crew crew;
-    size_t got = 0;
-
-    crew_init(&crew, &worker, 1, pool);
-    crew_fill_caches(&crew);
-    while ((slots[got] = cpool_depot_alloc(pool)) != NULL)
-        got++;
-    REQUIRE_EQUAL(got, CAPACITY);
-    while (got > 0)
-        cpool_depot_free(pool, slots[--got]);
-    crew_fill_caches(&crew);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY);
-    cpool_free_bulk(pool, slots, CAPACITY);
-    crew_fill_caches(&crew);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY);
-    cpool_free_bulk(pool, slots, CAPACITY);
-    worker_stop(worker);
-    crew_fini(&crew);
-    free(slots);
-    crew_require_obtainable_here(pool);
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(depot_and_bulk_alloc_with_another_asleep_succeed, CREW_VARIANTS)
-{
-    crew_run_variant(_i, other_ways);
-}

@@ -83,19 +83,6 @@ TEST(taken_magazines_are_counted)
     REQUIRE_EQUAL(cpi_load(&fixture_registry->recalls, relaxed), n);
 }
 
-/* With nothing loaded there is nothing to wait for. */
-TEST(owner_inside_without_a_magazine_is_not_left_alone)
-{
-    struct cpi_cache *cache;
-
-    fixture_init();
-    cache = filled_cache(3, true, 5 * LIMIT);
-    REQUIRE(fixture_reclaim());
-    REQUIRE(!cpi_cache_enter(cache, cpi_cache_active(cache)));
-    REQUIRE(fixture_reclaim());
-    cpi_cache_leave(cache, cpi_cache_active(cache));
-}
-
 /* One at a time, until there is none, with entries that stay open. */
 TEST(reclaim_spare_disturbs_nobody)
 {

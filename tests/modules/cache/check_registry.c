@@ -102,38 +102,6 @@ TEST(remove_cache_frees_its_place)
     support_destroy_empty(pool);
 }
 
-static void forbid(const cpool_t *of, int protection)
-{
-    const struct cpi_extent *caches = &inside(of)->registry.caches;
-    size_t first = -(uintptr_t)caches->base & (support_page_size() - 1); /* page of their own */
-
-    REQUIRE(first < caches->committed);
-    REQUIRE_EQUAL(mprotect(caches->base + first, caches->committed - first, protection), 0);
-}
-
-/* Their caches may not even be read, but for those of the neighbours in the list. */
-TEST(destroy_looks_at_no_cache_of_other_pools)
-{
-    enum { POOLS = 7, CACHES = 30 };
-    cpool_t *pools[POOLS];
-
-    for (int i = 0; i < POOLS; i++) {
-        pools[i] = support_create_plain(16, 10);
-        for (int cache = 0; cache < CACHES; cache++)
-            REQUIRE(cpi_registry_add_cache(&inside(pools[i])->registry) != NULL);
-    }
-    for (int i = 0; i < POOLS; i++)
-        if (i < POOLS / 2 - 1 || i > POOLS / 2 + 1)
-            forbid(pools[i], PROT_NONE);
-    support_destroy_empty(pools[POOLS / 2]);
-    for (int i = 0; i < POOLS; i++)
-        if (i < POOLS / 2 - 1 || i > POOLS / 2 + 1)
-            forbid(pools[i], PROT_READ | PROT_WRITE);
-    for (int i = 0; i < POOLS; i++)
-        if (i != POOLS / 2)
-            support_destroy_empty(pools[i]);
-}
-
 /* Registers explicit caches until the quotas are out, and beyond.  Returns the number
  * of spares they have beyond the first of each. */
 static size_t register_caches(cpool_cache_t **caches, size_t n)

@@ -109,30 +109,6 @@ TEST(give_two_partial_merges_them)
         }
 }
 
-TEST(magazine_move_keeps_every_round)
-{
-    for (uint32_t from_count = 0; from_count <= LIMIT; from_count++)
-        for (uint32_t to_count = 0; to_count <= LIMIT; to_count++) {
-            struct cpi_magazine *from;
-            struct cpi_magazine *to;
-            uint32_t sum = from_count + to_count;
-            bool seen[2 * LIMIT] = { false };
-
-            make_depot();
-            from = cpi_depot_magazine(depot, filled(0, from_count));
-            to = cpi_depot_magazine(depot, filled(from_count, to_count));
-            cpi_magazine_move(from, to, LIMIT);
-            REQUIRE_EQUAL(cpi_magazine_count(to), sum < LIMIT ? sum : LIMIT);
-            REQUIRE_EQUAL(cpi_magazine_count(from), sum < LIMIT ? 0 : sum - LIMIT);
-            for (uint32_t i = 0; i < cpi_magazine_count(from); i++)
-                seen[(char *)from->rounds[i] - slots] = true;
-            for (uint32_t i = 0; i < cpi_magazine_count(to); i++)
-                seen[(char *)to->rounds[i] - slots] = true;
-            for (uint32_t i = 0; i < sum; i++)
-                REQUIRE(seen[i]);
-        }
-}
-
 /*
  * ---- Operations without a cache ------------------------------------------
  */
@@ -202,20 +178,6 @@ TEST(epochs_come_round)
     }
     cpi_depot_leave(depot, &uncached[0]);
     REQUIRE_EQUAL(in_flight(), 0);
-}
-
-TEST(no_more_are_in_flight_than_have_magazines)
-{
-    struct cpi_uncached uncached[UNCACHED];
-    struct cpi_uncached further;
-
-    make_depot();
-    for (int i = 0; i < UNCACHED; i++)
-        cpi_depot_enter(depot, &uncached[i]);
-    REQUIRE(!cpi_depot_try_enter(depot, &further));
-    cpi_depot_leave(depot, &uncached[0]);
-    REQUIRE(cpi_depot_try_enter(depot, &further));
-    REQUIRE_EQUAL(in_flight(), UNCACHED);
 }
 
 /* Those of the forking thread, of two epochs, leave nothing. */
