@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_options.c - CPOOL_OPTIONS: its words (lib/host/options.h), and its effect on pools of
- * a program that knows nothing of it.
+ * check_options.c - CPOOL_OPTIONS: its words (lib/host/options.h), and its effect on pools in
+ * memory of the caller's.  (On other pools of a program that knows nothing of it:
+ * check-mistakes.sh.)
  */
 #include "support.h"
 
@@ -29,33 +30,6 @@ static struct cpi_options parse(const char *text)
     refused[0] = '\0';
     cpi_options_parse(&options, text, note_refused);
     return options;
-}
-
-TEST(parse_of_nothing_gives_nothing)
-{
-    static const char *const texts[] = { "", ",", " , ,", "\t\n" };
-
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        struct cpi_options options = parse(texts[i]);
-
-        REQUIRE(options.flags == 0 && options.memory_flags == 0 && options.leaks == 0);
-        REQUIRE_EQUAL(options.no_barrier, 0);
-        REQUIRE(refused[0] == '\0');
-    }
-}
-
-TEST(parse_takes_every_word_wherever_it_stands)
-{
-    static const char *const texts[] = { "checked,leaks", "leaks checked", ",,leaks,\tchecked,",
-                                         "checked,leaks,checked" };
-
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        struct cpi_options options = parse(texts[i]);
-
-        REQUIRE_EQUAL(options.flags, CPOOL_CHECKED);
-        REQUIRE_EQUAL(options.leaks, 1);
-        REQUIRE(refused[0] == '\0');
-    }
 }
 
 TEST(parse_adds_what_each_word_says)
@@ -105,65 +79,6 @@ static bool finds_double_free(cpool_t *pool)
     return support_take_reports(NULL) == 1;
 }
 
-static void use_plain_pool(void *text)
-{
-    cpool_t *pool;
-
-    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", text, 1), 0);
-    pool = support_create_plain(24, 100);
-    fprintf(stderr, finds_double_free(pool) ? "found\n" : "not found\n");
-}
-
-CPOOL_DECLARE(numbers, long);
-CPOOL_DEFINE(numbers, long, .capacity = 100);
-
-static void use_typed_pool(void *text)
-{
-    long *number;
-
-    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", text, 1), 0);
-    number = numbers_alloc();
-    numbers_free(number);
-    support_capture_reports();
-    numbers_free(number);
-    fprintf(stderr, support_take_reports(NULL) == 1 ? "found\n" : "not found\n");
-}
-
-static const struct kind {
-    void (*body)(void *text);
-} kinds[] = { { use_plain_pool }, { use_typed_pool } };
-
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
-static char checked[] = "checked";
-static char none[] = "";
-static char unknown[] = "check,checked,quick";
-
-TEST_TIMES(environment_makes_unmodified_pools_checked, KINDS)
-{
-    struct support_outcome outcome;
-
-    support_fork(kinds[_i].body, checked, &outcome);
-    REQUIRE_EQUAL(outcome.status, 0);
-    REQUIRE(strcmp(outcome.text, "found\n") == 0);
-    support_fork(kinds[_i].body, none, &outcome);
-    REQUIRE(strcmp(outcome.text, "not found\n") == 0);
-}
-
-TEST_TIMES(environment_with_unknown_words_names_them_and_the_right_ones_once, KINDS)
-{
-    static const char named[] = "cpool: CPOOL_OPTIONS: 'check' is not understood\n"
-                                "cpool: CPOOL_OPTIONS: 'quick' is not understood\n"
-                                "cpool: CPOOL_OPTIONS: the words, in lower case and with commas "
-                                "between: checked, fill, ";
-    struct support_outcome outcome;
-
-    support_fork(kinds[_i].body, unknown, &outcome);
-    REQUIRE_EQUAL(outcome.status, 0);
-    REQUIRE(strncmp(outcome.text, named, sizeof(named) - 1) == 0);
-    REQUIRE(strcmp(strchr(outcome.text + sizeof(named), '\n'), "\nfound\n") == 0);
-}
-
 static cpool_config_t small_config(void)
 {
     cpool_config_t config = support_config(24, 100);
@@ -178,7 +93,7 @@ static void use_callers_memory(void *size)
 {
     cpool_config_t config = small_config();
 
-    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", checked, 1), 0);
+    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", "checked", 1), 0);
     if (size != NULL) /* an escape, and two bytes for the last of 31 */
         config.name = "mine\x1b" "[1m 567890123456789012345\xc3\xa9";
     config.memory_size = size != NULL ? *(const size_t *)size : cpool_memory_required(&config);
