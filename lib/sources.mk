@@ -48,7 +48,11 @@ libcpool_sources = \
 	lib/check/leaks.c \
 	lib/check/records.c \
 	lib/check/records.h \
+	lib/pool/alloc.c \
+	lib/pool/alloc.h \
 	lib/pool/announce.c \
+	lib/pool/bulk.c \
+	lib/pool/caches.c \
 	lib/pool/checked.c \
 	lib/pool/config.c \
 	lib/pool/config.h \
@@ -62,17 +66,8 @@ libcpool_sources = \
 	lib/pool/layer.h \
 	lib/pool/memory.c \
 	lib/pool/pool.h \
-	lib/pool/pool_alloc.c \
-	lib/pool/pool_alloc.h \
-	lib/pool/pool_bulk.c \
-	lib/pool/pool_cache.c \
-	lib/pool/pool_forms.c \
-	lib/pool/pool_grow.c \
 	lib/pool/pool_handles.c \
 	lib/pool/pool_layer.c \
-	lib/pool/pool_slow.c \
-	lib/pool/pool_typed.c \
-	lib/pool/pool_usage.c \
 	lib/pool/pools.c \
 	lib/pool/print.c \
 	lib/pool/report.c \
@@ -82,6 +77,7 @@ libcpool_sources = \
 	lib/pool/stats.c \
 	lib/pool/stats.h \
 	lib/pool/tracked.c \
+	lib/pool/typed.c \
 	lib/wait/call.c \
 	lib/wait/pool_wait.c \
 	lib/wait/pool_wait.h \

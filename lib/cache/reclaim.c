@@ -17,7 +17,7 @@
  *                                                   is inside
  *   take    | loaded CAS to 0     | acq_rel | cache.c's out | whose the magazine is
  *   fold    | issued, recalls fetch-and-add | relaxed | - | -
- *   inside  | busy, calls load    | acquire | cache.h's out, pool_alloc.c's rest | all that the
+ *   inside  | busy, calls load    | acquire | cache.h's out, alloc.c's rest | all that the
  *                                                   operation did that has left
  *
  * [close] and [seen] are the closing side of Dekker's rule, [busy] and [room] the owner's.  With

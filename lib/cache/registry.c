@@ -69,6 +69,17 @@ static void tally(const struct cpi_counters *counters, struct cpi_registry_figur
     figures->retries += cpi_load(&counters->retries, relaxed);     /* [tally] */
 }
 
+/* While others work the account of the stack may lag behind and go below zero. */
+static void derive_live(const struct cpi_registry *registry, struct cpi_registry_figures *figures)
+{
+    int64_t out = (int64_t)cpi_slab_fresh(registry->slab);
+    size_t stocked = figures->stocked > 0 ? (size_t)figures->stocked : 0;
+
+    figures->in_depot =
+        stocked * registry->depot->limit + cpi_depot_partial_rounds(registry->depot);
+    figures->live = out - (int64_t)(figures->in_depot + figures->rounds);
+}
+
 void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registry_figures *figures)
 {
     size_t i;
@@ -82,6 +93,7 @@ void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registr
         tally(&cache->counters, figures);
         figures->rounds += cpi_cache_rounds(cache); /* none where it is not registered */
     }
+    derive_live(registry, figures);
 }
 
 void cpi_registry_figures(const struct cpi_registry *registry, struct cpi_registry_figures *figures)
@@ -95,13 +107,26 @@ void cpi_registry_figures(const struct cpi_registry *registry, struct cpi_regist
     figures->spares = figures->caches * CPI_QUOTA_MIN + registry->spares_out;
 }
 
-void cpi_registry_recount(struct cpi_registry *registry)
+size_t cpi_registry_count_live(const struct cpi_registry *registry)
 {
     struct cpi_registry_figures figures;
 
-    cpi_registry_figures(registry, &figures);
-    registry->stocked_correction +=
-        (int64_t)cpi_depot_count_stocked(registry->depot) - figures.stocked;
+    CPI_ASSERT(cpi_lock_is_held());
+    cpi_registry_add_up(registry, &figures);
+    return figures.live > 0 ? (size_t)figures.live : 0;
+}
+
+int64_t cpi_registry_recount(struct cpi_registry *registry)
+{
+    struct cpi_registry_figures figures;
+    int64_t counted = (int64_t)cpi_depot_count_stocked(registry->depot);
+
+    CPI_ASSERT(cpi_lock_is_held());
+    cpi_registry_add_up(registry, &figures);
+    registry->stocked_correction += counted - figures.stocked;
+    figures.stocked = counted;
+    derive_live(registry, &figures);
+    return figures.live;
 }
 
 /* --- Caches --- */

@@ -68,6 +68,9 @@ struct cpi_registry {
 struct cpi_registry_figures {
     size_t caches;         /* registered now */
     size_t rounds;         /* free slots in them */
+    size_t in_depot;       /* free slots in the depot */
+    int64_t live;          /* slots in use, exact if nobody uses the pool.  Below zero, slots came
+                              back more often than they went out */
     int64_t stocked;       /* magazines on the depot's stocked stack */
     uint64_t exchanges;
     uint64_t retries;
@@ -88,16 +91,20 @@ size_t cpi_registry_magazines(size_t max, size_t spares);
 struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i);
 size_t cpi_registry_made(const struct cpi_registry *registry);
 
-/* Puts the account of the stocked stack right by counting.  With the lock held,
- * while no thread uses the pool. */
-void cpi_registry_recount(struct cpi_registry *registry);
+/* Puts the account of the stocked stack right by counting, and returns the live slots (see
+ * cpi_registry_figures).  With the lock held, while no thread uses the pool. */
+int64_t cpi_registry_recount(struct cpi_registry *registry);
 
-/* Fills in `rounds`, `stocked`, `exchanges` and `retries`.  The others are 0.  Wait-free. */
+/* Fills in `rounds`, `in_depot`, `live`, `stocked`, `exchanges` and `retries`.  The others are 0.
+ * Wait-free. */
 void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registry_figures *figures);
 
 /* Fills in all.  With the lock held. */
 void cpi_registry_figures(const struct cpi_registry *registry,
                           struct cpi_registry_figures *figures);
+
+/* Slots that are live, at least 0.  With the lock held. */
+size_t cpi_registry_count_live(const struct cpi_registry *registry);
 
 /* Calls a function with each pool.  With the lock held. */
 void cpi_registry_each(void (*visit)(struct cpi_pool *pool));

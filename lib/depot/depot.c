@@ -31,7 +31,7 @@
  * A drain releases for the same reason as a pop (tagstack.h): a thread that
  * finds no partial magazine asks next which parties are inside.  An account releases so
  * that a thread that looks everywhere twice, and reads the same counters both
- * times, knows that no exchange between has escaped it (pool_alloc.c).
+ * times, knows that no exchange between has escaped it (alloc.c).
  *
  * [enter] needs no release.  A thread that looks for slots sees the operation in flight because it
  * acquires an exchange of the operation's, which comes later.  All changes of `flights` are

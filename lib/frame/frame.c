@@ -39,7 +39,7 @@
 #include "base/error.h"
 #include "base/tools.h"
 #include "host/os.h"
-#include "pool/pool_alloc.h"
+#include "pool/alloc.h"
 #include "pool/report.h"
 
 /* --- The frames of a pool --- */

@@ -93,7 +93,7 @@ CPI_COLD void cpi_pool_tell_leaked(const struct cpi_pool *pool, size_t live)
 
 static void tell_live(struct cpi_pool *pool)
 {
-    size_t live = cpi_pool_count_live(pool);
+    size_t live = cpi_registry_count_live(&pool->registry);
 
     if (live == 0)
         return;

@@ -4,7 +4,7 @@
  */
 #include "pool/feature.h"
 #include "pool/layer.h"
-#include "pool/pool_alloc.h"
+#include "pool/alloc.h"
 #include "pool/config.h"
 #include "pool/create.h"
 #include "pool/report.h"

@@ -79,8 +79,6 @@ static bool is_consistent(const struct cpi_pool *pool)
 
 CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size_t *damages)
 {
-    struct cpi_registry_figures figures;
-
     *damages = cpi_pool_verify_all(pool, function);
     cpi_retire_settle(pool);
     /* A thread that has given a slot back may still be about to leave: its own, which another one
@@ -88,9 +86,7 @@ CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size
     cpi_await_rest(&pool->registry);
     cpi_lock();
     cpi_registry_await_leaving(&pool->registry);
-    cpi_registry_figures(&pool->registry, &figures);
-    figures.stocked = (int64_t)cpi_depot_count_stocked(&pool->depot);
-    return cpi_pool_live(pool, &figures);
+    return cpi_registry_recount(&pool->registry);
 }
 
 size_t cpi_pool_judge_live(const struct cpi_pool *pool, int64_t counted,

@@ -16,7 +16,7 @@
  *
  * It holds the library's lock, so that there is one draining thread at a time, and none
  * at the moment of a fork.  An alloc that finds the depot empty meanwhile waits
- * until something is there again (cpi_pool_await_drain).
+ * until something is there again (cpi_drain_await).
  *
  * Invariants
  *   A marked slot lies below `slots`, and in the drain's hands until it is
@@ -75,11 +75,8 @@ void cpi_drain_end(struct cpi_drain *drain, cpi_prepare *prepare, void *context)
  * the lock: a handler may use other pools. */
 void cpi_drain_close(struct cpi_drain *drain, const char *function);
 
-/*
- * pool_grow.c.  Returns true if a trim or shrink has, or had since `seen` was read, the depot's
- * magazines, so that it is worth looking again.  Waits until it has given some back,
- * without a lock.
- */
-bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen);
+/* Returns once a draining thread that has the depot's magazines has given some back, without a
+ * lock. */
+void cpi_drain_await(const struct cpi_depot *depot);
 
 #endif /* CPI_DRAIN_H */

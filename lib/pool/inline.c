@@ -13,7 +13,7 @@
 struct cpool_t;
 struct cpool_cache_t;
 
-/* pool_slow.c.  As cpool_alloc_abi1 and cpool_free_abi1, for a caller of the function here. */
+/* alloc.c.  As cpool_alloc_abi1 and cpool_free_abi1, for a caller of the function here. */
 void *cpi_alloc_out(struct cpool_t *handle, struct cpool_cache_t *entry, const void *site);
 void cpi_free_out(struct cpool_t *handle, void *slot, uintptr_t index,
                   struct cpool_cache_t *entry, const void *site);

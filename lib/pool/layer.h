@@ -3,7 +3,7 @@
  * layer.h - pools with slots that belong to a layer above: object pools, blocks of many sizes,
  * and lanes.
  *
- * Includes public headers, and pool_alloc.h for the short way.
+ * Includes public headers, and alloc.h for the short way.
  *
  * The layer has the pool's handle, and everybody else its face (descriptor.h).  So functions that
  * take or give slots, or change how many there are, are refused to everybody else, at no
@@ -23,7 +23,7 @@
 #include <cpool.h>
 #include <cpool/pools.h>
 
-#include "pool/pool_alloc.h"
+#include "pool/alloc.h"
 #include "pool/stats.h"
 
 /* To a layer they are calls: its own handle says no slots (descriptor.h). */

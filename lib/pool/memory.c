@@ -12,7 +12,7 @@
  * [touch] changes nothing, and cannot undo what another thread does to the same byte.
  */
 #include "pool/drain.h"
-#include "pool/pool_alloc.h"
+#include "pool/alloc.h"
 #include "pool/report.h"
 #include "pool/stats.h"
 
@@ -335,7 +335,7 @@ static int make_room(struct cpi_pool *pool, size_t n)
     size_t capacity;
 
     cpi_lock();
-    live = cpi_pool_count_live(pool);
+    live = cpi_registry_count_live(&pool->registry);
     cpi_unlock();
     if (live > pool->slab.slots || n > pool->slab.slots - live)
         return CPOOL_EDRY;

@@ -20,7 +20,7 @@
  * slots exist in tracked and checked pools, guards of slots in checked ones.
  *
  * ORDERING TABLE
- *   opened | typed pool pointer load | acquire | pool_typed.c's open | origin, and all of the pool
+ *   opened | typed pool pointer load | acquire | typed.c's open | origin, and all of the pool
  */
 #ifndef CPI_POOL_H
 #define CPI_POOL_H
@@ -69,7 +69,7 @@ struct cpi_pool {
     cpool_t *face;   /* constant: the one that is shown, `handle` without a layer */
     struct cpool_typed *typed; /* NULL unless the pool is typed, and its program there */
 
-    /* Growing and giving back: see pool_grow.c and memory.c. */
+    /* Growing and giving back: see alloc.c and memory.c. */
     struct cpi_maintenance maintenance;
     struct cpi_slab slab;
     struct cpi_depot depot;
@@ -113,17 +113,13 @@ static inline bool cpi_pool_is_plain(const struct cpi_pool *pool)
     return pool->registry.inline_path;
 }
 
-/* pool_typed.c.  The pool of a typed pool, or NULL, and the reverse, with the lock held. */
+/* typed.c.  The pool of a typed pool, or NULL, and the reverse, with the lock held. */
 static inline cpool_t *cpi_typed_opened(const struct cpool_typed *typed)
 {
     return (cpool_t *)cpi_word_load((const uintptr_t *)(const void *)&typed->pool,
                                     acquire); /* [opened] */
 }
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
-
-/* pool_grow.c.  Raises the capacity if every slot has been handed out and it
- * may grow.  Returns true if there is more now.  Lock-free. */
-bool cpi_pool_grow_by_itself(struct cpi_pool *pool);
 
 /* stats.c.  Counts so many requests to the operating system. */
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls);

@@ -8,7 +8,7 @@
  */
 #include "pool/layer.h"
 
-#include "pool/pool_alloc.h"
+#include "pool/alloc.h"
 #include "pool/create.h"
 #include "pool/stats.h"
 #include "pool/report.h"

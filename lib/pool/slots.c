@@ -10,7 +10,7 @@
 
 #include "base/atomic.h"
 #include "base/tools.h"
-#include "pool/pool_alloc.h"
+#include "pool/alloc.h"
 #include "pool/report.h"
 
 /* --- To a user --- */

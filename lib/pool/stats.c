@@ -7,7 +7,7 @@
  *   usage  | loads, CAS of the counts of live slots | relaxed | - | -
  */
 #include "pool/feature.h"
-#include "pool/pool_alloc.h"
+#include "pool/alloc.h"
 #include "pool/config.h"
 #include "pool/stats.h"
 #include "pool/report.h"
@@ -99,8 +99,8 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
 
     cpi_registry_figures(&pool->registry, &figures);
     stats->circulating = cpi_slab_fresh(&pool->slab);
-    stats->live = cpi_none_at_least(cpi_pool_live(pool, &figures));
-    stats->in_depot = cpi_pool_in_depot(pool, &figures);
+    stats->live = figures.live > 0 ? (size_t)figures.live : 0;
+    stats->in_depot = figures.in_depot;
     stats->capacity = cpi_slab_capacity(&pool->slab);
     if (pool->layer.kind != 0 && stats->capacity < stats->circulating)
         stats->capacity = stats->circulating; /* see cpi_layer_fresh */

@@ -27,7 +27,7 @@
  * pools.  With a pool left it releases nothing.  Without one it releases all tables.  The words of
  * threads that still run lead nowhere, and only a handle of a living pool makes anybody follow
  * them: if there are such threads, no pool can be created any more.  A thread that is just ending
- * keeps its table.  The descriptors stay at the exit, beside a last look of pool_slow.c's.
+ * keeps its table.  The descriptors stay at the exit, beside a last look of alloc.c's.
  *
  * Tables of ended threads.  All are kept for threads to come, because other threads may be
  * reading a count in one, without the lock.  CPI_SPARES of them keep CPI_SPARE_BYTES of memory,

@@ -3,7 +3,7 @@
  * call.c - the calls of those that wait, and the life of their part of a pool.
  *
  * A thread that gives a slot back is not done when another one can have the slot: it looks whether
- * to call a waiter (pool_alloc.c).
+ * to call a waiter (alloc.c).
  *
  * ORDERING TABLE
  *   tally | waits load           | relaxed | - | -
@@ -13,7 +13,7 @@
 #include "host/os.h"
 #include "process/thread.h"
 #include "pool/feature.h"
-#include "pool/pool_alloc.h"
+#include "pool/alloc.h"
 #include "wait/pool_wait.h"
 
 /* --- Calls, after slots have come (queue.h) --- */

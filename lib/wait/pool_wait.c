@@ -23,7 +23,7 @@
  */
 #include "base/compiler.h"
 #include "pool/feature.h"
-#include "pool/pool_alloc.h"
+#include "pool/alloc.h"
 #include "pool/report.h"
 #include "wait/pool_wait.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache_edge.c - the short ways of pool_slow.c at the edges of an open magazine.  One owner gives a
+ * cache_edge.c - the short ways of alloc.c at the edges of an open magazine.  One owner gives a
  * full magazine to the depot in exchange for an empty one, takes a spare back and swaps it again.
  * Another one exchanges its empty magazine for a full one.  Meanwhile a thread closes their entries
  * and takes what they have, or a spare alone.
@@ -12,27 +12,6 @@
 #define MODEL_SLOTS 4
 #include "pool.h"
 
-#include "pool/layer.h"
-
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
-#endif
-
-#include "pool/pool_slow.c"
-
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
-
-MODEL_ABSENT(void *, cpi_pool_cache_alloc, cpool_cache_t *entry, struct cpi_call call)
-MODEL_ABSENT(void, cpi_pool_cache_free, cpool_cache_t *entry, void *slot, struct cpi_call call)
-MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *handle)
-MODEL_ABSENT(void *, cpi_track_alloc, const cpool_t *handle, struct cpi_cache *cache,
-             struct cpi_call call)
-MODEL_ABSENT(void, cpi_track_free, const cpool_t *handle, struct cpi_cache *cache, void *slot,
-             uintptr_t index, struct cpi_call call)
-MODEL_ABSENT(cpool_t *, cpool_typed_pool_abi1, struct cpool_typed *typed)
-
 static cpool_t model_handle = {.state = &model_pool};
 
 static void give(int *slot)
@@ -41,7 +20,7 @@ static void give(int *slot)
 
     model_use_slot(slot);
     CPOOL_PUSH_(cache->entry, slot, true,
-                near_free(&model_handle, cache, slot, cpi_slab_index(cache->slab, slot),
+                cpi_pool_free_near(&model_handle, cache, slot, cpi_slab_index(cache->slab, slot),
                           CPI_CALL("model")));
 }
 
@@ -50,7 +29,7 @@ static int *take_one(void)
     struct cpi_cache *cache = model_own_cache();
     int *slot;
 
-    CPOOL_POP_(cache->entry, slot, slot = near_alloc(&model_handle, cache, CPI_CALL("model")));
+    CPOOL_POP_(cache->entry, slot, slot = cpi_pool_alloc_near(&model_handle, cache, CPI_CALL("model")));
     if (slot != NULL)
         model_use_slot(slot);
     return slot;

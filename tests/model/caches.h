@@ -195,7 +195,7 @@ static inline void model_open_caches(int owners)
     model_open_some(owners, MODEL_SLOTS);
 }
 
-/* As <cpool/fast.h> and pool_alloc.c have it. */
+/* As <cpool/fast.h> and alloc.c have it. */
 static inline int *model_alloc_by(struct cpi_cache *cache)
 {
     cpool_cache_t *entry = cache->entry;

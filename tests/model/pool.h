@@ -2,7 +2,7 @@
 /*
  * pool.h - a pool in which slots move while a thread looks for one.
  *
- * The library's pool_alloc.c, compiled here with the files of caches.h: a thread that looks runs
+ * The library's alloc.c, compiled here with the files of caches.h: a thread that looks runs
  * the shipped look_again(), as an alloc does that has found nothing at its first look.  Nobody
  * grows, watches or traps here, and nobody waits unless the model includes waiters.h.
  */
@@ -31,7 +31,7 @@ static struct cpi_pool model_pool;
 #pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
 #endif
 
-#include "pool/pool_alloc.c"
+#include "pool/alloc.c"
 
 #if defined(__clang__)
 #pragma clang attribute pop
@@ -41,7 +41,13 @@ MODEL_ABSENT(void, cpi_pool_report_address, int code, const char *function,
              const struct cpi_pool *pool, const void *address, uintptr_t index)
 MODEL_ABSENT(void, cpi_pool_report_slot, int code, const char *function,
              const struct cpi_pool *pool, uintptr_t index)
-MODEL_ABSENT(void, cpi_pool_count_at_exchange, struct cpi_pool *pool, struct cpi_cache *cache)
+MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *handle)
+MODEL_ABSENT(void *, cpi_pool_cache_alloc, cpool_cache_t *entry, struct cpi_call call)
+MODEL_ABSENT(void, cpi_pool_cache_free, cpool_cache_t *entry, void *slot, struct cpi_call call)
+MODEL_ABSENT(void *, cpi_track_alloc, const cpool_t *handle, struct cpi_cache *cache,
+             struct cpi_call call)
+MODEL_ABSENT(void, cpi_track_free, const cpool_t *handle, struct cpi_cache *cache, void *slot,
+             uintptr_t index, struct cpi_call call)
 
 MODEL_ABSENT(bool, cpi_pool_taken, struct cpi_pool *pool, void *slot, struct cpi_call call)
 MODEL_ABSENT(bool, cpi_pool_given, struct cpi_pool *pool, void *slot, struct cpi_call call)
@@ -61,19 +67,10 @@ bool cpi_pool_hand_over_free(struct cpi_pool *pool, void *slot)
 }
 #endif
 
-/* As pool_grow.c has it, but that a draining thread must have come to its end. */
-bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen)
+/* As pool_drain.c has it, but that a draining thread must have come to its end. */
+void cpi_drain_await(const struct cpi_depot *depot)
 {
-    if (!cpi_depot_was_drained(&pool->depot, seen))
-        return false;
-    __VERIFIER_assume(cpi_depot_drains(&pool->depot) % 2 == 0);
-    return true;
-}
-
-bool cpi_pool_grow_by_itself(struct cpi_pool *pool)
-{
-    (void)pool;
-    return false;
+    __VERIFIER_assume(cpi_depot_drains(depot) % 2 == 0);
 }
 
 /* No slot of a model is retired. */

@@ -16,7 +16,6 @@
 #include "wait/call.c"
 #include "wait/pool_wait.c"
 
-MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *handle)
 MODEL_ABSENT(uint64_t, cpi_os_deadline, const struct timespec *timeout)
 MODEL_ABSENT(bool, cpi_condition_init, cpi_condition_t *condition)
 

@@ -60,7 +60,7 @@ static void note(struct state *state, struct cpi_cache *cache, const void *slot)
     state->counters[5] = cpi_load(&cache->swaps, relaxed);
 }
 
-/* As lib/pool/pool_slow.c does it, of an owner that is inside an open entry. */
+/* As lib/pool/alloc.c does it, of an owner that is inside an open entry. */
 static void *take_by_edge(struct cpi_cache *cache, cpool_cache_t *active)
 {
     uint32_t stocked = cpi_cache_stocked(cache);

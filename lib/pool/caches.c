@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_cache.c - the handles of caches, and their alloc and free out of line.
+ * caches.c - explicit caches, and their alloc and free out of line.
  */
-#include "pool/pool_alloc.h"
-#include "pool/report.h"
-
 #include "base/tools.h"
+#include "pool/alloc.h"
 
 cpool_cache_t *cpool_cache(cpool_t *handle)
 {
@@ -76,8 +74,8 @@ void cpool_flush(cpool_t *handle)
 
 /* --- Where their inline path ends --- */
 
-/* Whether the calling thread may use the cache.  Only checked pools ask for its owner. */
-static inline bool owner_is_right(const struct cpi_pool *pool, const struct cpi_cache *cache,
+/* Only checked pools ask for the owner. */
+static inline bool may_use_cache(const struct cpi_pool *pool, const struct cpi_cache *cache,
                                   const char *function)
 {
     if (CPI_LIKELY(!pool->checked) || cache->owner == NULL || cache->owner == cpi_thread_known())
@@ -86,13 +84,13 @@ static inline bool owner_is_right(const struct cpi_pool *pool, const struct cpi_
     return false;
 }
 
-/* That of a cache that has ended is none. */
+/* entry->pool is no pool once the cache has been destroyed. */
 void *cpi_pool_cache_alloc(cpool_cache_t *entry, struct cpi_call call)
 {
     struct cpi_pool *pool = cpi_pool_of(entry->pool, call.function);
     struct cpi_cache *cache = entry->home;
 
-    return pool != NULL && owner_is_right(pool, cache, call.function)
+    return pool != NULL && may_use_cache(pool, cache, call.function)
                ? cpi_pool_alloc(pool, cache, call)
                : NULL;
 }
@@ -102,6 +100,6 @@ void cpi_pool_cache_free(cpool_cache_t *entry, void *slot, struct cpi_call call)
     struct cpi_pool *pool = cpi_pool_of(entry->pool, call.function);
     struct cpi_cache *cache = entry->home;
 
-    if (pool != NULL && owner_is_right(pool, cache, call.function))
+    if (pool != NULL && may_use_cache(pool, cache, call.function))
         cpi_pool_free(pool, cache, slot, call);
 }

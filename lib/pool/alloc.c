@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * alloc.c - alloc and free out of line: a swap of magazines, an exchange with the depot, and what
+ * an alloc does when the pool is dry.
+ *
+ * The inline path ends where the loaded magazine is empty or full, or where the entry is closed.
+ * The end of this file is where it leads.
+ *
+ * ORDERING TABLE
+ *   count | stalls, growths fetch-and-add | relaxed | - | -
+ *   usage | CAS, fetch-and-add of the counts of live slots | relaxed | - | -
+ *   mark  | calls store 1        | relaxed | - | -
+ *   rest  | calls store 0        | release | reclaim.c's inside | the owner's
+ *                                                      last access
+ *
+ * [mark] needs no order of its own: the slot that is given afterwards publishes it.
+ */
+#include "pool/alloc.h"
+
+#include "base/atomic.h"
+#include "base/tools.h"
+#include "pool/feature.h"
+#include "pool/layer.h"
+#include "pool/drain.h"
+#include "pool/stats.h"
+
+/* --- Growing by itself --- */
+
+/* A pool that grows by itself grows by half, but not by more slots than this. */
+#define CPI_GROWTH_MAX ((uintptr_t)1024 * 1024)
+
+bool cpi_pool_raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
+{
+    if (!cpi_slab_set_bounds(&pool->slab, bounds, bounds + CPI_BOUNDS(more, 0)))
+        return false;
+    cpi_fetch_add(&pool->maintenance.growths, 1u, relaxed); /* [count] */
+    CPI_PROBE2(growth, pool->handle, CPI_BOUNDS_CAPACITY(bounds) + more);
+    return true;
+}
+
+/* Raises the capacity if every slot has been handed out and the pool may grow.  Returns true if
+ * there is more now.  Lock-free. */
+static bool grow_by_itself(struct cpi_pool *pool)
+{
+    uint64_t bounds;
+    uintptr_t capacity;
+    uintptr_t more;
+
+    if (!pool->grows)
+        return false;
+    bounds = cpi_slab_bounds(&pool->slab);
+    capacity = CPI_BOUNDS_CAPACITY(bounds);
+    if (capacity == pool->slab.slots || CPI_BOUNDS_FRESH(bounds) < capacity)
+        return false;
+    more = capacity / 2;
+    if (more < pool->depot.limit)
+        more = pool->depot.limit;
+    if (more > CPI_GROWTH_MAX)
+        more = CPI_GROWTH_MAX;
+    if (more > pool->slab.slots - capacity)
+        more = pool->slab.slots - capacity;
+    CPI_ASSERT(more > 0);
+    /* If another thread was faster there is more now all the same. */
+    cpi_pool_raise(pool, bounds, more);
+    return true;
+}
+
+/* --- Counting live slots --- */
+
+/*
+ * For the peak and the average.  A thread looks at all caches.  The more caches there are, the more
+ * exchanges are between two counts, so that a count costs an exchange the same in any pool.
+ */
+CPI_COLD static void count_live(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    struct cpi_registry_figures figures;
+    uint64_t live;
+
+    cache->countdown = CPI_COUNT_EVERY * (1 + (uint32_t)cpi_registry_made(&pool->registry) / 8);
+    cpi_registry_add_up(&pool->registry, &figures);
+    live = figures.live > 0 ? (uint64_t)figures.live : 0;
+    cpi_raise(&pool->usage.peak, live, relaxed); /* [usage] */
+    cpi_fetch_add(&pool->usage.sum, live, relaxed);        /* [usage] */
+    cpi_fetch_add(&pool->usage.counts, (uint64_t)1, relaxed); /* [usage] */
+}
+
+void cpi_pool_note_exchange(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    if (CPI_UNLIKELY(--cache->countdown == 0))
+        count_live(pool, cache);
+}
+
+/* --- Taking and giving --- */
+
+static void *take_uncached(struct cpi_pool *pool)
+{
+    struct cpi_uncached uncached;
+    void *slot;
+
+    cpi_depot_enter(&pool->depot, &uncached);
+    slot = cpi_depot_take_slot(&pool->slab, &pool->depot, &uncached.counters);
+    cpi_depot_leave(&pool->depot, &uncached);
+    return slot;
+}
+
+void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    return cache != NULL ? cpi_cache_take(cache) : take_uncached(pool);
+}
+
+/* A free ends with a look at the waiters.  Until then the operation in flight, or the owner's
+ * `calls`, keeps cpool_destroy waiting: once the slot can be had, another thread may have all
+ * slots and destroy the pool. */
+static bool give_uncached(struct cpi_pool *pool, void *slot)
+{
+    struct cpi_uncached uncached;
+    bool done;
+
+    cpi_depot_enter(&pool->depot, &uncached);
+    done = cpi_pool_hand_over_free(pool, slot) ||
+           cpi_depot_free_slot(&pool->depot, &uncached.counters, slot);
+    cpi_pool_came(pool);
+    cpi_depot_leave(&pool->depot, &uncached);
+    return done;
+}
+
+bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
+{
+    bool done;
+
+    if (cache == NULL)
+        return give_uncached(pool, slot);
+    cpi_store(&cache->calls, 1u, relaxed); /* [mark] */
+    done = cpi_pool_hand_over_free(pool, slot) || cpi_cache_give(cache, slot);
+    cpi_pool_came(pool);
+    cpi_store(&cache->calls, 0u, release); /* [rest] */
+    return done;
+}
+
+/* --- When the pool is dry --- */
+
+/* Gets slots without disturbing anybody.  Returns whether it is worth looking again. */
+static bool find_more(struct cpi_pool *pool, bool retires)
+{
+    return grow_by_itself(pool) || cpi_reclaim_spare(&pool->registry) ||
+           (retires && cpi_retire_dry(pool));
+}
+
+/* Whether a trim or shrink has, or had since `seen` was read, the depot's magazines.  Waits until
+ * it has given some back, without a lock. */
+static inline bool was_drained(const struct cpi_pool *pool, uint32_t seen)
+{
+    if (CPI_LIKELY(!cpi_depot_was_drained(&pool->depot, seen)))
+        return false;
+    cpi_drain_await(&pool->depot);
+    return true;
+}
+
+void *cpi_pool_look(struct cpi_pool *pool, bool retires)
+{
+    uint32_t seen;
+    void *slot;
+
+    do {
+        seen = cpi_depot_drains(&pool->depot);
+        slot = take_uncached(pool);
+    } while (slot == NULL &&
+             (cpi_depot_was_drained(&pool->depot, seen) ? cpi_depot_drains(&pool->depot) % 2 == 0
+                                                        : find_more(pool, retires)));
+    return slot;
+}
+
+/*
+ * Between looking into one place and looking into the next a slot may have moved from the second
+ * to the first.  While entries are closed, the places are the depot, the fresh slots and operations
+ * in flight.  So the pool was dry only if nothing moved from before the look until every operation
+ * that was inside after the look has left.  At the end of the look each slot was live, or held by
+ * one of those operations, and their exchanges are counted.
+ *
+ * A thread that was stopped inside is waited for, but not for ever: what it has loaded or holds is
+ * out of reach then.
+ */
+enum verdict { DRY, AGAIN, LATER, STALLED };
+
+static enum verdict await_verdict(const struct cpi_pool *pool, uint64_t before,
+                                  struct cpi_backoff *backoff)
+{
+    if (!cpi_await_inside(&pool->registry, backoff))
+        return STALLED;
+    return cpi_reclaim_activity(&pool->registry) == before ? DRY : LATER;
+}
+
+/* With all entries closed. */
+static void *look_closed(struct cpi_pool *pool, struct cpi_backoff *backoff, enum verdict *verdict)
+{
+    uint64_t before = cpi_reclaim_activity(&pool->registry);
+    uint32_t seen = cpi_depot_drains(&pool->depot);
+    bool all = cpi_reclaim_all(&pool->registry, backoff, false);
+    void *slot = take_uncached(pool);
+
+    *verdict = DRY;
+    if (slot == NULL && (was_drained(pool, seen) || grow_by_itself(pool)))
+        *verdict = AGAIN;
+    else if (slot == NULL)
+        *verdict = all ? await_verdict(pool, before, backoff) : STALLED;
+    return slot;
+}
+
+/* Between two looks entries may be opened.  With entries closed all the time, owners would
+ * exchange every slot with the depot for as long as this thread gives way. */
+static void *look_again(struct cpi_pool *pool)
+{
+    struct cpi_backoff backoff = {pool->stall_limit, 0, 0};
+    enum verdict verdict;
+    unsigned begun;
+    void *slot;
+
+    do {
+        begun = cpi_reclaim_begin(&pool->registry);
+        slot = look_closed(pool, &backoff, &verdict);
+        cpi_reclaim_end(&pool->registry, begun);
+    } while (verdict == AGAIN || (verdict == LATER && cpi_await_pause(&backoff)));
+    if (verdict != DRY)
+        cpi_fetch_add(&pool->stalls, 1u, relaxed); /* [count] */
+    return slot;
+}
+
+/* The caller has found nothing in its cache, the depot and the fresh slots.  It has not read the
+ * number of drains before, so the search begins with another such pass. */
+CPI_COLD static void *search_pool(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    uint32_t seen;
+    void *slot;
+
+    do {
+        seen = cpi_depot_drains(&pool->depot);
+        slot = cpi_pool_take(pool, cache);
+    } while (slot == NULL && (was_drained(pool, seen) || find_more(pool, true)));
+    return slot != NULL ? slot : look_again(pool);
+}
+
+/* --- What is left --- */
+
+unsigned cpi_pool_left(const struct cpi_pool *pool)
+{
+    uint64_t bounds = cpi_slab_bounds(&pool->slab);
+    bool more = CPI_BOUNDS_FRESH(bounds) < CPI_BOUNDS_CAPACITY(bounds) ||
+                (pool->grows && CPI_BOUNDS_CAPACITY(bounds) < pool->slab.slots);
+    bool slots = cpi_depot_has_stocked(&pool->depot) || cpi_depot_partial_rounds(&pool->depot) > 0;
+
+    return (slots ? CPI_LEFT_SLOTS : 0) | (more ? CPI_LEFT_MORE : 0);
+}
+
+bool cpi_pool_has_any(const struct cpi_pool *pool)
+{
+    size_t i;
+
+    for (i = 0; i < cpi_registry_made(&pool->registry); i++)
+        if (cpi_cache_rounds(cpi_registry_cache(&pool->registry, i)) > 0)
+            return true;
+    return cpi_pool_left(pool) != 0;
+}
+
+/* --- Alloc and free, in any state of the cache --- */
+
+CPI_APART static void *obtain_slot(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    void *slot;
+
+    if (CPI_LIKELY(cache != NULL))
+        cpi_pool_note_exchange(pool, cache);
+    slot = cpi_pool_take(pool, cache);
+    if (CPI_UNLIKELY(slot == NULL))
+        slot = search_pool(pool, cache);
+    /* A waiter may have missed slots that the search put into the depot.  But room for which the
+     * system refuses memory is no reason to wake anybody. */
+    if (slot != NULL || (cpi_pool_left(pool) & CPI_LEFT_SLOTS) != 0)
+        cpi_pool_came(pool);
+    return slot;
+}
+
+void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
+{
+    void *slot;
+
+    do
+        if (CPI_UNLIKELY(cache == NULL) ||
+            CPI_UNLIKELY(!cpi_cache_pop(cache, cpi_cache_active(cache), &slot)))
+            slot = obtain_slot(pool, cache);
+    while (slot != NULL && CPI_UNLIKELY(!cpi_pool_passes(pool, slot, call)));
+    return slot;
+}
+
+int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
+                   uintptr_t *index)
+{
+    static const int codes[] = {
+        [CPI_PLACE_SLOT] = 0,
+        [CPI_PLACE_UNUSED] = CPOOL_EUNUSED,
+        [CPI_PLACE_INSIDE] = CPOOL_EMISALIGNED,
+        [CPI_PLACE_OUTSIDE] = CPOOL_EFOREIGN,
+    };
+    int code = codes[cpi_slab_place(&pool->slab, slot, index)];
+
+    if (CPI_UNLIKELY(code != 0))
+        cpi_pool_report_address(code, function, pool, slot, *index);
+    return code;
+}
+
+void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                   struct cpi_call call)
+{
+    uintptr_t index;
+
+    if (CPI_UNLIKELY(cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT)) {
+        if (slot != NULL)
+            (void)cpi_pool_judge(pool, slot, call.function, &index);
+        return;
+    }
+    if (CPI_UNLIKELY(!cpi_pool_returns(pool, slot, call)))
+        return;
+    /* Once the slot is back another thread may destroy the pool, unless there was no place for the
+     * slot.  Plain pools notice double frees only by that. */
+    if (CPI_LIKELY(cache != NULL) &&
+        CPI_LIKELY(cpi_cache_push(cache, cpi_cache_active(cache), slot)))
+        return;
+    if (CPI_UNLIKELY(!cpi_pool_give(pool, cache, slot)))
+        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, call.function, pool, index);
+}
+
+/* --- With an open entry: a swap with a spare, or an exchange with the depot --- */
+
+/* Without a full spare.  *slot is left as it is where there is nothing. */
+CPI_APART static void exchange_empty(struct cpi_cache *cache, cpool_cache_t *entry, void **slot)
+{
+    void **round;
+
+    cpi_pool_note_exchange(cache->registry->pool, cache);
+    round = cpi_cache_refill_from_depot(cache, entry, 1);
+    if (CPI_LIKELY(round != NULL))
+        *slot = *round;
+}
+
+CPI_APART static void *swap_empty(const cpool_t *handle, struct cpi_cache *cache,
+                                  struct cpi_call call)
+{
+    cpool_cache_t *active = cpi_cache_active(cache);
+    uint32_t left;
+    void **round;
+    void *slot = NULL;
+
+    if (CPI_LIKELY(cpi_cache_enter(cache, active)) && CPI_LIKELY(cpi_entry_count(active) == 0)) {
+        if (CPI_LIKELY(!__builtin_sub_overflow(cpi_cache_stocked(cache), 1u, &left))) {
+            round = cpi_cache_refill_from_spare(cache, active, left, 1);
+            if (CPI_LIKELY(round != NULL))
+                slot = *round;
+        } else {
+            exchange_empty(cache, active, &slot);
+        }
+    }
+    cpi_cache_leave(cache, active);
+    return CPI_LIKELY(slot != NULL) ? slot : cpi_pool_alloc(handle->state, cache, call);
+}
+
+/* Without an empty spare.  Returns false if there is no place. */
+CPI_APART static bool exchange_full(struct cpi_cache *cache, void *slot)
+{
+    uint32_t node;
+
+    return CPI_LIKELY(cpi_cache_spill_to_depot(cache, slot, &node)) ||
+           cpi_cache_spill_at_length(cache, node, slot);
+}
+
+CPI_APART static void swap_full(const cpool_t *handle, struct cpi_cache *cache, void *slot,
+                                uintptr_t index, struct cpi_call call)
+{
+    cpool_cache_t *active = cpi_cache_active(cache);
+    bool given = false;
+
+    if (CPI_LIKELY(cpi_cache_enter(cache, active)) &&
+        CPI_LIKELY(cpi_cache_is_just_full(cache, active, index))) {
+        uint32_t stocked = cpi_cache_stocked(cache);
+
+        given = (CPI_LIKELY(stocked < cache->quota) &&
+                 CPI_LIKELY(cpi_cache_spill_to_spare(cache, active, stocked, slot))) ||
+                exchange_full(cache, slot);
+    }
+    cpi_cache_leave(cache, active);
+    if (CPI_UNLIKELY(!given))
+        cpi_pool_free(handle->state, cache, slot, call);
+}
+
+void *cpi_pool_alloc_near(const cpool_t *handle, struct cpi_cache *cache, struct cpi_call call)
+{
+    if (CPI_LIKELY(cache->near == CPI_NEAR_SWAPS))
+        return swap_empty(handle, cache, call);
+    if (cache->near == CPI_NEAR_TRACKED)
+        return cpi_track_alloc(handle, cache, call);
+    return cpi_pool_alloc(handle->state, cache, call);
+}
+
+void cpi_pool_free_near(const cpool_t *handle, struct cpi_cache *cache, void *slot,
+                        uintptr_t index, struct cpi_call call)
+{
+    if (CPI_LIKELY(cache->near == CPI_NEAR_SWAPS))
+        swap_full(handle, cache, slot, index, call);
+    else if (cache->near == CPI_NEAR_TRACKED)
+        cpi_track_free(handle, cache, slot, index, call);
+    else
+        cpi_pool_free(handle->state, cache, slot, call);
+}
+
+/* --- Where the inline path leads --- */
+
+/* The calling thread may have no cache yet, the handle may be wrong, or the entry is an explicit
+ * cache's. */
+CPI_COLD static void *alloc_without_cache(cpool_t *handle, cpool_cache_t *entry,
+                                          struct cpi_call call)
+{
+    struct cpi_pool *pool;
+
+    if ((void *)handle == entry)
+        return cpi_pool_cache_alloc(entry, (struct cpi_call){"cpool_cache_alloc", call.site});
+    pool = cpi_pool_of(handle, call.function);
+    return pool != NULL ? cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), call)
+                        : NULL;
+}
+
+CPI_COLD static void free_without_cache(cpool_t *handle, void *slot, cpool_cache_t *entry,
+                                        struct cpi_call call)
+{
+    struct cpi_pool *pool;
+
+    if ((void *)handle == entry) {
+        cpi_pool_cache_free(entry, slot, (struct cpi_call){"cpool_cache_free", call.site});
+        return;
+    }
+    pool = cpi_pool_of(handle, call.function);
+    if (pool != NULL)
+        cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
+}
+
+/* entry->pool is the handle only in the table's entry of a thread that has a cache of this pool.
+ * The inline path has read the entry already, so a wrong handle traps there or is noticed here. */
+void *cpi_alloc_out(cpool_t *handle, cpool_cache_t *entry, const void *site)
+{
+    const struct cpi_call call = {"cpool_alloc", site};
+
+    if (CPI_UNLIKELY(entry->pool != handle))
+        return alloc_without_cache(handle, entry, call);
+    return cpi_pool_alloc_near(handle, entry->home, call);
+}
+
+void cpi_free_out(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *entry,
+                  const void *site)
+{
+    const struct cpi_call call = {"cpool_free", site};
+
+    if (CPI_LIKELY(entry->pool == handle))
+        cpi_pool_free_near(handle, entry->home, slot, index, call);
+    else
+        free_without_cache(handle, slot, entry, call);
+}
+
+void *cpool_alloc_abi1(cpool_t *handle, cpool_cache_t *entry)
+{
+    return cpi_alloc_out(handle, entry, CPI_CALLER());
+}
+
+void cpool_free_abi1(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *entry)
+{
+    cpi_free_out(handle, slot, index, entry, CPI_CALLER());
+}
+
+void cpi_layer_free(cpool_t *handle, void *slot)
+{
+    uintptr_t index;
+
+    CPOOL_INDEX_(handle, slot, index);
+    cpool_free_abi1(handle, slot, index, cpi_thread_entry(handle));
+}
+
+/* The inline path has left its mark. */
+CPI_APART bool cpi_layer_pop_hidden(cpool_cache_t *entry, void **slot)
+{
+    const struct cpi_cache *cache = entry->home;
+
+    if (cache != NULL && cpi_cache_active(cache) != entry)
+        return cpi_cache_pop(cache, cpi_cache_active(cache), slot);
+    if (cache != NULL)
+        cpi_cache_unmark(entry, cpi_entry_count(entry));
+    return false;
+}

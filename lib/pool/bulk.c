@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * bulk.c - many slots at once, and the other forms of alloc and free: zeroed, without a cache, by
+ * address.
+ *
+ * Runs of slots are copied between the caller's array and the loaded magazine.  A
+ * pool that is not plain handles slots one by one.
+ */
+#include <string.h>
+
+#include <cpool/pools.h>
+
+#include "base/error.h"
+#include "base/tools.h"
+#include "pool/alloc.h"
+#include "process/addresses.h"
+
+/* --- Many at once --- */
+
+/* 0 and the pool, or the code that was reported. */
+static int check_bulk(struct cpi_pool **pool, cpool_t *handle, const void *slots, size_t n,
+                      const char *function)
+{
+    *pool = cpi_pool_of(handle, function);
+    if (*pool == NULL)
+        return CPOOL_EPOOL;
+    if (slots != NULL || n == 0)
+        return 0;
+    cpi_pool_report(CPOOL_ENULL, function, *pool);
+    return CPOOL_ENULL;
+}
+
+/* Up to n slots from the loaded magazine, the next one first. */
+static size_t take_run(const struct cpi_cache *cache, void **slots, size_t n)
+{
+    cpool_cache_t *active = cpi_cache_active(cache);
+    uintptr_t count = cpi_entry_count(active);
+    size_t i;
+
+    if (cpi_cache_mark(cache, active, count) == 0)
+        n = 0;
+    if (n > count)
+        n = count;
+    for (i = 0; i < n; i++)
+        slots[i] = active->rounds[count - 1 - i];
+    cpi_cache_unmark(active, count - n);
+    return n;
+}
+
+static size_t alloc_runs(struct cpi_pool *pool, void **slots, size_t n, struct cpi_call call)
+{
+    struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
+    size_t got = 0;
+
+    while (cache != NULL && cpi_pool_is_plain(pool) && got < n) {
+        got += take_run(cache, slots + got, n - got);
+        if (got == n)
+            break;
+        cpi_pool_note_exchange(pool, cache);
+        if (!cpi_cache_refill(cache))
+            break;
+    }
+    /* One slot at a time, with the full search of a dry pool. */
+    while (got < n && (slots[got] = cpi_pool_alloc(pool, cache, call)) != NULL)
+        got++;
+    cpi_tools_wrote(slots, got * sizeof *slots);
+    return got;
+}
+
+/* Gives slots to the loaded magazine until it is full, one is wrong, or none is
+ * left.  Returns how many. */
+static size_t give_run(const struct cpi_pool *pool, const struct cpi_cache *cache,
+                       void *const *slots, size_t n)
+{
+    cpool_cache_t *active = cpi_cache_active(cache);
+    uintptr_t count = cpi_entry_count(active);
+    uintptr_t limit = cpi_cache_mark(cache, active, count);
+    size_t room = limit > count ? limit - count : 0;
+    size_t i;
+
+    if (n > room)
+        n = room;
+    for (i = 0; i < n && cpi_slab_index(&pool->slab, slots[i]) < active->bound; i++)
+        active->rounds[count + i] = slots[i];
+    cpi_cache_unmark(active, count + i);
+    return i;
+}
+
+void cpool_free_bulk(cpool_t *handle, void *const *slots, size_t n)
+{
+    const struct cpi_call call = CPI_CALL("cpool_free_bulk");
+    struct cpi_cache *cache;
+    struct cpi_pool *pool;
+    size_t given = 0;
+
+    if (check_bulk(&pool, handle, slots, n, call.function) != 0)
+        return;
+    cache = cpi_registry_own_cache(&pool->registry);
+    while (given < n) {
+        if (cache != NULL && cpi_pool_is_plain(pool))
+            given += give_run(pool, cache, slots + given, n - given);
+        /* What ended the run: a full magazine, NULL or a wrong address. */
+        if (given < n)
+            cpi_pool_free(pool, cache, slots[given++], call);
+    }
+}
+
+size_t cpool_alloc_bulk(cpool_t *handle, void **slots, size_t n)
+{
+    static const char function[] = "cpool_alloc_bulk";
+    struct cpi_pool *pool;
+
+    if (check_bulk(&pool, handle, slots, n, function) != 0)
+        return 0;
+    return alloc_runs(pool, slots, n, CPI_CALL(function));
+}
+
+/* --- Other forms --- */
+
+/* memset with what it costs to call it saved for small slots: by stores of fixed
+ * size from both ends, which overlap in the middle. */
+static void clear_slot(char *slot, size_t size)
+{
+    if (size < 8 || size > 64) {
+        memset(slot, 0, size);
+    } else if (size <= 16) {
+        memset(slot, 0, 8);
+        memset(slot + size - 8, 0, 8);
+    } else {
+        memset(slot, 0, 16);
+        memset(slot + size - 16, 0, 16);
+        if (size > 32) {
+            memset(slot + 16, 0, 16);
+            memset(slot + size - 32, 0, 16);
+        }
+    }
+}
+
+void *cpool_calloc(cpool_t *handle)
+{
+    static const char function[] = "cpool_calloc";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
+    void *slot;
+
+    if (pool == NULL)
+        return NULL;
+    slot = pool->registry.inline_path
+               ? cpool_alloc(handle)
+               : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), CPI_CALL(function));
+    if (slot != NULL) {
+        clear_slot(slot, pool->slab.slot_size);
+        cpi_tools_wrote(slot, pool->slab.slot_size);
+    }
+    return slot;
+}
+
+void *cpool_depot_alloc(cpool_t *handle)
+{
+    static const char function[] = "cpool_depot_alloc";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
+
+    if (pool == NULL)
+        return NULL;
+    return cpi_pool_alloc(pool, NULL, CPI_CALL(function));
+}
+
+void cpool_depot_free(cpool_t *handle, void *slot)
+{
+    static const char function[] = "cpool_depot_free";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
+
+    if (pool != NULL)
+        cpi_pool_free(pool, NULL, slot, CPI_CALL(function));
+}
+
+/* No slot of any pool begins at this address. */
+CPI_COLD static void report_stray(const char *function, const void *address)
+{
+    cpool_t *handle = cpool_of(address, NULL);
+    cpool_error_t error;
+
+    if (handle != NULL) {
+        const struct cpi_pool *pool = cpi_pool_at(handle);
+        uintptr_t index;
+
+        cpi_slab_place(&pool->slab, address, &index);
+        cpi_pool_report_address(CPOOL_EMISALIGNED, function, pool, address, index);
+        return;
+    }
+    memset(&error, 0, sizeof error);
+    error.code = CPOOL_EFOREIGN;
+    error.function = function;
+    error.name = "";
+    error.address = address;
+    cpi_report(&error, "%s: the address lies outside all pools (address %p)", function, address);
+}
+
+void cpool_release(void *slot)
+{
+    cpool_t *handle = cpi_ranges_find((uintptr_t)slot);
+
+    if (CPI_LIKELY(cpi_handle_slot(handle, (uintptr_t)slot) != UINTPTR_MAX))
+        cpool_free(handle, slot);
+    else if (slot != NULL)
+        report_stray("cpool_release", slot);
+}
