@@ -27,21 +27,20 @@
  * When it runs empty or full it is exchanged, whole, with a global depot: one
  * compare-and-swap for dozens of slots.
  *
- * Empty means empty: never more than `capacity` slots are live, and all of them can be obtained,
- * by whatever thread, however many are in other threads' caches, and whether those threads
- * run, sleep or are stopped.  An alloc fails only if at one instant of the call no slot was free,
- * but for what a thread holds that stays stopped inside the library for stall_limit: what it has
- * loaded, and two magazines in its hands at most.
+ * Empty means empty: never more than `capacity` slots are live, and any thread can obtain all of
+ * them, even if they are in other threads' caches, and whether those threads run, sleep or are
+ * stopped.  An alloc fails only if at one instant of the call no slot was free.  The exception is
+ * a thread that stays stopped inside the library for stall_limit: at most three magazines of its
+ * slots are then out of reach.
  *
  * Only an alloc that finds nothing pays for this.  It closes the other threads' caches, makes one
- * system call (membarrier), takes what they hold, and meanwhile every alloc and free is a
- * call.  A thread's cache is open again some dozens of its operations later.  In any pool a thread
- * can also wait for a slot, or ask for a notice.  A free takes a lock only while somebody does.
+ * system call (membarrier), and takes what they hold.  Until a thread's cache is open again, some
+ * dozens of its operations later, each of its allocs and frees is a call.  In any pool a thread can
+ * also wait for a slot, or ask for a notice.  A free takes a lock only while a thread does so.
  *
- * A pool has one size of slots and calls no constructors.  <cpool/sized.h> has blocks of
- * many sizes, and <cpool/object.h> has constructed objects, each over such pools.  The
- * library is not a garbage collector.  A slot freed while another thread still uses it is
- * a bug here as everywhere.
+ * A pool has one size of slots and calls no constructors.  <cpool/sized.h> has blocks of many
+ * sizes, and <cpool/object.h> constructed objects, both over such pools.  The library is not a
+ * garbage collector.  Use after free is still the program's bug.
  *
  * NOTES: cpool(7) has notes on slots, fork, inlining, tools, fibers, signals, cancellation,
  * descriptors, copies of the library, threads, and the terms of progress (doc/man/cpool.txt).
