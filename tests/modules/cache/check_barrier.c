@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cpool/events.h>
 #include <cpool/retire.h>
 
 #include "base/atomic.h"
@@ -268,111 +267,8 @@ TEST_TIMES(child_of_a_fork_after_the_loss_has_all, VARIANTS)
     lose(_i, fork_after_loss, 1);
 }
 
-static struct support_door door;
-
-static void *search_at_once(void *pool)
-{
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    support_door_wait(&door);
-    hold_take(&hold, SIZE_MAX);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    return NULL;
-}
-
-static void search_by_many(const struct scene *scene)
-{
-    enum { SEARCHING = 4 };
-    struct worker *workers[OWNERS];
-    pthread_t threads[SEARCHING];
-    struct crew crew;
-
-    begin_crew(&crew, workers, scene->flags);
-    refuse(scene->error);
-    support_door_init(&door);
-    for (size_t i = 0; i < SEARCHING; i++)
-        threads[i] = support_start(search_at_once, crew.pool);
-    support_door_await(&door, SEARCHING);
-    support_door_open(&door);
-    for (size_t i = 0; i < SEARCHING; i++)
-        support_join(threads[i]);
-    end_crew(&crew);
-}
-
-TEST_TIMES(loss_is_told_once_by_all_that_are_refused_at_once, VARIANTS)
-{
-    lose(_i, search_by_many, 1);
-}
-
-/* Operations that need no barrier go on, and nothing is to be told. */
-static void use_without_need(const struct scene *scene)
-{
-    struct worker *workers[OWNERS];
-    struct crew crew;
-
-    begin_crew(&crew, workers, scene->flags);
-    refuse(scene->error);
-    for (size_t i = 0; i < OWNERS; i++)
-        worker_do(workers[i], use_often, crew.pool);
-    use_often(crew.pool);
-    REQUIRE_EQUAL(open_entries(crew.pool), OWNERS + 1);
-    for (size_t i = 0; i < OWNERS; i++)
-        worker_stop(workers[i]);
-    crew_fini(&crew);
-    support_destroy_empty(crew.pool);
-}
-
-TEST_TIMES(use_after_loss_without_need_goes_on, VARIANTS)
-{
-    lose(_i, use_without_need, 0);
-}
-
 CPOOL_DECLARE(words, uint64_t);
 CPOOL_DEFINE(words, uint64_t, .capacity = BURST, .magazine_rounds = 10);
-
-static void use_words(void *unused)
-{
-    (void)unused;
-    for (unsigned i = 0; i < 3 * CPI_CALM; i++)
-        words_free(words_alloc());
-}
-
-static size_t count_words(void)
-{
-    uint64_t *all[BURST];
-    size_t count = 0;
-    size_t i;
-
-    while (count < BURST && (all[count] = words_alloc()) != NULL)
-        count++;
-    for (i = 0; i < count; i++)
-        words_free(all[i]);
-    return count;
-}
-
-static void use_typed_after_loss(const struct scene *scene)
-{
-    struct worker *worker = worker_start();
-
-    worker_do(worker, use_words, NULL);
-    REQUIRE_EQUAL(open_entries(words_pool()), 1);
-    refuse(scene->error);
-    REQUIRE_EQUAL(count_words() + support_stats(words_pool()).in_caches, BURST);
-    REQUIRE_EQUAL(open_entries(words_pool()), 0);
-    worker_do(worker, use_words, NULL);
-    use_words(NULL);
-    REQUIRE_EQUAL(open_entries(words_pool()), 0);
-    REQUIRE_EQUAL(count_words(), BURST);
-    worker_stop(worker);
-    REQUIRE_EQUAL(words_close(), CPOOL_OK);
-}
-
-TEST_TIMES(typed_pool_after_the_loss_is_as_any_other, 2)
-{
-    lose(_i, use_typed_after_loss, 1);
-}
 
 /*
  * ---- Lost, with waiters --------------------------------------------------
@@ -430,37 +326,6 @@ static void wait_after_loss(const struct scene *scene)
 TEST_TIMES(wait_after_loss_ends_when_the_owner_comes, VARIANTS)
 {
     lose(_i, wait_after_loss, 1);
-}
-
-static void count_ring(cpool_t *pool, void *rings)
-{
-    (void)pool;
-    ++*(int *)rings;
-}
-
-static void notify_after_loss(const struct scene *scene)
-{
-    struct worker *owner;
-    cpool_t *pool = begin_with_owner(&owner, scene->flags);
-    int rings = 0;
-    void *slot;
-
-    refuse(scene->error);
-    REQUIRE_EQUAL(cpool_set_ready(pool, count_ring, &rings), CPOOL_OK);
-    REQUIRE(cpool_alloc_or_notify(pool) == NULL);
-    REQUIRE_EQUAL(rings, 0);
-    worker_do(owner, use_once, pool);
-    REQUIRE(rings > 0);
-    slot = cpool_alloc_or_notify(pool);
-    REQUIRE(slot != NULL);
-    cpool_free(pool, slot);
-    worker_stop(owner);
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(notice_after_loss_comes_with_the_owner, VARIANTS)
-{
-    lose(_i, notify_after_loss, 1);
 }
 
 /* It may not have reached an owner that has not seen who waits, so it is no reason to sleep. */
