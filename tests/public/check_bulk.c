@@ -51,17 +51,6 @@ TEST_TIMES(alloc_bulk_of_every_number_gives_that_many, 4)
     support_destroy_empty(pool);
 }
 
-TEST(alloc_bulk_of_none_does_nothing)
-{
-    make_pool(0);
-    support_capture_reports();
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, NULL, 0), 0);
-    cpool_free_bulk(pool, slots, 0);
-    REQUIRE_NO_REPORT();
-    support_require_live(pool, 0);
-    support_destroy_empty(pool);
-}
-
 TEST(alloc_bulk_into_null_reported)
 {
     struct support_report report;
@@ -142,36 +131,6 @@ TEST_TIMES(alloc_bulk_mixed_with_single_never_gives_a_live_slot, 9)
     }
     support_require_live(pool, live);
     REQUIRE_EQUAL(support_destroy(pool), live);
-}
-
-/* A bulk that empties the cache and then needs the depot and fresh slots too. */
-TEST(alloc_bulk_draws_from_cache_depot_and_fresh)
-{
-    make_pool(10);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 205), 205);
-    cpool_free_bulk(pool, slots, 100);
-    cpool_flush(pool);
-    cpool_free_bulk(pool, slots + 100, 7);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY - 98);
-    require_distinct(CAPACITY - 98);
-    REQUIRE_EQUAL(support_destroy(pool), CAPACITY);
-}
-
-static void *free_second_half(void *unused)
-{
-    cpool_free_bulk(pool, slots + CAPACITY / 2, CAPACITY / 2);
-    return unused;
-}
-
-TEST(free_bulk_by_another_thread_returns_them_all)
-{
-    make_pool(0);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY);
-    support_in_thread(free_second_half, NULL);
-    support_require_live(pool, CAPACITY / 2);
-    cpool_free_bulk(pool, slots, CAPACITY / 2);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
 }
 
 static void *trim(void *unused)

@@ -208,30 +208,6 @@ TEST(slot_that_is_there_needs_no_notice)
     scene_fini(&scene);
 }
 
-static void free_in_child(void *argument)
-{
-    struct scene *scene = argument;
-
-    hold_free(&scene->hold, 1);
-    REQUIRE_EQUAL(scene->notices, 0);
-    REQUIRE(cpool_alloc_or_notify(scene->pool) != NULL);
-    REQUIRE(cpool_alloc_or_notify(scene->pool) == NULL);
-    hold_free(&scene->hold, 1);
-    REQUIRE_EQUAL(scene->notices, 1);
-}
-
-TEST(question_ends_in_the_child_of_a_fork)
-{
-    struct scene scene;
-
-    scene_init(&scene);
-    REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
-    support_in_child(free_in_child, &scene);
-    hold_free(&scene.hold, 1);
-    REQUIRE_EQUAL(scene.notices, 1);
-    scene_fini(&scene);
-}
-
 TEST(no_pool_is_reported)
 {
     support_capture_reports();

@@ -35,15 +35,6 @@ static void require_as_new(cpool_t *pool)
 
 static const unsigned modes[] = { 0, CPOOL_CHECKED };
 
-TEST_TIMES(reset_of_new_pool_releases_none, 2)
-{
-    cpool_t *pool = make_pool(modes[_i]);
-
-    REQUIRE_EQUAL(cpool_reset(pool), 0);
-    require_as_new(pool);
-    support_destroy_empty(pool);
-}
-
 TEST_TIMES(reset_with_live_cached_and_fresh_releases_the_live, 2)
 {
     cpool_t *pool = make_pool(modes[_i]);
@@ -99,56 +90,6 @@ TEST_TIMES(reset_ends_created_caches, 2)
     }
     require_as_new(pool);
     support_destroy_empty(pool);
-}
-
-/* Threads that live on: each works, waits while the pool is reset, and works
- * again, as if it had never used the pool. */
-struct crew {
-    pthread_barrier_t barrier;
-    cpool_t *pool;
-    int rounds;
-};
-
-enum { WORKERS = 4 };
-
-static void *work_between_resets(void *argument)
-{
-    struct crew *crew = argument;
-    void *slots[100];
-
-    for (int round = 0; round < crew->rounds; round++) {
-        for (int i = 0; i < 100; i++) {
-            slots[i] = cpool_alloc(crew->pool);
-            REQUIRE(cpool_owns(crew->pool, slots[i]));
-            memset(slots[i], i, 16);
-        }
-        for (int i = 0; i < 70; i++)
-            cpool_free(crew->pool, slots[i]);
-        pthread_barrier_wait(&crew->barrier); /* the reset begins */
-        pthread_barrier_wait(&crew->barrier); /* and is over */
-    }
-    return NULL;
-}
-
-TEST_TIMES(reset_while_threads_pause_lets_them_go_on, 2)
-{
-    struct crew crew;
-    pthread_t threads[WORKERS];
-
-    crew.pool = make_pool(modes[_i]);
-    crew.rounds = SUPPORT_COUNT(500, 300);
-    REQUIRE_EQUAL(pthread_barrier_init(&crew.barrier, NULL, WORKERS + 1), 0);
-    for (int i = 0; i < WORKERS; i++)
-        threads[i] = support_start(work_between_resets, &crew);
-    for (int round = 0; round < crew.rounds; round++) {
-        pthread_barrier_wait(&crew.barrier);
-        REQUIRE_EQUAL(cpool_reset(crew.pool), WORKERS * 30);
-        pthread_barrier_wait(&crew.barrier);
-    }
-    for (int i = 0; i < WORKERS; i++)
-        support_join(threads[i]);
-    require_as_new(crew.pool);
-    support_destroy_empty(crew.pool);
 }
 
 static void *take_and_free_some(void *pool)

@@ -161,31 +161,6 @@ TEST(each_with_visitor_that_destroys_visits_all)
     REQUIRE_EQUAL(cpool_each(note, &walk), 0);
 }
 
-static bool note_number(const cpool_view_t *view, void *numbers)
-{
-    for (size_t i = 0; i < 3; i++)
-        if (strtoul(view->name, NULL, 10) == i && view->name[0] != '\0')
-            ((uint64_t *)numbers)[i] = view->number;
-    return true;
-}
-
-TEST(each_numbers_pools_in_the_order_of_creation)
-{
-    uint64_t numbers[3] = {0, 0, 0};
-    cpool_t *pools[3];
-
-    for (size_t i = 0; i < 3; i++) {
-        char name[] = {(char)('0' + i), '\0'};
-
-        pools[i] = create_named(name, 0);
-    }
-    cpool_each(note_number, numbers);
-    REQUIRE_EQUAL(numbers[1], numbers[0] + 1);
-    REQUIRE_EQUAL(numbers[2], numbers[0] + 2);
-    for (size_t i = 0; i < 3; i++)
-        support_destroy_empty(pools[i]);
-}
-
 static bool kind_of(const cpool_view_t *view, void *kind)
 {
     *(unsigned *)kind = view->kind;

@@ -11,38 +11,6 @@
 
 enum { CAPACITY = FIXTURE_CAPACITY, LIMIT = FIXTURE_LIMIT, PLACES = FIXTURE_PLACES };
 
-TEST(cache_begins_closed_and_empty)
-{
-    struct cpi_cache *cache;
-
-    fixture_init();
-    cache = fixture_cache(1, true);
-    REQUIRE_EQUAL(cache->entry->count, 0);
-    REQUIRE_EQUAL(cache->entry->limit, 0);
-    REQUIRE(cache->entry->home == cache);
-    REQUIRE_EQUAL(cpi_cache_loaded(cache), 0);
-    REQUIRE_EQUAL(cpi_cache_rounds(cache), 0);
-    REQUIRE(cpi_cache_take(cache) != NULL);
-    REQUIRE(fixture_is_open(cache));
-}
-
-TEST(refill_from_fresh_is_in_order_of_address)
-{
-    struct cpi_cache *cache;
-
-    fixture_init();
-    cache = fixture_cache(1, true);
-    for (size_t i = 0; i < CAPACITY; i++) {
-        REQUIRE_EQUAL(cpi_slab_index(fixture_slab, cpi_cache_take(cache)), i);
-        /* A magazine's rounds at a time, and fewer near the end. */
-        REQUIRE(cpi_slab_fresh(fixture_slab) > i && cpi_slab_fresh(fixture_slab) <= i + LIMIT);
-        REQUIRE_EQUAL(cpi_cache_active(cache)->bound, cpi_slab_fresh(fixture_slab));
-        REQUIRE_EQUAL(cpi_cache_rounds(cache), cpi_slab_fresh(fixture_slab) - i - 1);
-    }
-    REQUIRE(!cpi_cache_refill(cache));
-    REQUIRE(cpi_cache_take(cache) == NULL);
-}
-
 /* Near the end a claim takes a part of what is left, so that others get some. */
 TEST(refill_from_fresh_leaves_some_to_others)
 {
@@ -59,25 +27,6 @@ TEST(refill_from_fresh_leaves_some_to_others)
 
         REQUIRE(cpi_cache_refill(cache));
         REQUIRE(cpi_cache_rounds(cache) <= left / 16 + 1);
-    }
-}
-
-/* A pool without the inline path shows a closed entry for ever. */
-TEST(use_without_inline_path_shows_nothing)
-{
-    struct cpi_cache *cache;
-    void *slots[100];
-
-    fixture_init();
-    cache = fixture_cache(2, false);
-    for (int round = 0; round < 3; round++) {
-        fixture_take(cache, slots, 100);
-        fixture_give(cache, slots, 50);
-        REQUIRE_EQUAL(cache->entry->count, 0);
-        REQUIRE_EQUAL(cache->entry->limit, 0);
-        REQUIRE_EQUAL(cpi_cache_rounds(cache) + fixture_in_depot() + 50,
-                      cpi_slab_fresh(fixture_slab));
-        fixture_give(cache, slots + 50, 50);
     }
 }
 
@@ -192,34 +141,6 @@ TEST(enter_marks_and_leave_unmarks)
         fixture_take(cache, slots, 3);
         fixture_give(cache, slots, 2);
     }
-}
-
-/* They are the inline path's, and end where that ends. */
-TEST_TIMES(pop_and_push_use_an_open_magazine_alone, 2)
-{
-    struct cpi_cache *cache;
-    cpool_cache_t *active;
-    void *slots[LIMIT + 1];
-    size_t n = 0;
-
-    fixture_init();
-    cache = fixture_cache(1, _i == 0);
-    active = cpi_cache_active(cache);
-    REQUIRE(!cpi_cache_pop(cache, active, &slots[0]));
-    fixture_take(cache, slots, LIMIT + 1);
-    REQUIRE(!cpi_cache_push(cache, active, slots[0]) || cpi_cache_pop(cache, active, &slots[0]));
-    while (cpi_cache_pop(cache, active, &slots[0]))
-        n++;
-    REQUIRE_EQUAL(shown_count(cache), 0);
-    for (size_t i = 0; i < LIMIT; i++)
-        REQUIRE(cpi_cache_push(cache, active, slots[i]));
-    REQUIRE(!cpi_cache_push(cache, active, slots[LIMIT]));
-    REQUIRE_EQUAL(shown_count(cache), LIMIT);
-    REQUIRE_EQUAL(cpi_load(&cache->busy, relaxed) % 2, 0);
-    cpi_word_store(&active->limit, 0, relaxed);
-    REQUIRE(!cpi_cache_push(cache, active, slots[LIMIT]));
-    REQUIRE(!cpi_cache_pop(cache, active, &slots[LIMIT]));
-    REQUIRE_EQUAL(shown_count(cache), LIMIT);
 }
 
 /*
@@ -369,30 +290,4 @@ TEST_TIMES(give_without_an_empty_magazine_fails, 2)
     cpi_cache_flush(cache); /* without an empty magazine the entry stays closed, too */
     REQUIRE(cpi_cache_take(cache) == slot);
     REQUIRE_EQUAL(cpi_load(&cache->busy, relaxed) % 2, 0);
-}
-
-/* Its counters are the pool's, and go on. */
-TEST(structure_is_used_again_with_its_counters)
-{
-    uint64_t before;
-    struct cpi_cache *cache;
-    void *slots[5 * LIMIT];
-
-    fixture_init();
-    cpi_lock();
-    REQUIRE(cpi_handle_hold()); /* as a pool does: an entry without a cache is of the first one */
-    cpi_unlock();
-    cache = fixture_cache(4, true);
-    fixture_take(cache, slots, 5 * LIMIT);
-    fixture_give(cache, slots, 5 * LIMIT);
-    cpi_registry_remove_cache(fixture_registry, cache);
-    before = cpi_cache_moves(cache);
-    REQUIRE(before > 0);
-    REQUIRE(fixture_cache(1, false) == cache);
-    REQUIRE_EQUAL(cpi_cache_moves(cache), before);
-    REQUIRE_EQUAL(fixture_in_depot(), cpi_slab_fresh(fixture_slab));
-    require_nothing_kept(cache, 0);
-    fixture_take(cache, slots, 1);
-    REQUIRE(fixture_is_open(cache));
-    REQUIRE_EQUAL(cache->entry->limit, 0);
 }

@@ -79,31 +79,6 @@ TEST(reach_makes_memory_usable_step_by_step)
     cpi_os_release(extent.base, extent.size);
 }
 
-TEST(reach_far_at_once_is_one_step)
-{
-    struct cpi_extent extent = make_extent();
-
-    REQUIRE(cpi_extent_reach(&extent, 200 * MIB + 1));
-    REQUIRE(committed(&extent) >= 200 * MIB + 1);
-    extent.base[200 * MIB] = 1;
-    cpi_os_release(extent.base, extent.size);
-}
-
-TEST(init_committed_is_usable_at_once)
-{
-    static char memory[1000];
-    struct cpi_extent extent;
-    struct cpi_extent copy;
-
-    cpi_extent_init_committed(&extent, memory, sizeof(memory));
-    REQUIRE(cpi_extent_reach(&extent, sizeof(memory)));
-    REQUIRE_EQUAL(committed(&extent), sizeof(memory));
-    cpi_extent_copy(&copy, &extent);
-    REQUIRE(copy.base == memory);
-    REQUIRE_EQUAL(copy.size, sizeof(memory));
-    REQUIRE_EQUAL(committed(&copy), sizeof(memory));
-}
-
 static void reach_under_limit(void *unused)
 {
     struct cpi_extent extent = make_extent();
