@@ -19,6 +19,13 @@
 #include <sys/syscall.h>
 #endif
 
+/* The function that the linker sends the calls of this name to.  The C library's own is
+ * __real_name. */
+#define WRAP(result, name, ...)               \
+    result __real_##name(__VA_ARGS__);        \
+    result __wrap_##name(__VA_ARGS__);        \
+    result __wrap_##name(__VA_ARGS__)
+
 /* So many calls are listed, the first ones. */
 enum { KEPT = 256 };
 
@@ -144,35 +151,23 @@ void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fil
     return result;
 }
 
-int __real_munmap(void *address, size_t size);
-int __wrap_munmap(void *address, size_t size);
-
-int __wrap_munmap(void *address, size_t size)
+WRAP(int, munmap, void *address, size_t size)
 {
     ledger.mapped -= (long)size;
     return is_refused(MUNMAP, ENOMEM) ? -1 : __real_munmap(address, size);
 }
 
-int __real_mprotect(void *address, size_t size, int protection);
-int __wrap_mprotect(void *address, size_t size, int protection);
-
-int __wrap_mprotect(void *address, size_t size, int protection)
+WRAP(int, mprotect, void *address, size_t size, int protection)
 {
     return is_refused(MPROTECT, ENOMEM) ? -1 : __real_mprotect(address, size, protection);
 }
 
-int __real_madvise(void *address, size_t size, int advice);
-int __wrap_madvise(void *address, size_t size, int advice);
-
-int __wrap_madvise(void *address, size_t size, int advice)
+WRAP(int, madvise, void *address, size_t size, int advice)
 {
     return is_refused(MADVISE, ENOMEM) ? -1 : __real_madvise(address, size, advice);
 }
 
-int __real_mincore(void *address, size_t size, unsigned char *states);
-int __wrap_mincore(void *address, size_t size, unsigned char *states);
-
-int __wrap_mincore(void *address, size_t size, unsigned char *states)
+WRAP(int, mincore, void *address, size_t size, unsigned char *states)
 {
     return is_refused(MINCORE, EAGAIN) ? -1 : __real_mincore(address, size, states);
 }
@@ -187,45 +182,30 @@ static void *count_block(void *block)
     return block;
 }
 
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-
-void *__wrap_malloc(size_t size)
+WRAP(void *, malloc, size_t size)
 {
     return is_refused(MALLOC, ENOMEM) ? NULL : count_block(__real_malloc(size));
 }
 
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-
-void *__wrap_calloc(size_t count, size_t size)
+WRAP(void *, calloc, size_t count, size_t size)
 {
     return is_refused(CALLOC, ENOMEM) ? NULL : count_block(__real_calloc(count, size));
 }
 
-void *__real_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-
-void *__wrap_realloc(void *block, size_t size)
+WRAP(void *, realloc, void *block, size_t size)
 {
     if (is_refused(REALLOC, ENOMEM))
         return NULL;
     return block != NULL ? __real_realloc(block, size) : count_block(__real_realloc(NULL, size));
 }
 
-void *__real_aligned_alloc(size_t align, size_t size);
-void *__wrap_aligned_alloc(size_t align, size_t size);
-
-void *__wrap_aligned_alloc(size_t align, size_t size)
+WRAP(void *, aligned_alloc, size_t align, size_t size)
 {
     return is_refused(ALIGNED_ALLOC, ENOMEM) ? NULL
                                              : count_block(__real_aligned_alloc(align, size));
 }
 
-int __real_posix_memalign(void **block, size_t align, size_t size);
-int __wrap_posix_memalign(void **block, size_t align, size_t size);
-
-int __wrap_posix_memalign(void **block, size_t align, size_t size)
+WRAP(int, posix_memalign, void **block, size_t align, size_t size)
 {
     int code;
 
@@ -236,10 +216,7 @@ int __wrap_posix_memalign(void **block, size_t align, size_t size)
     return code;
 }
 
-void __real_free(void *block);
-void __wrap_free(void *block);
-
-void __wrap_free(void *block)
+WRAP(void, free, void *block)
 {
     ledger.blocks -= block != NULL;
     __real_free(block);
@@ -249,10 +226,7 @@ void __wrap_free(void *block)
  * ---- Threads and the process ---------------------------------------------
  */
 
-int __real_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
-int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
-
-int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
+WRAP(int, pthread_key_create, pthread_key_t *key, void (*destructor)(void *))
 {
     int code = is_refused(KEY_CREATE, EAGAIN) ? EAGAIN : __real_pthread_key_create(key, destructor);
 
@@ -260,43 +234,28 @@ int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
     return code;
 }
 
-int __real_pthread_key_delete(pthread_key_t key);
-int __wrap_pthread_key_delete(pthread_key_t key);
-
-int __wrap_pthread_key_delete(pthread_key_t key)
+WRAP(int, pthread_key_delete, pthread_key_t key)
 {
     ledger.keys--;
     return __real_pthread_key_delete(key);
 }
 
-int __real_pthread_setspecific(pthread_key_t key, const void *value);
-int __wrap_pthread_setspecific(pthread_key_t key, const void *value);
-
-int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
+WRAP(int, pthread_setspecific, pthread_key_t key, const void *value)
 {
     return is_refused(SETSPECIFIC, ENOMEM) ? ENOMEM : __real_pthread_setspecific(key, value);
 }
 
-int __real_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
-int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
-
-int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+WRAP(int, pthread_atfork, void (*prepare)(void), void (*parent)(void), void (*child)(void))
 {
     return is_refused(ATFORK, ENOMEM) ? ENOMEM : __real_pthread_atfork(prepare, parent, child);
 }
 
-int __real_atexit(void (*function)(void));
-int __wrap_atexit(void (*function)(void));
-
-int __wrap_atexit(void (*function)(void))
+WRAP(int, atexit, void (*function)(void))
 {
     return is_refused(ATEXIT, ENOMEM) ? -1 : __real_atexit(function);
 }
 
-int __real_pthread_condattr_init(pthread_condattr_t *attributes);
-int __wrap_pthread_condattr_init(pthread_condattr_t *attributes);
-
-int __wrap_pthread_condattr_init(pthread_condattr_t *attributes)
+WRAP(int, pthread_condattr_init, pthread_condattr_t *attributes)
 {
     int code = is_refused(COND_ATTR, ENOMEM) ? ENOMEM : __real_pthread_condattr_init(attributes);
 
@@ -304,30 +263,21 @@ int __wrap_pthread_condattr_init(pthread_condattr_t *attributes)
     return code;
 }
 
-int __real_pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock);
-int __wrap_pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock);
-
-int __wrap_pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock)
+WRAP(int, pthread_condattr_setclock, pthread_condattr_t *attributes, clockid_t clock)
 {
     return is_refused(COND_ATTR, EINVAL) ? EINVAL
                                          : __real_pthread_condattr_setclock(attributes, clock);
 }
 
-int __real_pthread_condattr_destroy(pthread_condattr_t *attributes);
-int __wrap_pthread_condattr_destroy(pthread_condattr_t *attributes);
-
-int __wrap_pthread_condattr_destroy(pthread_condattr_t *attributes)
+WRAP(int, pthread_condattr_destroy, pthread_condattr_t *attributes)
 {
     ledger.conditions--;
     return __real_pthread_condattr_destroy(attributes);
 }
 
-int __real_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes);
-int __wrap_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes);
-
 /* Makes the condition also where that is refused, so that a caller that does not notice
  * does the same in every run. */
-int __wrap_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes)
+WRAP(int, pthread_cond_init, pthread_cond_t *condition, const pthread_condattr_t *attributes)
 {
     int code = __real_pthread_cond_init(condition, attributes);
 
@@ -337,10 +287,7 @@ int __wrap_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t
     return code;
 }
 
-int __real_pthread_cond_destroy(pthread_cond_t *condition);
-int __wrap_pthread_cond_destroy(pthread_cond_t *condition);
-
-int __wrap_pthread_cond_destroy(pthread_cond_t *condition)
+WRAP(int, pthread_cond_destroy, pthread_cond_t *condition)
 {
     ledger.conditions--;
     return __real_pthread_cond_destroy(condition);
@@ -350,11 +297,8 @@ int __wrap_pthread_cond_destroy(pthread_cond_t *condition)
  * ---- Files and other calls -----------------------------------------------
  */
 
-int __real_openat(int folder, const char *path, int flags, ...);
-int __wrap_openat(int folder, const char *path, int flags, ...);
-
 /* The library creates no file, so there is no mode. */
-int __wrap_openat(int folder, const char *path, int flags, ...)
+WRAP(int, openat, int folder, const char *path, int flags, ...)
 {
     int file = is_refused(OPEN, EMFILE) ? -1 : __real_openat(folder, path, flags);
 
@@ -362,36 +306,24 @@ int __wrap_openat(int folder, const char *path, int flags, ...)
     return file;
 }
 
-int __real_close(int file);
-int __wrap_close(int file);
-
-int __wrap_close(int file)
+WRAP(int, close, int file)
 {
     ledger.files--;
     return __real_close(file);
 }
 
-ssize_t __real_read(int file, void *bytes, size_t size);
-ssize_t __wrap_read(int file, void *bytes, size_t size);
-
-ssize_t __wrap_read(int file, void *bytes, size_t size)
+WRAP(ssize_t, read, int file, void *bytes, size_t size)
 {
     return is_refused(READ, EIO) ? -1 : __real_read(file, bytes, size);
 }
 
-ssize_t __real_write(int file, const void *bytes, size_t size);
-ssize_t __wrap_write(int file, const void *bytes, size_t size);
-
-ssize_t __wrap_write(int file, const void *bytes, size_t size)
+WRAP(ssize_t, write, int file, const void *bytes, size_t size)
 {
     return is_refused(WRITE, EAGAIN) ? -1 : __real_write(file, bytes, size);
 }
 
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
-
 /* Of what the library calls in this way, only the barrier has arguments. */
-long __wrap_syscall(long number, ...)
+WRAP(long, syscall, long number, ...)
 {
     long arguments[2];
     va_list list;
