@@ -133,7 +133,7 @@ static bool fork_beside(unsigned flags, void (*body)(void *argument), size_t tak
     return stopped;
 }
 
-START_TEST(fork_leaves_each_slot_in_one_place)
+TEST_TIMES(frame_fork_leaves_each_slot_in_one_place, 2 * MODES * BODIES)
 {
     struct worker *worker = worker_start();
     size_t taken = _i % 2 == 0 ? TAKEN : 2; /* which have room in the loaded magazine */
@@ -144,7 +144,6 @@ START_TEST(fork_leaves_each_slot_in_one_place)
     REQUIRE(nth > 3);
     worker_stop(worker);
 }
-END_TEST
 
 /* --- Other threads --- */
 
@@ -170,7 +169,7 @@ static bool take_beside(unsigned flags, void (*body)(void *argument), struct wor
     return stopped;
 }
 
-START_TEST(others_have_each_slot_once)
+TEST_TIMES(frame_end_gives_others_each_slot_once, MODES * BODIES)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -180,7 +179,6 @@ START_TEST(others_have_each_slot_once)
     REQUIRE(nth > 5);
     worker_stop(worker);
 }
-END_TEST
 
 /* A thread that has all slots destroys the pool, while an end that has given some of them returns.
  * The next pool has its frames in the same place. */
@@ -213,7 +211,7 @@ static bool destroy_beside(struct worker *worker, size_t nth)
     return stopped;
 }
 
-START_TEST(end_leaves_a_destroyed_pool_alone)
+TEST(frame_end_leaves_a_destroyed_pool_alone)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -223,7 +221,6 @@ START_TEST(end_leaves_a_destroyed_pool_alone)
     REQUIRE(nth > 3);
     worker_stop(worker);
 }
-END_TEST
 
 static void destroy(void *pool)
 {
@@ -256,7 +253,7 @@ static bool destroy_awaits(struct worker *worker, struct worker *other, size_t n
     return stopped;
 }
 
-START_TEST(destroy_awaits_an_end)
+TEST_TIMES(destroy_awaits_a_frame_end, 2)
 {
     struct worker *worker = worker_start();
     struct worker *other = worker_start();
@@ -268,7 +265,6 @@ START_TEST(destroy_awaits_an_end)
     worker_stop(worker);
     worker_stop(other);
 }
-END_TEST
 
 /* A dry alloc does not miss a slot of a reset that began before it and ended while it looked. */
 struct searcher {
@@ -306,7 +302,7 @@ static bool reset_within_search(unsigned flags, struct worker *worker, size_t nt
     return done;
 }
 
-START_TEST(search_and_reset_lose_no_slot)
+TEST_TIMES(frame_reset_beside_a_search_loses_no_slot, MODES)
 {
     struct worker *worker = worker_start();
     size_t nth = 1;
@@ -316,7 +312,6 @@ START_TEST(search_and_reset_lose_no_slot)
     REQUIRE(nth > 5);
     worker_stop(worker);
 }
-END_TEST
 
 /* --- Waiters --- */
 
@@ -373,7 +368,7 @@ static bool wait_within(void (*body)(void *argument), size_t first, size_t nth)
     return done;
 }
 
-START_TEST(waiter_that_comes_meanwhile_gets_a_slot)
+TEST_TIMES(frame_end_gives_a_slot_to_a_waiter_that_comes, 6)
 {
     static const size_t counts[] = {1, ROUNDS, TAKEN};
     size_t nth = 1;
@@ -381,19 +376,4 @@ START_TEST(waiter_that_comes_meanwhile_gets_a_slot)
     while (wait_within(bodies[1 + _i % 2], counts[_i / 2], nth))
         nth++;
     REQUIRE(nth > 5);
-}
-END_TEST
-
-int main(void)
-{
-    const struct support_test tests[] = {
-        TIMES(fork_leaves_each_slot_in_one_place, 2 * MODES * BODIES),
-        TIMES(others_have_each_slot_once, MODES * BODIES),
-        ONCE(end_leaves_a_destroyed_pool_alone),
-        TIMES(destroy_awaits_an_end, 2),
-        TIMES(search_and_reset_lose_no_slot, MODES),
-        TIMES(waiter_that_comes_meanwhile_gets_a_slot, 6),
-    };
-
-    return SUPPORT_RUN("steps_frame", tests);
 }
