@@ -110,7 +110,8 @@ tests_scripts = \
 	tests/scripts/check-spdx.sh \
 	tests/scripts/check-text.sh \
 	tests/scripts/check-tsan.sh \
-	tests/scripts/check-typed.sh
+	tests/scripts/check-typed.sh \
+	tests/scripts/check-ways.sh
 
 # The same libraries compiled many times over, with mistakes planted.  The conditional is never
 # true: their rules are made, and `make check-all` names them.

@@ -84,12 +84,12 @@ bool cpi_barrier(struct cpi_registry *registry)
 unsigned cpi_reclaim_begin(struct cpi_registry *registry)
 {
     cpi_fetch_add(&registry->closed, 1u, acq_rel); /* [begin] */
-    return cpi_thread_forks();
+    return registry->forks;
 }
 
 void cpi_reclaim_end(struct cpi_registry *registry, unsigned begun)
 {
-    if (CPI_LIKELY(begun == cpi_thread_forks()))
+    if (CPI_LIKELY(begun == registry->forks))
         cpi_fetch_add(&registry->closed, UINT32_MAX, release); /* [end] */
 }
 

@@ -46,10 +46,8 @@ size_t cpi_registry_magazines(size_t max, size_t spares)
 
 struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i)
 {
-    size_t stride = cpi_registry_bytes(1, registry->quota_max);
-
     CPI_ASSERT(i < registry->max);
-    return (struct cpi_cache *)(void *)(registry->caches.base + i * stride);
+    return (struct cpi_cache *)(void *)(registry->caches.base + i * registry->stride);
 }
 
 size_t cpi_registry_made(const struct cpi_registry *registry)
@@ -190,13 +188,13 @@ static struct cpi_cache *make_structure(struct cpi_registry *registry, uint32_t 
     struct cpi_cache *cache;
 
     if (number == registry->max ||
-        !cpi_extent_reach(&registry->caches, cpi_registry_bytes(number + 1, registry->quota_max)))
+        !cpi_extent_reach(&registry->caches, (number + 1) * registry->stride))
         return NULL;
     *quota = take_quota(registry, number + 1, more);
     if (*quota == 0)
         return NULL;
     cache = cpi_registry_cache(registry, number);
-    memset(cache, 0, cpi_registry_bytes(1, registry->quota_max));
+    memset(cache, 0, registry->stride);
     cache->registry = registry;
     cache->slab = registry->slab;
     cache->depot = registry->depot;
@@ -431,6 +429,7 @@ CPI_COLD static void mend_survivors(struct cpi_registry *registry)
 {
     size_t i;
 
+    registry->forks++;
     cpi_store(&registry->closed, 0, relaxed); /* [none] */
     if (cpi_depot_forked(registry->depot))
         registry->disturbed = true;
@@ -458,13 +457,16 @@ CPI_COLD void cpi_registry_fork_done(void)
 /* --- All registries --- */
 
 void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *caches,
-                       struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot)
+                       struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot,
+                       size_t quota_max)
 {
     memset(registry, 0, sizeof *registry);
     cpi_extent_copy(&registry->caches, caches);
     registry->pool = pool;
     registry->slab = slab;
     registry->depot = depot;
+    registry->quota_max = (uint32_t)quota_max;
+    registry->stride = cpi_registry_bytes(1, quota_max);
 }
 
 void cpi_registry_each(void (*visit)(struct cpi_pool *pool))

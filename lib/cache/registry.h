@@ -40,6 +40,7 @@ struct cpi_registry {
     bool checked;       /* handles of destroyed caches are recognised for long */
     size_t max;         /* caches that may be registered at once */
     uint32_t quota_max; /* spares that one cache may have */
+    size_t stride;      /* bytes from one structure to the next */
     uint32_t spares;    /* spares to be shared out, beyond each cache's first */
     void (*forked)(struct cpi_pool *pool); /* in the child of a fork, after its caches were
                                               reclaimed */
@@ -61,6 +62,7 @@ struct cpi_registry {
     struct cpi_registry *next;  /* of all registries */
     struct cpi_registry **link; /* the pointer to this one */
     int64_t stocked_correction; /* counts that forks have hidden from the accounts */
+    unsigned forks;             /* that the pool has gone through, as the child of each */
     bool disturbed;             /* a vanished thread was inside, in a child of fork */
 };
 
@@ -110,11 +112,12 @@ size_t cpi_registry_count_live(const struct cpi_registry *registry);
 void cpi_registry_each(void (*visit)(struct cpi_pool *pool));
 
 /*
- * Fills in a registry.  add gives it its pool's handle, and adds it to the list of all,
+ * Fills in a registry, for caches with up to `quota_max` spares.  add gives it its pool's handle, and adds it to the list of all,
  * with the lock held.
  */
 void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *caches,
-                       struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot);
+                       struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot,
+                       size_t quota_max);
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
 
 /* Waits for threads that have ended and are giving caches of this pool back.  With the lock held.

@@ -275,8 +275,10 @@ static inline uint64_t cpi_depot_account(_Atomic uint64_t *counter, uint64_t mor
 static inline struct cpi_magazine *cpi_depot_magazine(const struct cpi_depot *depot,
                                                       uint32_t node)
 {
-    CPI_ASSERT(node != 0);
-    return (struct cpi_magazine *)(void *)cpi_link(&depot->links, node);
+    const struct cpi_links *all = &depot->links;
+
+    CPI_ASSERT(node != 0 && node <= CPI_INDEX_MAX);
+    return (struct cpi_magazine *)(void *)(all->links + (size_t)(node - 1) * all->stride);
 }
 
 /*

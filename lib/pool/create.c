@@ -128,9 +128,8 @@ CPI_COLD static struct cpi_pool *build(char *region, const struct cpi_layout *la
     cpi_extent_init(&caches, region + layout->caches_at, layout->for_slots_at - layout->caches_at,
                     layout->unit);
     atomic_init(&caches.committed, fixed_bytes - layout->caches_at); /* a page's rest, or all */
-    cpi_registry_init(registry, &caches, pool, &pool->slab, &pool->depot);
+    cpi_registry_init(registry, &caches, pool, &pool->slab, &pool->depot, layout->quota);
     registry->max = layout->caches;
-    registry->quota_max = (uint32_t)layout->quota;
     registry->spares = (uint32_t)layout->spares;
     registry->forked = cpi_wait_forked;
     registry->returned = cpi_pool_came;

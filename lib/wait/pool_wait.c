@@ -207,11 +207,11 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
     join(pool, self);
     do {
         slot = look(pool, self);
-        self->last = self->last || begun != cpi_thread_forks();
+        self->last = self->last || begun != pool->registry.forks;
         if (slot == NULL && !self->last)
             slot = sleep_for_long(pool, self);
     } while (slot == NULL && !self->last);
-    pass_on = begun == cpi_thread_forks() && leave(pool, self);
+    pass_on = begun == pool->registry.forks && leave(pool, self);
     cpi_condition_destroy(&self->woken);
     cpi_reclaim_end(&pool->registry, begun);
     if (pass_on)

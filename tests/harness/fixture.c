@@ -21,9 +21,9 @@ static void init_registry(void)
 
     fixture_registry = support_lines(sizeof(*fixture_registry));
     cpi_extent_init_committed(&caches, support_lines(bytes), bytes);
-    cpi_registry_init(fixture_registry, &caches, NULL, fixture_slab, fixture_depot);
+    cpi_registry_init(fixture_registry, &caches, NULL, fixture_slab, fixture_depot,
+                      FIXTURE_PLACES);
     fixture_registry->max = CACHES;
-    fixture_registry->quota_max = FIXTURE_PLACES;
 }
 
 void fixture_init(void)
@@ -65,7 +65,7 @@ bool fixture_reclaim(void)
 
     cpi_reclaim_begin(fixture_registry);
     all = cpi_reclaim_all(fixture_registry, NULL, false);
-    cpi_reclaim_end(fixture_registry, cpi_thread_forks());
+    cpi_reclaim_end(fixture_registry, fixture_registry->forks);
     return all;
 }
 

@@ -97,11 +97,6 @@ void cpi_unlock(void)
     pthread_mutex_unlock(&model_lock);
 }
 
-unsigned cpi_thread_forks(void)
-{
-    return 0;
-}
-
 bool cpi_os_barrier_ready(void)
 {
 #ifdef MODEL_FENCELESS
@@ -176,6 +171,7 @@ static inline void model_open_some(int owners, size_t slots)
     model_registry.depot = &model_depot;
     model_registry.max = MODEL_CACHES;
     model_registry.quota_max = MODEL_SPARES;
+    model_registry.stride = sizeof(union model_cache);
     model_registry.spares = MODEL_CACHES * (MODEL_SPARES - 1);
 #ifndef MODEL_HIDDEN
     model_registry.inline_path = true;

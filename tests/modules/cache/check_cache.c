@@ -181,7 +181,7 @@ TEST_TIMES(closed_entry_keeps_nothing, 2)
         fixture_give(cache, slots + n - 1, 1);
         require_nothing_kept(cache, n - 1);
     }
-    cpi_reclaim_end(fixture_registry, cpi_thread_forks());
+    cpi_reclaim_end(fixture_registry, fixture_registry->forks);
     fixture_take(cache, slots, 1);
     REQUIRE(fixture_is_open(cache)); /* there were operations enough */
 }
@@ -227,7 +227,7 @@ TEST(entry_stays_closed_while_anybody_closes)
             fixture_give(cache, &slot, 1);
             REQUIRE(!fixture_is_open(cache));
         }
-        cpi_reclaim_end(fixture_registry, cpi_thread_forks());
+        cpi_reclaim_end(fixture_registry, fixture_registry->forks);
     }
     fixture_take(cache, &slot, 1);
     REQUIRE(fixture_is_open(cache));

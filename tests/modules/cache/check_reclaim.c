@@ -52,7 +52,7 @@ TEST(barrier_is_passed_for_a_reason_only)
     REQUIRE_EQUAL(cpi_load(&fixture_registry->barriers, relaxed), 0);
     REQUIRE(cpi_reclaim_all(fixture_registry, NULL, true));
     REQUIRE_EQUAL(cpi_load(&fixture_registry->barriers, relaxed), one);
-    cpi_reclaim_end(fixture_registry, cpi_thread_forks());
+    cpi_reclaim_end(fixture_registry, fixture_registry->forks);
     fixture_take(cache, &slot, 1);
     REQUIRE(fixture_is_open(cache));
     for (int round = 0; round < 3; round++) { /* closed once, by the first */
@@ -186,7 +186,7 @@ TEST(activity_tells_of_each_operation_of_a_closed_entry)
         fixture_take(cache, slots + i, 1);
         REQUIRE(cpi_reclaim_activity(fixture_registry) != before);
     }
-    cpi_reclaim_end(fixture_registry, cpi_thread_forks());
+    cpi_reclaim_end(fixture_registry, fixture_registry->forks);
 }
 
 /*
