@@ -51,6 +51,7 @@ libcpool_sources = \
 	lib/pool/alloc.c \
 	lib/pool/alloc.h \
 	lib/pool/announce.c \
+	lib/pool/build.c \
 	lib/pool/bulk.c \
 	lib/pool/caches.c \
 	lib/pool/checked.c \

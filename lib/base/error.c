@@ -9,65 +9,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    int code;
-    const char *text;
-} code_texts[] = {
-    {CPOOL_OK, "success"},
-    {CPOOL_ESTRUCT,
-     "the structure's size is wrong: start from its initialiser, as CPOOL_CONFIG_INIT"},
-    {CPOOL_ETAIL, "the structure has a setting that this library lacks"},
-    {CPOOL_ESLOTSIZE, "slot_size is 0, or not that of the type"},
-    {CPOOL_EALIGN, "slot_align is not a power of two, or above 2097152, or below the type's"},
-    {CPOOL_EOFFSET, "slot_offset is larger than slot_size"},
-    {CPOOL_ECAPACITY, "capacity is 0, or above 4294967295"},
-    {CPOOL_EMAXCAPACITY, "max_capacity is below capacity, or above 4294967295"},
-    {CPOOL_EOVERFLOW, "the pool would not fit into the address space"},
-    {CPOOL_EROUNDS, "magazine_rounds is above capacity or 65535, or too few for max_capacity"},
-    {CPOOL_ECACHES, "thread_caches is above 65535"},
-    {CPOOL_EFLAGS, "bits in flags that are unknown, or refused on this system"},
-    {CPOOL_EMEMORY, "memory_size is given without memory"},
-    {CPOOL_EMEMSIZE, "memory_size is less than cpool_memory_required says"},
-    {CPOOL_EMEMALIGN, "memory is not aligned to 64 bytes (CPOOL_MEMORY_ALIGN)"},
-    {CPOOL_ECLASSES, "the sizes of classes are none, or there is no such class"},
-    {CPOOL_ECOPIES, "another copy of the library answers for some names of this one"},
-    {CPOOL_ESTATE, "the bytes are no state of such lanes, or too few for one"},
-    {CPOOL_ENULL, "a required pointer is NULL"},
-    {CPOOL_EPOOL,
-     "not a pool: NULL, never created, destroyed, or made by another copy of the library"},
-    {CPOOL_EFOREIGN, "the address lies outside the pool"},
-    {CPOOL_EMISALIGNED, "the address lies inside a slot, not at its start"},
-    {CPOOL_EUNUSED, "the slot has never been handed out"},
-    {CPOOL_EDOUBLEFREE, "the slot is free already"},
-    {CPOOL_EGUARD, "bytes around the slot were overwritten"},
-    {CPOOL_EOWNER, "the cache belongs to another thread"},
-    {CPOOL_EWAITABLE, "the object pool was not created with CPOOL_OBJECT_WAITABLE"},
-    {CPOOL_EFREED, "the slot was written while it was free"},
-    {CPOOL_EOPEN, "it is open already"},
-    {CPOOL_EINACTIVE, "the object is not active"},
-    {CPOOL_EHOOK, "a hook of the pool's type was left without returning"},
-    {CPOOL_ETRACKED, "the pool was not created with CPOOL_TRACKED"},
-    {CPOOL_EREADER, "a reader is inside a section"},
-    {CPOOL_ESTALLED, "a reader stays inside a section, and retired slots are held back"},
-    {CPOOL_ERETIRED, "the slot is retired already"},
-    {CPOOL_EFRAME, "not an open frame, or a frame of another pool"},
-    {CPOOL_EFRAMED, "the slot goes back with its frame"},
-    {CPOOL_EFRAMES, "too many frames of the pool are open"},
-    {CPOOL_ELIVE, "slots were still live"},
-    {CPOOL_ENOMEM, "the operating system refused memory"},
-    {CPOOL_ESYSTEM, "the operating system refused a thread key or fork handler"},
-    {CPOOL_EPOOLS, "as many pools exist as the library can have at once"},
-    {CPOOL_EDRY, "fewer slots are free than were asked for"},
-    {CPOOL_EHELD, "as many slots are held back for readers as may be"},
-};
+/* Each code with its text. */
+#define CPI_CODES(CODE) \
+    CODE(CPOOL_OK, "success") \
+    CODE(CPOOL_ESTRUCT, \
+         "the structure's size is wrong: start from its initialiser, as CPOOL_CONFIG_INIT") \
+    CODE(CPOOL_ETAIL, "the structure has a setting that this library lacks") \
+    CODE(CPOOL_ESLOTSIZE, "slot_size is 0, or not that of the type") \
+    CODE(CPOOL_EALIGN, "slot_align is not a power of two, or above 2097152, or below the type's") \
+    CODE(CPOOL_EOFFSET, "slot_offset is larger than slot_size") \
+    CODE(CPOOL_ECAPACITY, "capacity is 0, or above 4294967295") \
+    CODE(CPOOL_EMAXCAPACITY, "max_capacity is below capacity, or above 4294967295") \
+    CODE(CPOOL_EOVERFLOW, "the pool would not fit into the address space") \
+    CODE(CPOOL_EROUNDS, \
+         "magazine_rounds is above capacity or 65535, or too few for max_capacity") \
+    CODE(CPOOL_ECACHES, "thread_caches is above 65535") \
+    CODE(CPOOL_EFLAGS, "bits in flags that are unknown, or refused on this system") \
+    CODE(CPOOL_EMEMORY, "memory_size is given without memory") \
+    CODE(CPOOL_EMEMSIZE, "memory_size is less than cpool_memory_required says") \
+    CODE(CPOOL_EMEMALIGN, "memory is not aligned to 64 bytes (CPOOL_MEMORY_ALIGN)") \
+    CODE(CPOOL_ECLASSES, "the sizes of classes are none, or there is no such class") \
+    CODE(CPOOL_ECOPIES, "another copy of the library answers for some names of this one") \
+    CODE(CPOOL_ESTATE, "the bytes are no state of such lanes, or too few for one") \
+    CODE(CPOOL_ENULL, "a required pointer is NULL") \
+    CODE(CPOOL_EPOOL, \
+         "not a pool: NULL, never created, destroyed, or made by another copy of the library") \
+    CODE(CPOOL_EFOREIGN, "the address lies outside the pool") \
+    CODE(CPOOL_EMISALIGNED, "the address lies inside a slot, not at its start") \
+    CODE(CPOOL_EUNUSED, "the slot has never been handed out") \
+    CODE(CPOOL_EDOUBLEFREE, "the slot is free already") \
+    CODE(CPOOL_EGUARD, "bytes around the slot were overwritten") \
+    CODE(CPOOL_EOWNER, "the cache belongs to another thread") \
+    CODE(CPOOL_EWAITABLE, "the object pool was not created with CPOOL_OBJECT_WAITABLE") \
+    CODE(CPOOL_EFREED, "the slot was written while it was free") \
+    CODE(CPOOL_EOPEN, "it is open already") \
+    CODE(CPOOL_EINACTIVE, "the object is not active") \
+    CODE(CPOOL_EHOOK, "a hook of the pool's type was left without returning") \
+    CODE(CPOOL_ETRACKED, "the pool was not created with CPOOL_TRACKED") \
+    CODE(CPOOL_EREADER, "a reader is inside a section") \
+    CODE(CPOOL_ESTALLED, "a reader stays inside a section, and retired slots are held back") \
+    CODE(CPOOL_ERETIRED, "the slot is retired already") \
+    CODE(CPOOL_EFRAME, "not an open frame, or a frame of another pool") \
+    CODE(CPOOL_EFRAMED, "the slot goes back with its frame") \
+    CODE(CPOOL_EFRAMES, "too many frames of the pool are open") \
+    CODE(CPOOL_ELIVE, "slots were still live") \
+    CODE(CPOOL_ENOMEM, "the operating system refused memory") \
+    CODE(CPOOL_ESYSTEM, "the operating system refused a thread key or fork handler") \
+    CODE(CPOOL_EPOOLS, "as many pools exist as the library can have at once") \
+    CODE(CPOOL_EDRY, "fewer slots are free than were asked for") \
+    CODE(CPOOL_EHELD, "as many slots are held back for readers as may be")
 
-const char *cpool_strerror(int code)
+/* The codes, and their texts one behind the other: no pointer needs a relocation. */
+#define CPI_CODE_NUMBER(code, text) code,
+#define CPI_CODE_TEXT(code, text) text "\0"
+static const short code_numbers[] = {CPI_CODES(CPI_CODE_NUMBER)};
+static const char code_texts[] = CPI_CODES(CPI_CODE_TEXT);
+
+CPI_COLD const char *cpool_strerror(int code)
 {
+    const char *text = code_texts;
     size_t i;
 
-    for (i = 0; i < sizeof code_texts / sizeof code_texts[0]; i++)
-        if (code_texts[i].code == code)
-            return code_texts[i].text;
+    for (i = 0; i < sizeof code_numbers / sizeof code_numbers[0]; i++) {
+        if (code_numbers[i] == code)
+            return text;
+        text += strlen(text) + 1;
+    }
     return "unknown error code";
 }
 
@@ -98,7 +105,7 @@ CPI_COLD void cpi_assert_failed(const char *claim, const char *file, int line)
 }
 #endif
 
-void cpi_text_init(struct cpi_text *text, char *buffer, size_t size)
+CPI_COLD void cpi_text_init(struct cpi_text *text, char *buffer, size_t size)
 {
     text->start = buffer;
     text->size = size;
@@ -106,7 +113,7 @@ void cpi_text_init(struct cpi_text *text, char *buffer, size_t size)
     buffer[0] = '\0';
 }
 
-void cpi_text_add(struct cpi_text *text, const char *format, ...)
+CPI_COLD void cpi_text_add(struct cpi_text *text, const char *format, ...)
 {
     size_t room = text->size - text->length;
     va_list arguments;
@@ -119,7 +126,7 @@ void cpi_text_add(struct cpi_text *text, const char *format, ...)
         text->length += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-void cpi_text_copy(char *copy, size_t size, const char *name)
+CPI_COLD void cpi_text_copy(char *copy, size_t size, const char *name)
 {
     size_t i = 0;
 

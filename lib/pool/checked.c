@@ -4,8 +4,6 @@
  */
 #include "pool/slots.h"
 
-#include <cpool/debug.h>
-
 #include "host/options.h"
 #include "pool/stats.h"
 #include "pool/report.h"
@@ -42,31 +40,6 @@ CPI_COLD size_t cpi_pool_verify_all(const struct cpi_pool *pool, const char *fun
         count += cpi_pool_verify_next(pool, &index, portion, function) != 0;
     }
     return count;
-}
-
-/* --- <cpool/debug.h> --- */
-
-size_t cpool_audit(cpool_t *handle)
-{
-    static const char function[] = "cpool_audit";
-    const struct cpi_pool *pool = cpi_pool_seen(handle, function);
-
-    return pool != NULL ? cpi_pool_verify_all(pool, function) : 0;
-}
-
-int cpool_verify(cpool_t *handle, const void *slot)
-{
-    static const char function[] = "cpool_verify";
-    struct cpi_pool *pool = cpi_pool_seen(handle, function);
-    uintptr_t index;
-    int code;
-
-    if (pool == NULL)
-        return CPOOL_EPOOL;
-    code = cpi_pool_judge(pool, slot, function, &index);
-    if (code != 0 || !pool->checked)
-        return code;
-    return cpi_pool_verify_next(pool, &index, index + 1, function);
 }
 
 /* --- Leaks --- */

@@ -132,16 +132,6 @@ bool cpi_pool_given(struct cpi_pool *pool, void *slot, struct cpi_call call)
     return true;
 }
 
-int cpi_pool_retired(const struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step)
-{
-    int code;
-
-    if (!pool->checked || step == CPI_RETIRING_BACK || !cpi_record_is_framed(&pool->slab, index))
-        return cpi_slotmap_step(&pool->map, index, step);
-    code = cpi_slotmap_step(&pool->map, index, CPI_RETIRING_ASKED); /* a reset leaves the mark */
-    return code != 0 ? code : CPOOL_EFRAMED;
-}
-
 /* --- Alloc and free in pools that are nothing else: the inline path, hidden from programs, and a
  * change of the slot's word --- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tracked.c - handles of slots, and visits to those that are live.
+ * tracked.c - handles of slots, visits to those that are live, retired slots, and looks for damage:
+ * what programs of typed pools do not carry.
  *
  * ORDERING TABLE
  *   peek  | word load | relaxed | - | -
@@ -9,11 +10,13 @@
  * synchronisation, and is not freed before its end, is live in the word that the look finds,
  * because every later word of that slot is.
  */
-#include "pool/report.h"
+#include "pool/slots.h"
 
+#include <cpool/debug.h>
 #include <cpool/track.h>
 
 #include "base/atomic.h"
+#include "pool/report.h"
 
 /* Words in a cache line. */
 #define CPI_SLOTMAP_LINE (CPI_LINE / CPI_SLOTMAP_SIZE)
@@ -54,6 +57,16 @@ void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
     if (index >= cpi_slab_fresh(&pool->slab) || cpi_slotmap_live(map, index) != handle)
         return NULL;
     return cpi_slab_slot(&pool->slab, index);
+}
+
+int cpi_pool_retired(const struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step)
+{
+    int code;
+
+    if (!pool->checked || step == CPI_RETIRING_BACK || !cpi_record_is_framed(&pool->slab, index))
+        return cpi_slotmap_step(&pool->map, index, step);
+    code = cpi_slotmap_step(&pool->map, index, CPI_RETIRING_ASKED); /* a reset leaves the mark */
+    return code != 0 ? code : CPOOL_EFRAMED;
 }
 
 /* --- Visits --- */
@@ -120,4 +133,29 @@ void *cpool_iter_next(cpool_iter_t *iter)
     iter->handle = next_live(&pool->map, &index, iter->end);
     iter->next = index + 1;
     return iter->handle != CPOOL_HANDLE_NONE ? cpi_slab_slot(&pool->slab, index) : NULL;
+}
+
+/* --- Looks for damage --- */
+
+size_t cpool_audit(cpool_t *handle)
+{
+    static const char function[] = "cpool_audit";
+    const struct cpi_pool *pool = cpi_pool_seen(handle, function);
+
+    return pool != NULL ? cpi_pool_verify_all(pool, function) : 0;
+}
+
+int cpool_verify(cpool_t *handle, const void *slot)
+{
+    static const char function[] = "cpool_verify";
+    struct cpi_pool *pool = cpi_pool_seen(handle, function);
+    uintptr_t index;
+    int code;
+
+    if (pool == NULL)
+        return CPOOL_EPOOL;
+    code = cpi_pool_judge(pool, slot, function, &index);
+    if (code != 0 || !pool->checked)
+        return code;
+    return cpi_pool_verify_next(pool, &index, index + 1, function);
 }

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * build.c - laying a pool out in memory, giving that back, and the pool's handle.
+ */
+#include "pool/feature.h"
+#include "pool/layer.h"
+#include "pool/alloc.h"
+#include "pool/config.h"
+#include "pool/create.h"
+#include "pool/report.h"
+#include "pool/slots.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "host/os.h"
+#include "process/addresses.h"
+
+/* Caches of a pool that gets no addresses for more, unless configured. */
+#define CPI_CACHES_FEW ((size_t)16)
+
+/* A region of the caller's is usable already, one of ours as far as committed. */
+static void part(struct cpi_extent *extent, char *region, const struct cpi_layout *layout,
+                 size_t at, size_t size)
+{
+    if (layout->callers)
+        cpi_extent_init_committed(extent, region + at, size);
+    else
+        cpi_extent_init(extent, region + at, cpi_align_up(size, layout->unit), layout->unit);
+}
+
+/* `size` bytes of zeroes for each slot. */
+static void lay_out_side(struct cpi_pool *pool, const struct cpi_layout *layout, unsigned side,
+                         char *at, size_t size)
+{
+    struct cpi_extent extent;
+
+    part(&extent, at, layout, 0, layout->slots * size);
+    if (layout->callers)
+        memset(extent.base, 0, extent.size);
+    cpi_slab_set_side(&pool->slab, side, &extent, size);
+}
+
+/* The lead that this region's address asks for. */
+static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
+{
+    uintptr_t aligned = start + layout->gap + layout->offset;
+
+    aligned = (aligned + layout->align - 1) & ~(uintptr_t)(layout->align - 1);
+    return aligned - layout->offset - start;
+}
+
+static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
+{
+    const struct cpi_slab_shape shape = {.slot_size = layout->slot_size, .stride = layout->stride,
+                                         .capacity = layout->capacity,
+                                         .slots = layout->slots};
+    struct cpi_extent extent;
+    size_t lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
+    unsigned i;
+
+    part(&extent, region, layout, layout->lead_at, layout->slab_size);
+    cpi_slab_init(&pool->slab, &extent, lead, &shape);
+    for (i = 0; i < CPI_SIDES; i++)
+        if (layout->sides[i] != 0)
+            lay_out_side(pool, layout, i, region + layout->sides_at[i], layout->sides[i]);
+}
+
+static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
+{
+    struct cpi_extent for_slots;
+    struct cpi_extent for_caches;
+
+    part(&for_slots, region, layout, layout->for_slots_at,
+         layout->for_caches_at - layout->for_slots_at);
+    part(&for_caches, region, layout, layout->for_caches_at,
+         layout->sides_at[0] - layout->for_caches_at);
+    cpi_depot_init(&pool->depot, &for_slots, &for_caches, (uint32_t)layout->rounds,
+                   (uint32_t)layout->uncached);
+}
+
+static void *part_at(const struct cpi_layout *layout, char *region, enum cpi_part which)
+{
+    return layout->parts[which] != 0 ? region + layout->parts_at[which] : NULL;
+}
+
+/* What is done to the slots on their ways. */
+static void set_ways(struct cpi_pool *pool)
+{
+    struct cpi_registry *registry = &pool->registry;
+    bool has_words = pool->slab.sides[CPI_SIDE_WORDS].size != 0;
+
+    cpi_announce_begin(pool);
+    if (has_words)
+        cpi_slotmap_init(&pool->map, &pool->slab);
+    pool->checked = (pool->flags & CPOOL_CHECKED) != 0;
+    if (pool->checked)
+        pool->slab.bumped = cpi_guard_bumped;
+    registry->checked = pool->checked;
+    registry->tracked = has_words && !pool->checked && pool->tools == 0;
+    registry->inline_path = !has_words && pool->tools == 0;
+}
+
+/* Builds the pool in a region with its first fixed_bytes usable. */
+CPI_COLD static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
+                      const cpool_config_t *config, size_t fixed_bytes)
+{
+    struct cpi_pool *pool = (struct cpi_pool *)(void *)region;
+    struct cpi_registry *registry = &pool->registry;
+    struct cpi_extent caches;
+
+    memset(pool, 0, sizeof *pool);
+    if (layout->callers)
+        memset(region + sizeof *pool, 0, layout->fixed - sizeof *pool);
+    cpi_text_copy(pool->name, sizeof pool->name, config->name);
+    pool->flags = config->flags | config->memory_flags;
+    pool->grows = layout->slots > layout->capacity;
+    pool->region = region;
+    pool->stall_limit = (uint64_t)layout->stall_ms * 1000000u;
+    pool->region_size = layout->total;
+    pool->fixed_bytes = layout->fixed;
+    pool->region_owned = !layout->callers;
+    lay_out_slots(pool, layout, region);
+    lay_out_depot(pool, layout, region);
+    pool->waiters = part_at(layout, region, CPI_PART_WAITERS);
+    cpi_extent_init(&caches, region + layout->caches_at, layout->for_slots_at - layout->caches_at,
+                    layout->unit);
+    atomic_init(&caches.committed, fixed_bytes - layout->caches_at); /* a page's rest, or all */
+    cpi_registry_init(registry, &caches, pool, &pool->slab, &pool->depot, layout->quota);
+    registry->max = layout->caches;
+    registry->spares = (uint32_t)layout->spares;
+    registry->forked = cpi_wait_forked;
+    registry->returned = cpi_pool_came;
+    set_ways(pool);
+    cpi_wait_begin(pool);
+    return pool;
+}
+
+/* Whether the addresses of a pool's region are the caller's, but not their memory. */
+static bool is_reserved_by_caller(unsigned flags)
+{
+    return (flags & CPI_LAYER_RESERVED) != 0;
+}
+
+/* The caller's memory must have this alignment and this size, bytes. */
+static int check_memory(const cpool_config_t *config, size_t align, size_t size)
+{
+    if ((uintptr_t)config->memory % align != 0)
+        return CPOOL_EMEMALIGN;
+    return config->memory_size < size ? CPOOL_EMEMSIZE : 0;
+}
+
+static int reserve(char **region, struct cpi_layout *layout, const cpool_config_t *config)
+{
+    int code = cpi_layout_compute(layout, config, cpi_layout_page(config));
+
+    *region = config->memory;
+    if (code != 0)
+        return code;
+    if (is_reserved_by_caller(config->flags))
+        return check_memory(config, layout->unit, layout->total);
+    *region = cpi_os_reserve(layout->total, layout->unit);
+    return *region != NULL ? 0 : CPOOL_ENOMEM;
+}
+
+CPI_COLD static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
+{
+    struct cpi_layout layout;
+    size_t fixed;
+    char *region;
+    int code = reserve(&region, &layout, config);
+
+    /* Most addresses of a small pool are for its caches.  They may be limited, and where a
+     * program locks all its memory they count as memory. */
+    if (code == CPOOL_ENOMEM && config->thread_caches == 0) {
+        cpool_config_t few = *config;
+
+        few.thread_caches = CPI_CACHES_FEW;
+        code = reserve(&region, &layout, &few);
+    }
+    if (code != 0)
+        return code;
+    fixed = cpi_align_up(layout.fixed, cpi_os_page_size());
+    if (!cpi_os_commit(region, fixed)) {
+        if (region != config->memory)
+            cpi_os_release(region, layout.total);
+        return CPOOL_ENOMEM;
+    }
+    if ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0)
+        cpi_os_want_huge_pages(region + layout.lead_at, layout.total - layout.lead_at);
+    *pool = build(region, &layout, config, fixed);
+    return 0;
+}
+
+CPI_COLD static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t *config)
+{
+    struct cpi_layout layout;
+    int code = cpi_layout_compute(&layout, config, 0);
+
+    if (code == 0)
+        code = check_memory(config, CPOOL_MEMORY_ALIGN, layout.total);
+    if (code != 0)
+        return code;
+    *pool = build(config->memory, &layout, config, layout.for_slots_at);
+    return 0;
+}
+
+static int build_as_asked(struct cpi_pool **pool, const cpool_config_t *config)
+{
+    bool reserved = is_reserved_by_caller(config->flags);
+
+    if (config->memory == NULL && (reserved || config->memory_size != 0))
+        return CPOOL_EMEMORY;
+    if (config->memory != NULL && !reserved)
+        return build_in_callers_memory(pool, config);
+    return build_in_pages(pool, config);
+}
+
+/* The environment makes no pool fail that its program could have. */
+CPI_COLD static int tell_of_copies(void)
+{
+    cpi_tell("no pool is made, because %s", cpool_strerror(CPOOL_ECOPIES));
+    return CPOOL_ECOPIES;
+}
+
+/* A pool gets none of the checks that the environment asks for, because of this code. */
+CPI_COLD static void tell_unchecked(const cpool_config_t *config, int code)
+{
+    char name[CPI_NAME_SIZE];
+
+    cpi_text_copy(name, sizeof name, config->name);
+    cpi_tell("CPOOL_OPTIONS: pool '%s' stays as its program made it, because with them %s",
+             name, cpool_strerror(code));
+}
+
+CPI_COLD int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
+{
+    cpool_config_t with_options = *config;
+    int wanted;
+    int code;
+
+    if (CPI_UNLIKELY(!cpi_thread_word_is_own()))
+        return tell_of_copies();
+    if (CPI_LIKELY(!cpi_pool_add_options(&with_options)))
+        return build_as_asked(pool, config);
+    wanted = build_as_asked(pool, &with_options);
+    if (wanted == 0)
+        return 0;
+    code = build_as_asked(pool, config);
+    if (code == 0)
+        tell_unchecked(config, wanted);
+    return code;
+}
+
+CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
+{
+    cpi_announce_end(pool);
+    cpi_wait_end(pool);
+    if (pool->end_frames != NULL)
+        pool->end_frames(pool);
+    if (pool->region_owned && !is_reserved_by_caller(pool->flags))
+        cpi_os_release(pool->region, pool->region_size);
+}
+
+/* The range of a pool's slots, rounded to pages of its own, or to the lines of the caller's
+ * memory that the pool has. */
+static void slots_range(const struct cpi_pool *pool, uintptr_t *from, uintptr_t *to)
+{
+    size_t unit = pool->region_owned ? cpi_os_page_size() : CPI_RANGES_UNIT;
+
+    *from = cpi_align_down(pool->slab.base, unit);
+    *to = cpi_align_up(pool->slab.base + pool->slab.slots * pool->slab.stride, unit);
+}
+
+/* While the descriptors are held. */
+static int place(struct cpi_pool *pool)
+{
+    uintptr_t from;
+    uintptr_t to;
+
+    if (!cpi_layer_take_handles(pool))
+        return CPOOL_EPOOLS;
+    slots_range(pool, &from, &to);
+    if (!cpi_ranges_add(pool->face, from, to)) {
+        cpi_layer_give_handles(pool);
+        return CPOOL_ENOMEM;
+    }
+    cpi_layer_open_handles(pool);
+    pool->number = cpi_pool_next_number();
+    cpi_registry_add(&pool->registry, pool->handle);
+    return 0;
+}
+
+CPI_COLD int cpi_pool_publish(struct cpi_pool *pool)
+{
+    int code;
+
+    if (cpi_thread_tables_gone() || !cpi_handle_hold())
+        return CPOOL_ENOMEM;
+    code = place(pool);
+    if (code != 0)
+        cpi_handle_drop();
+    return code;
+}
+
+void cpi_pool_withdraw(struct cpi_pool *pool)
+{
+    uintptr_t from;
+    uintptr_t to;
+
+    cpi_registry_remove(&pool->registry);
+    slots_range(pool, &from, &to);
+    cpi_handle_close(pool->handle);
+    if (pool->face != pool->handle)
+        cpi_handle_close(pool->face);
+    cpi_pool_note_end(pool);
+    cpi_ranges_remove(pool->face, from, to);
+    cpi_layer_give_handles(pool);
+    cpi_handle_drop();
+}
