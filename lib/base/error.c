@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,11 +127,14 @@ CPI_COLD void cpi_text_add(struct cpi_text *text, const char *format, ...)
         text->length += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-CPI_COLD void cpi_text_copy(char *copy, size_t size, const char *name)
+void cpi_text_copy(char *copy, size_t size, const char *name)
 {
     size_t i = 0;
 
-    for (; name != NULL && name[i] != '\0' && i + 1 < size; i++)
-        copy[i] = name[i] < ' ' || name[i] > '~' || strchr("\"\\", name[i]) != NULL ? '?' : name[i];
+    for (; name != NULL && name[i] != '\0' && i + 1 < size; i++) {
+        bool is_plain = name[i] >= ' ' && name[i] <= '~' && name[i] != '"' && name[i] != '\\';
+
+        copy[i] = is_plain ? name[i] : '?';
+    }
     copy[i] = '\0';
 }

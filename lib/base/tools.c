@@ -86,13 +86,13 @@ unsigned cpi_tools_found(void)
 
 /* --- Pools --- */
 
-void cpi_tools_add_root(const void *from, size_t size)
+CPI_COLD void cpi_tools_add_root(const void *from, size_t size)
 {
     if (__lsan_register_root_region != NULL)
         __lsan_register_root_region(from, size);
 }
 
-void cpi_tools_remove_root(const void *from, size_t size)
+CPI_COLD void cpi_tools_remove_root(const void *from, size_t size)
 {
     if (__lsan_unregister_root_region != NULL)
         __lsan_unregister_root_region(from, size);
@@ -137,14 +137,14 @@ void cpi_tools_show(unsigned tools, void *from, size_t size)
         (void)CPI_REQUEST(MAKE_MEM_DEFINED, from, size, 0, 0);
 }
 
-void cpi_tools_find_leaks(unsigned tools)
+CPI_COLD void cpi_tools_find_leaks(unsigned tools)
 {
     if ((tools & CPI_TOOL_MEMCHECK) != 0)
         (void)CPI_REQUEST(DO_LEAK_CHECK, 0, 1, 0, 0);
 }
 
 /* It passes undefined memory over. */
-void cpi_tools_ignore(unsigned tools, void *from, size_t size, bool ignored)
+CPI_COLD void cpi_tools_ignore(unsigned tools, void *from, size_t size, bool ignored)
 {
     if ((tools & CPI_TOOL_MEMCHECK) == 0)
         return;
@@ -180,7 +180,7 @@ void cpi_tools_given(unsigned tools, const void *pool, void *slot, size_t size)
         __tsan_release(slot);
 }
 
-void cpi_tools_freed_again(unsigned tools, const void *pool, void *slot)
+CPI_COLD void cpi_tools_freed_again(unsigned tools, const void *pool, void *slot)
 {
     /* Memcheck finds no such block, and tells where the last one there began and ended. */
     if ((tools & CPI_TOOL_MEMCHECK) != 0)
@@ -226,7 +226,7 @@ void cpi_tools_resume(void)
     VALGRIND_ENABLE_ERROR_REPORTING;
 }
 
-void cpi_tools_print_stack(void)
+CPI_COLD void cpi_tools_print_stack(void)
 {
     if (__sanitizer_print_stack_trace != NULL)
         __sanitizer_print_stack_trace();

@@ -42,8 +42,8 @@ static bool take(struct cpi_options *into, const struct word *word, const char *
     return true;
 }
 
-void cpi_options_parse(struct cpi_options *into, const char *text,
-                       void (*refused)(const char *word, size_t length))
+CPI_COLD void cpi_options_parse(struct cpi_options *into, const char *text,
+                                void (*refused)(const char *word, size_t length))
 {
     memset(into, 0, sizeof *into);
     for (;;) {
@@ -81,7 +81,7 @@ static void name_words(void)
     cpi_tell("CPOOL_OPTIONS: the words, in lower case and with commas between: %s", room);
 }
 
-static void read_options(void)
+CPI_COLD static void read_options(void)
 {
     const char *text = cpi_os_environment("CPOOL_OPTIONS");
 

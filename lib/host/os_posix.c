@@ -47,7 +47,7 @@
 #define CPI_NO_RESERVE 0
 #endif
 
-const char *cpi_os_environment(const char *name)
+CPI_COLD const char *cpi_os_environment(const char *name)
 {
 #if CPI_LINUX
     bool privileged = getauxval(AT_SECURE) != 0; /* capabilities included */
@@ -156,12 +156,12 @@ CPI_COLD void *cpi_os_reserve(size_t size, size_t align)
     return address + before;
 }
 
-void *cpi_os_map_at(uintptr_t wish, size_t size)
+CPI_COLD void *cpi_os_map_at(uintptr_t wish, size_t size)
 {
     return map(wish, size, PROT_READ | PROT_WRITE);
 }
 
-bool cpi_os_commit(void *address, size_t size)
+CPI_COLD bool cpi_os_commit(void *address, size_t size)
 {
     int saved = errno;
     bool done = mprotect(address, size, PROT_READ | PROT_WRITE) == 0;
@@ -170,7 +170,7 @@ bool cpi_os_commit(void *address, size_t size)
     return done;
 }
 
-void cpi_os_release(void *address, size_t size)
+CPI_COLD void cpi_os_release(void *address, size_t size)
 {
     int saved = errno;
 
@@ -178,14 +178,14 @@ void cpi_os_release(void *address, size_t size)
     errno = saved;
 }
 
-void *cpi_os_block(size_t align, size_t size)
+CPI_COLD void *cpi_os_block(size_t align, size_t size)
 {
     void *block = NULL;
 
     return posix_memalign(&block, align, size) == 0 ? block : NULL;
 }
 
-void cpi_os_free_block(void *block)
+CPI_COLD void cpi_os_free_block(void *block)
 {
     free(block);
 }
@@ -212,7 +212,7 @@ static bool membarrier(int command)
     return done;
 }
 
-bool cpi_os_barrier_ready(void)
+CPI_COLD bool cpi_os_barrier_ready(void)
 {
     return membarrier(CPI_MEMBARRIER_REGISTER) && membarrier(CPI_MEMBARRIER_EXPEDITED);
 }
@@ -226,7 +226,7 @@ bool cpi_os_barrier(void)
 
 #else
 
-bool cpi_os_barrier_ready(void)
+CPI_COLD bool cpi_os_barrier_ready(void)
 {
     return false;
 }
@@ -264,7 +264,7 @@ uint64_t cpi_os_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-bool cpi_condition_init(cpi_condition_t *condition)
+CPI_COLD bool cpi_condition_init(cpi_condition_t *condition)
 {
     pthread_condattr_t attributes;
     bool made;
@@ -277,7 +277,7 @@ bool cpi_condition_init(cpi_condition_t *condition)
     return made;
 }
 
-void cpi_write_error(const char *text, size_t length)
+CPI_COLD void cpi_write_error(const char *text, size_t length)
 {
     int saved = errno;
     int cancel;
@@ -298,7 +298,7 @@ void cpi_write_error(const char *text, size_t length)
     errno = saved;
 }
 
-size_t cpi_os_purge(void *address, size_t size)
+CPI_COLD size_t cpi_os_purge(void *address, size_t size)
 {
     int saved = errno;
     bool done;
@@ -313,7 +313,7 @@ size_t cpi_os_purge(void *address, size_t size)
     return done ? size : 0;
 }
 
-size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
+CPI_COLD size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
 {
 #if CPI_LINUX
     size_t page = cpi_os_page_size();
@@ -356,7 +356,7 @@ size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
 #define CPI_NO_ADVICE 0x7fff
 
 /* Of no pages at all, to learn whether the kernel knows it. */
-bool cpi_os_can_populate(uint64_t *calls)
+CPI_COLD bool cpi_os_can_populate(uint64_t *calls)
 {
     int saved = errno;
     bool known = madvise(NULL, 0, MADV_POPULATE_WRITE) == 0;
@@ -372,7 +372,7 @@ bool cpi_os_can_populate(uint64_t *calls)
 
 /* EINVAL: memory that the kernel does not manage, such as a device's, which a caller
  * may have provided. */
-bool cpi_os_populate(void *address, size_t size)
+CPI_COLD bool cpi_os_populate(void *address, size_t size)
 {
     int saved = errno;
     bool done;
@@ -398,7 +398,7 @@ uintptr_t cpi_trace_thread(void)
     return thread_number;
 }
 
-void cpi_trace_forked(void)
+CPI_COLD void cpi_trace_forked(void)
 {
     thread_number = 0;
 }
@@ -416,7 +416,7 @@ static uintptr_t offset_in(const Dl_info *info, uintptr_t address)
     return address - (uintptr_t)info->dli_fbase;
 }
 
-void cpi_trace_name(struct cpi_text *text, uintptr_t address)
+CPI_COLD void cpi_trace_name(struct cpi_text *text, uintptr_t address)
 {
     const char *module;
     const char *slash;

@@ -36,7 +36,7 @@ void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool)
 
 /* As the process ends a pool stays, because threads may use it.  The variables of its program may
  * go, if that is a plug-in, so nothing of the pool writes them any more. */
-static void leave_program(struct cpool_typed *typed)
+CPI_COLD static void leave_program(struct cpool_typed *typed)
 {
     cpool_t *handle;
 
@@ -84,7 +84,7 @@ static int create_typed(struct cpool_typed *typed, const cpool_config_t *config)
     return 0;
 }
 
-static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
+CPI_COLD static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
 {
     cpool_config_t config;
     int code = cpi_pool_read_config(&config, given != NULL ? given : typed->settings);

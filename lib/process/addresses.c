@@ -232,7 +232,7 @@ CPI_COLD static cpool_t *search_handles(uintptr_t address)
     return NULL;
 }
 
-bool cpi_ranges_add(cpool_t *handle, uintptr_t from, uintptr_t to)
+CPI_COLD bool cpi_ranges_add(cpool_t *handle, uintptr_t from, uintptr_t to)
 {
     struct change change = {from, to - 1, (uintptr_t)handle};
 
@@ -243,7 +243,7 @@ bool cpi_ranges_add(cpool_t *handle, uintptr_t from, uintptr_t to)
     return false;
 }
 
-void cpi_ranges_remove(cpool_t *handle, uintptr_t from, uintptr_t to)
+CPI_COLD void cpi_ranges_remove(cpool_t *handle, uintptr_t from, uintptr_t to)
 {
     struct change change = {from, to - 1, (uintptr_t)handle};
 

@@ -76,7 +76,7 @@ static struct cpi_handles *reserve(void)
     return far;
 }
 
-bool cpi_handle_hold(void)
+CPI_COLD bool cpi_handle_hold(void)
 {
     struct cpi_handles *reserved = cpi_handles();
 
@@ -92,7 +92,7 @@ bool cpi_handle_hold(void)
     return true;
 }
 
-void cpi_handle_drop(void)
+CPI_COLD void cpi_handle_drop(void)
 {
     CPI_ASSERT(holders > 0);
     holders--;
@@ -103,7 +103,7 @@ bool cpi_handle_is_held(void)
     return holders > 0;
 }
 
-void cpi_handle_release(void)
+CPI_COLD void cpi_handle_release(void)
 {
     struct cpi_handles *reserved = cpi_handles();
 
@@ -245,7 +245,7 @@ static void free_memory(struct kept_memory kept)
 
 /* malloc may be made of pools, so the lock is not held while a block goes back.  Another thread
  * finds a space then, because the lock is left with CPI_ENDED_KEPT at most. */
-void cpi_ending_keep(struct cpi_ending *ending, void *memory, size_t size, bool mapped)
+CPI_COLD void cpi_ending_keep(struct cpi_ending *ending, void *memory, size_t size, bool mapped)
 {
     struct kept_memory kept = {memory, size, mapped};
 
@@ -262,7 +262,7 @@ void cpi_ending_keep(struct cpi_ending *ending, void *memory, size_t size, bool 
     cpi_unlock();
 }
 
-void cpi_ending_release(void)
+CPI_COLD void cpi_ending_release(void)
 {
     while (kept_count != 0)
         free_memory(take_first());

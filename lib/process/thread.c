@@ -133,7 +133,7 @@ bool cpi_lock_is_held(void)
     return cpi_load(&lock_holder, relaxed) == cpi_thread_token(); /* [holder] */
 }
 
-bool cpi_mutex_lock_at_end(cpi_mutex_t *mutex)
+CPI_COLD bool cpi_mutex_lock_at_end(cpi_mutex_t *mutex)
 {
     unsigned tries = 0;
 
@@ -145,7 +145,7 @@ bool cpi_mutex_lock_at_end(cpi_mutex_t *mutex)
     return true;
 }
 
-bool cpi_lock_at_end(void)
+CPI_COLD bool cpi_lock_at_end(void)
 {
     bool locked = !cpi_lock_is_held() && cpi_mutex_lock_at_end(&library_lock);
 
@@ -216,7 +216,7 @@ static struct cpi_thread *map_structure(void)
 }
 
 /* Gives back what the entries of many pools have made resident: all of them are zero. */
-static void purge_table(struct cpi_thread *thread)
+CPI_COLD static void purge_table(struct cpi_thread *thread)
 {
     size_t used = offsetof(struct cpi_thread, table) + cpi_handle_count() * sizeof(cpool_cache_t);
     size_t kept = cpi_align_up(spares < CPI_SPARES ? CPI_SPARE_BYTES : 1, cpi_os_page_size());
@@ -238,14 +238,14 @@ static void retire(struct cpi_thread *thread)
     spares++;
 }
 
-void cpi_thread_own(struct cpi_thread *thread, struct cpi_owned *owned)
+CPI_COLD void cpi_thread_own(struct cpi_thread *thread, struct cpi_owned *owned)
 {
     CPI_ASSERT(cpi_lock_is_held() && owned->thread == NULL);
     owned->thread = thread;
     CPI_LIST_ADD(&thread->owned, owned);
 }
 
-void cpi_thread_disown(struct cpi_owned *owned)
+CPI_COLD void cpi_thread_disown(struct cpi_owned *owned)
 {
     CPI_ASSERT(cpi_lock_is_held() && owned->thread != NULL);
     CPI_LIST_REMOVE(owned);
@@ -281,13 +281,13 @@ static void give_up(struct cpi_thread *thread, uintptr_t word)
     cpi_unlock();
 }
 
-static void thread_ended(void *thread)
+CPI_COLD static void thread_ended(void *thread)
 {
     give_up(thread, CPI_ENDED);
 }
 
 /* This very thread holds the lock, also in the child. */
-static void after_fork_in_child(void)
+CPI_COLD static void after_fork_in_child(void)
 {
     struct cpi_thread *self = cpi_thread_known();
     struct cpi_thread *thread = used_threads;
@@ -341,7 +341,7 @@ bool cpi_thread_process_ends(void)
     return cpi_load(&process_ends, relaxed); /* [end] */
 }
 
-bool cpi_thread_startup(void)
+CPI_COLD bool cpi_thread_startup(void)
 {
     cpi_key_t candidate;
     bool lost;
@@ -365,7 +365,7 @@ bool cpi_thread_startup(void)
 }
 
 /* With the lock held. */
-static struct cpi_thread *take_structure(void)
+CPI_COLD static struct cpi_thread *take_structure(void)
 {
     static unsigned made;
     struct cpi_thread *thread = spare_threads;
@@ -452,7 +452,7 @@ static void release_list(struct cpi_thread **list)
 }
 
 /* With the lock held, while no pool is alive. */
-static void release_tables(void)
+CPI_COLD static void release_tables(void)
 {
     struct cpi_thread *self = cpi_thread_known();
 
