@@ -156,12 +156,12 @@ CPI_COLD void *cpi_os_reserve(size_t size, size_t align)
     return address + before;
 }
 
-CPI_COLD void *cpi_os_map_at(uintptr_t wish, size_t size)
+void *cpi_os_map_at(uintptr_t wish, size_t size)
 {
     return map(wish, size, PROT_READ | PROT_WRITE);
 }
 
-CPI_COLD bool cpi_os_commit(void *address, size_t size)
+bool cpi_os_commit(void *address, size_t size)
 {
     int saved = errno;
     bool done = mprotect(address, size, PROT_READ | PROT_WRITE) == 0;
@@ -170,7 +170,7 @@ CPI_COLD bool cpi_os_commit(void *address, size_t size)
     return done;
 }
 
-CPI_COLD void cpi_os_release(void *address, size_t size)
+void cpi_os_release(void *address, size_t size)
 {
     int saved = errno;
 
@@ -277,7 +277,7 @@ CPI_COLD bool cpi_condition_init(cpi_condition_t *condition)
     return made;
 }
 
-CPI_COLD void cpi_write_error(const char *text, size_t length)
+void cpi_write_error(const char *text, size_t length)
 {
     int saved = errno;
     int cancel;

@@ -304,7 +304,7 @@ CPI_COLD int cpi_pool_publish(struct cpi_pool *pool)
     return code;
 }
 
-CPI_COLD void cpi_pool_withdraw(struct cpi_pool *pool)
+void cpi_pool_withdraw(struct cpi_pool *pool)
 {
     uintptr_t from;
     uintptr_t to;
