@@ -30,8 +30,8 @@ LOG_COMPILER = tests/harness/limit$(EXEEXT)
 
 # Their result does not depend on how this tree was configured: they compare sources with
 # each other, or compile sources themselves, or try the benchmark rather than the library.
-tests_of_sources = tests/scripts/% tests/model/% tests/weak/% tests/sched/% tests/linear/% \
-	tests/doors/% bench/check_smoke.sh bench/readme.sh
+tests_of_sources = tests/scripts/% tests/model/% tests/weak/% tests/sched/% tests/doors/% \
+	bench/check_smoke.sh bench/readme.sh
 
 check-build:
 	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(filter-out $(tests_of_sources), $(TESTS))'
@@ -55,8 +55,7 @@ OFTEN = 20
 OFTEN_LOOPS = 4
 
 # Nor does the count of instructions depend on when threads run.
-OFTEN_TESTS = tests/linear/check_histories \
-	$(filter-out $(tests_of_sources) bench/instructions.sh, $(TESTS))
+OFTEN_TESTS = $(filter-out $(tests_of_sources) bench/instructions.sh, $(TESTS))
 
 check-often: all $(check_PROGRAMS) $(check_LIBRARIES) $(check_LTLIBRARIES)
 	@MAKE='$(MAKE)' OFTEN_TESTS='$(OFTEN_TESTS)' $(SHELL) $(srcdir)/tests/harness/often.sh \
@@ -118,8 +117,7 @@ tests_scripts = \
 tests_long = \
 	tests/scripts/check-scripts.sh \
 	tests/sched/planted.sh \
-	tests/weak/planted.sh \
-	tests/linear/planted.sh
+	tests/weak/planted.sh
 if WITH_ALL_EXT
 tests_long += bench/check_smoke.sh
 endif

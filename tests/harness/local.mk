@@ -25,7 +25,7 @@ tests_harness_libharness_a_SOURCES = tests/harness/inside.h tests/harness/inside
 tests_harness_libharness_a_CPPFLAGS = $(tests_cppflags)
 
 # The library's sources, compiled once more with a point before each atomic operation, each
-# lock and each sleep, for the tests of steps, schedules and histories.  Without assertions,
+# lock and each sleep, for the tests of steps and schedules.  Without assertions,
 # which would be steps, too.
 check_LIBRARIES += tests/harness/libpoints.a
 tests_harness_libpoints_a_SOURCES = tests/harness/points.c tests/harness/points.h \

@@ -33,7 +33,8 @@ build() {
     done
     set -- "$2"
     for source in "$top/tests/harness/points.c" $others "$work"/lib/*/*.c; do
-        name=${source##*/}
+        folder=${source%/*}
+        name=${folder##*/}-${source##*/} # both have a tracked.c
         object=$kept/${name%.c}.o
         case $source in
         "$work/lib"/*) cmp -s "$top"/*/"${source#"$work/lib/"}" "$source" ||

@@ -7,8 +7,8 @@
 #                   MUTANTS='...' for some, and `original' for the library as it is.  Takes
 #                   long, and is no part of make check
 #
-# make check holds each edit against the sources, and make check-all plants those of tests/sched/planted.sh,
-# tests/linear/planted.sh and tests/weak/planted.sh.
+# make check holds each edit against the sources, and make check-all plants those of tests/sched/planted.sh
+# and tests/weak/planted.sh.
 
 EXTRA_DIST += tests/planted/build.sh \
 	tests/planted/list.txt \

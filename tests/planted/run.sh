@@ -14,7 +14,7 @@
 # build folder.
 #
 # Prints for each mutant its name, its file and its killer: a program and the test in it,
-# the explorer and its scenario, or the histories.  The tests that the list names come
+# or the explorer and its scenario.  The tests that the list names come
 # first, then all others.  A mutant that is said to be sound, or not to be looked at by a
 # test, must survive those that it names.  "same code" is compared.
 
@@ -42,8 +42,7 @@ mkdir -p "$mutant" || exit 1
 helpers='harness/main harness/support harness/support_threads harness/support_pool harness/growth
     harness/waiter harness/crew harness/fault harness/fixture harness/misuse harness/refuse
     steps/script steps/meeting'
-histories='check_histories burst history linear'
-explorer='audit check_schedules decide explorer pool retires stack tracked types'
+explorer='audit check_schedules decide explorer history linear pool retires stack tracked types'
 
 # flags_of KIND - what a source is compiled with: with assertions, as a part of a test that
 # intervenes at points, with points, or for a shared library.
@@ -52,7 +51,7 @@ flags_of() {
     pic) echo "-fPIC" ;;
     plain) echo "-DCPI_DEBUG=1" ;;
     narrow) echo "-DCPI_DEBUG=1 -DCPI_GENERATION_BITS=2u" ;;
-    beside) echo "-I$top/tests/linear -I$top/tests/sched" ;;
+    beside) echo "-I$top/tests/sched" ;;
     points) echo "-DCPI_ATOMIC_HEADER=\"points.h\"" ;;
     esac
 }
@@ -127,12 +126,7 @@ link() {
     [ -e "$program" ] || case $1 in
     explorer*)
         set -- $(objects points "$top"/lib/*/*.c "$top"/ext/*/*.c "$top/tests/harness/points.c") \
-            $(for i in $explorer; do objects beside "$top/tests/sched/$i.c"; done) \
-            $(for i in history linear; do objects beside "$top/tests/linear/$i.c"; done)
-        ;;
-    histories)
-        set -- $(objects points "$top"/lib/*/*.c "$top"/ext/*/*.c "$top/tests/harness/points.c") \
-            $(for i in $histories; do objects beside "$top/tests/linear/$i.c"; done)
+            $(for i in $explorer; do objects beside "$top/tests/sched/$i.c"; done)
         ;;
     check_dlopen)
         # shellcheck disable=SC2086
@@ -230,13 +224,12 @@ same() {
 # Those without the inline path have their sources of others, and two need plug-ins, which are
 # built for the mutants that name one.
 all=$(for i in $TESTS; do basename "$i"; done | grep -v '_noinline\|check_copies\|check_dlopen')
-all="$all explorer histories"
+all="$all explorer"
 failed=0
 
 # try NAME - one mutant.
 try() {
-    rm -rf "$mutant"/check_* "$mutant"/*.o "$mutant"/*.d "$mutant/explorer" "$mutant/histories" \
-        "$mutant/lib"
+    rm -rf "$mutant"/check_* "$mutant"/*.o "$mutant"/*.d "$mutant/explorer" "$mutant/lib"
     file=
     named=
     verdict=

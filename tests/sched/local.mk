@@ -14,12 +14,12 @@ tests_sched_check_schedules_SOURCES = \
 	tests/sched/audit.c tests/sched/audit.h tests/sched/check_schedules.c \
 	tests/sched/decide.c tests/sched/decide.h \
 	tests/sched/explorer.c tests/sched/explorer.h \
-	tests/sched/pool.c \
+	tests/sched/history.c tests/sched/history.h \
+	tests/sched/linear.c tests/sched/linear.h tests/sched/pool.c \
 	tests/sched/retires.c tests/sched/scenario.h tests/sched/stack.c tests/sched/tracked.c \
-	tests/sched/types.c tests/sched/types.h tests/harness/random.h \
-	$(linear_checker)
+	tests/sched/types.c tests/sched/types.h tests/harness/random.h
 tests_sched_check_schedules_CPPFLAGS = $(AM_CPPFLAGS) \
-	-I$(top_srcdir)/tests/harness -I$(top_srcdir)/tests/sched -I$(top_srcdir)/tests/linear -UCPI_DEBUG
+	-I$(top_srcdir)/tests/harness -I$(top_srcdir)/tests/sched -UCPI_DEBUG
 tests_sched_check_schedules_LDADD = tests/harness/libpoints.a $(tests_libs_library)
 
 SCHED_RANDOM = 500000

@@ -10,7 +10,6 @@
 
 top=${srcdir:-.}
 sched=$top/tests/sched
-linear=$top/tests/linear
 bugs='no-tag lost-full-magazine slot-twice claim-by-store steal-by-store
     open-unchecked open-not-retracted taken-inside unloaded-by-store activity-not-compared
     loaded-not-taken spares-not-taken announced-after-look push-calls-nobody
@@ -18,8 +17,8 @@ bugs='no-tag lost-full-magazine slot-twice claim-by-store steal-by-store
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-options="-I$sched -I$linear"
-others="$(echo "$sched"/*.c) $linear/history.c $linear/linear.c"
+options="-I$sched"
+others=$(echo "$sched"/*.c)
 . "$top/tests/planted/build.sh"
 
 # The output of a run that failed.

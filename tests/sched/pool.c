@@ -3,7 +3,7 @@
  * pool.c - scenarios of a whole pool, and the claims that must hold in each run.
  *
  * Each run's history, with all slots allocated at its end, must be linearizable:
- * tests/linear decides that, and says what it means.  A slot is also taken off its
+ * linear.h decides that, and says what it means.  A slot is also taken off its
  * holder's list before its free is called, and put on one after an alloc returned
  * it, and must be on none then: so a run that hands a slot out twice ends there.
  */

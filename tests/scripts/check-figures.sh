@@ -56,9 +56,6 @@ fact doc/TESTING.md 'draws 20,000' tests/sched/check_schedules.c '#define RANDOM
 fact doc/TESTING.md 'at random (500,000)' tests/sched/local.mk 'SCHED_RANDOM = 500000'
 fact doc/TESTING.md '| 1,000 executions | 8,000 |' tests/weak/models.sh 'default=8000'
 fact doc/TESTING.md '| 1,000 executions | 8,000 |' tests/weak/models.sh 'default=1000'
-kinds=$(awk '/shapes\[\] = /,/^};/' tests/linear/check_histories.c | grep -c '{"')
-fact doc/TESTING.md "$kinds kinds of" tests/linear/check_histories.c '#define HISTORIES 400'
-fact doc/TESTING.md '400 histories each' tests/linear/check_histories.c '#define HISTORIES 400'
 fact doc/TESTING.md 'after 6,000 steps' tests/weak/weak_threads.c 'STEPS_MAX = 6000'
 fact doc/TESTING.md '`STRESS_SECONDS` (60' stress/local.mk 'STRESS_SECONDS = 60'
 fact doc/TESTING.md '20 times (`OFTEN`)' tests/local.mk 'OFTEN = 20'

@@ -38,7 +38,7 @@ for word in $(grep -v '^#' "$list" | cut -d '|' -f 3 | sed 's/sound:.*//; s/same
     explorer:*)
         grep -q "\"${word#*:}\"" "$tests"/sched/*.c || complain "list.txt: no scenario $word"
         ;;
-    explorer | histories | stress) ;;
+    explorer | stress) ;;
     check_*)
         grep -q "/$word\( \|\$\)" "$tests"/*/local.mk "$tests"/../ext/*/local.mk || complain "list.txt: no program $word"
         ;;

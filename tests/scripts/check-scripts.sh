@@ -117,7 +117,7 @@ plant check-docs.sh HACKING.md 's/`--enable-probes`/`--enable-probe`/' 'has no o
 
 plant check-docs.sh HACKING.md 's/^| `--enable-probes`.*//' 'lacks the option probes'
 plant check-docs.sh doc/TESTING.md 's/`make schedules`/`make schedule`/' 'lacks make schedules'
-plant check-docs.sh doc/TESTING.md 's,`tests/linear[`/],`tests/lines`,g' 'lacks the folder tests/linear'
+plant check-docs.sh doc/TESTING.md 's,`tests/sched[`/],`tests/lines`,g' 'lacks the folder tests/sched'
 plant check-docs.sh doc/TESTING.md 's,`weak/planted.sh`\(.*| no | yes\),\1,' 'not among the tests of check-all'
 plant check-docs.sh doc/TESTING.md 's/`OFTEN_LOOPS`/`OFTEN_LOOP`/' 'nothing is named OFTEN_LOOP'
 plant check-docs.sh doc/TESTING.md 's/`look_again()`/`look_twice()`/' 'nothing is named look_twice'

@@ -40,8 +40,8 @@
  * instant of its operation's, that the specification allows (M. P. Herlihy and
  * J. M. Wing, 1990).
  */
-#ifndef LINEAR_LINEAR_H
-#define LINEAR_LINEAR_H
+#ifndef SCHED_LINEAR_H
+#define SCHED_LINEAR_H
 
 #include <stdbool.h>
 
@@ -66,4 +66,4 @@ struct linear_specification {
 const struct operation *linear_check(const struct linear_specification *specification,
                                      const struct history *history);
 
-#endif /* LINEAR_LINEAR_H */
+#endif /* SCHED_LINEAR_H */

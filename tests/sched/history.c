@@ -57,17 +57,6 @@ void history_end(struct operation *operation)
     operation->end = tick();
 }
 
-void history_append(struct history *history, const struct history *other)
-{
-    size_t i;
-
-    for (i = 0; i < other->count; i++) {
-        if (history->count == HISTORY_OPERATIONS_MAX)
-            too_long();
-        history->operations[history->count++] = other->operations[i];
-    }
-}
-
 /* --- Events --- */
 
 static int earlier(const void *left, const void *right)

@@ -16,8 +16,8 @@
  *
  * Each thread writes a history of its own.  They are put together afterwards.
  */
-#ifndef LINEAR_HISTORY_H
-#define LINEAR_HISTORY_H
+#ifndef SCHED_HISTORY_H
+#define SCHED_HISTORY_H
 
 #include <stddef.h>
 #include <stdio.h>
@@ -60,9 +60,6 @@ void history_add(struct operation *operation, size_t slot);
 /* The moment after the return. */
 void history_end(struct operation *operation);
 
-/* Appends the operations of another history. */
-void history_append(struct history *history, const struct history *other);
-
 /* For a reader: one line for each call and each return, in order. */
 void history_print(const struct history *history, FILE *out);
 
@@ -79,4 +76,4 @@ struct event {
  */
 size_t history_events(const struct history *history, struct event *events);
 
-#endif /* LINEAR_HISTORY_H */
+#endif /* SCHED_HISTORY_H */
