@@ -44,10 +44,13 @@ static void require(int code)
 
 static cpool_reader_t *begin_domain(cpool_domain_t **domain)
 {
+    cpool_domain_config_t config = CPOOL_DOMAIN_CONFIG_INIT;
     cpool_reader_t *reader;
 
-    require(cpool_domain_create(domain, 1, (size_t)4 * BAG, 0));
-    reader = cpool_domain_reader(*domain);
+    config.readers = 1;
+    config.held = (size_t)4 * BAG;
+    require(cpool_domain_create(domain, &config));
+    reader = cpool_domain_reader(*domain, 0);
     if (reader == NULL)
         exit(EXIT_FAILURE);
     return reader;

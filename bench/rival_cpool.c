@@ -81,9 +81,13 @@ static inline void *rival_reclaim_get(void *pool, int64_t priority)
 /* A bag is a quarter of what a reader may hold back. */
 static void *rival_domain_create(const struct bench_cell *cell, size_t bag)
 {
+    cpool_domain_config_t config = CPOOL_DOMAIN_CONFIG_INIT;
     cpool_domain_t *domain;
-    int code = cpool_domain_create(&domain, cell->threads, 4 * bag, 0);
+    int code;
 
+    config.readers = cell->threads;
+    config.held = 4 * bag;
+    code = cpool_domain_create(&domain, &config);
     if (code != CPOOL_OK)
         bench_fail("cpool_domain_create: %s", cpool_strerror(code));
     return domain;
@@ -97,7 +101,7 @@ static void rival_domain_destroy(void *domain)
 
 static void *rival_reader_enter(void *domain)
 {
-    return cpool_domain_reader((cpool_domain_t *)domain);
+    return cpool_domain_reader((cpool_domain_t *)domain, 0);
 }
 
 /* The end of the thread does that. */
@@ -135,7 +139,11 @@ static inline bool rival_retire(void *reader, void *node)
 
 static size_t rival_held(void *domain)
 {
-    return cpool_domain_held((const cpool_domain_t *)domain);
+    cpool_domain_stats_t stats = CPOOL_DOMAIN_STATS_INIT;
+
+    if (cpool_domain_stats((const cpool_domain_t *)domain, &stats) != CPOOL_OK)
+        bench_fail("cpool_domain_stats");
+    return stats.held;
 }
 
 #include "workloads.h"

@@ -15,7 +15,8 @@ man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h inclu
 	include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
 	include/cpool/events.h include/cpool/object.h include/cpool/object_typed.h \
 	include/cpool/object_frame.h \
-	include/cpool/priority.h include/cpool/lanes.h include/cpool/retire.h include/cpool/debug.h
+	include/cpool/priority.h include/cpool/lanes.h include/cpool/retire.h include/cpool/debug.h \
+	include/cpool/client.h
 # Notes of a page and more, which a header only refers to.
 man_notes = doc/man/cpool.txt doc/man/cpool_frame.txt doc/man/cpool_object.txt \
 	doc/man/cpool_priority.txt doc/man/cpool_retire.txt doc/man/cpool_track.txt
@@ -43,6 +44,10 @@ dist_man3_MANS = \
 	doc/man/cpool_alloc_bulk.3 \
 	doc/man/cpool_alloc_wait.3 doc/man/cpool_at.3 doc/man/cpool_cache_alloc.3 \
 	doc/man/cpool_cache_create.3 doc/man/cpool_cache_destroy.3 doc/man/cpool_cache_free.3 \
+	doc/man/cpool_client.3 doc/man/cpool_client_create.3 doc/man/cpool_client_lock.3 \
+	doc/man/cpool_client_memory.3 doc/man/cpool_client_own.3 doc/man/cpool_client_release.3 \
+	doc/man/cpool_client_report.3 doc/man/cpool_client_retire.3 doc/man/cpool_client_show.3 \
+	doc/man/cpool_client_unlock.3 \
 	doc/man/cpool_calloc.3 doc/man/cpool_depot_alloc.3 doc/man/cpool_depot_free.3 \
 	doc/man/cpool_destroy.3 doc/man/cpool_flush.3 doc/man/cpool_free.3 \
 	doc/man/cpool_frame.3 doc/man/cpool_frame_adopt.3 doc/man/cpool_frame_alloc.3 \
@@ -63,16 +68,13 @@ dist_man3_MANS = \
 	doc/man/cpool_release.3 \
 	doc/man/cpool_domain_create.3 \
 	doc/man/cpool_domain_destroy.3 \
-	doc/man/cpool_domain_held.3 \
-	doc/man/cpool_domain_oldest.3 \
 	doc/man/cpool_domain_reader.3 \
+	doc/man/cpool_domain_stats.3 \
 	doc/man/cpool_read_begin.3 \
 	doc/man/cpool_read_end.3 \
 	doc/man/cpool_read_quiescent.3 \
-	doc/man/cpool_reader_create.3 \
 	doc/man/cpool_reader_destroy.3 \
 	doc/man/cpool_retire.3 \
-	doc/man/cpool_retire_barrier.3 \
 	doc/man/cpool_retire_flush.3 \
 	doc/man/cpool_lane.3 \
 	doc/man/cpool_lane_alloc.3 \

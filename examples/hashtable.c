@@ -203,6 +203,7 @@ static int table_create(struct table *self, size_t capacity, size_t buckets, siz
                         size_t held)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_domain_config_t domain = CPOOL_DOMAIN_CONFIG_INIT;
     int code;
 
     config.name = "nodes";
@@ -215,7 +216,11 @@ static int table_create(struct table *self, size_t capacity, size_t buckets, siz
     for (size_t i = 0; i < buckets; i++)
         atomic_init(&self->buckets[i], 0);
     code = cpool_create(&self->nodes, &config);
-    return code != 0 ? code : cpool_domain_create(&self->readers, threads, held, 0);
+    if (code != 0)
+        return code;
+    domain.readers = threads;
+    domain.held = held;
+    return cpool_domain_create(&self->readers, &domain);
 }
 
 /* No other thread uses the table any more.  Returns the number of keys that were in it. */
@@ -299,19 +304,19 @@ static void look_up(struct worker *worker, cpool_reader_t *reader, uint64_t key,
 static void *run(void *argument)
 {
     struct worker *worker = argument;
-    cpool_reader_t *reader = cpool_domain_reader(table.readers);
+    cpool_domain_stats_t stats = CPOOL_DOMAIN_STATS_INIT;
+    cpool_reader_t *reader = cpool_domain_reader(table.readers, 0);
     uint64_t random = worker->index;
 
     for (size_t i = 0; i < operations; i++) {
-        size_t held;
-
         random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
         if (i % 5 == 0)
             change(worker, reader, (random >> 33) % KEYS);
         else
             look_up(worker, reader, (random >> 33) % (KEYS * threads), i % 256 == 1);
-        if (i % 1024 == 0 && (held = cpool_domain_held(table.readers)) > worker->held)
-            worker->held = held;
+        if (i % 1024 == 0 && cpool_domain_stats(table.readers, &stats) == 0 &&
+            stats.held > worker->held)
+            worker->held = stats.held;
     }
     return NULL;
 }

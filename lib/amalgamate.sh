@@ -26,4 +26,4 @@ part() {
 # shellcheck disable=SC2046 # no file's name has a blank
 part cpool.h header $(cd "$top" && ls include/cpool.h include/cpool/*.h)
 # shellcheck disable=SC2046
-part cpool.c source $(cd "$top" && for part in lib ext; do ls $part/*/*.[ch] | LC_ALL=C sort; done)
+part cpool.c source $(cd "$top" && for part in lib ext; do ls $part/*.h $part/*/*.[ch] 2> /dev/null | LC_ALL=C sort; done)

@@ -55,6 +55,7 @@ libcpool_sources = \
 	lib/pool/bulk.c \
 	lib/pool/caches.c \
 	lib/pool/checked.c \
+	lib/pool/client.c \
 	lib/pool/config.c \
 	lib/pool/config.h \
 	lib/pool/create.c \
@@ -102,13 +103,11 @@ ext_sized_sources = \
 	ext/sized/sized_impl.h
 
 ext_retire_sources = \
-	ext/retire/bags.c \
+	ext/common.h \
 	ext/retire/domain.c \
-	ext/retire/look.c \
-	ext/retire/retire.c \
-	ext/retire/retire_feature.c \
-	ext/retire/retire_impl.h \
-	ext/retire/retire_inline.c
+	ext/retire/domain.h \
+	ext/retire/epoch.c \
+	ext/retire/retire.c
 
 ext_lanes_sources = \
 	ext/lanes/lanes.c

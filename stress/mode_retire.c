@@ -260,17 +260,17 @@ static void retire_read(struct worker *worker, struct retire *retire, cpool_read
 static void retire_step(struct worker *worker, struct retire *retire, cpool_reader_t *reader)
 {
     uint64_t key = random_below(&worker->random, retire->keys);
+    cpool_domain_stats_t stats = CPOOL_DOMAIN_STATS_INIT;
 
     switch (random_below(&worker->random, 64)) {
     case 0:
-        (void)cpool_retire_flush(reader);
+        (void)cpool_retire_flush(reader, 0);
         break;
     case 1:
-        STRESS_REQUIRE(cpool_retire_barrier(reader) == 0);
+        STRESS_REQUIRE(cpool_retire_flush(reader, CPOOL_FLUSH_WAIT) == 0);
         break;
     case 2:
-        (void)cpool_domain_oldest(retire->domain);
-        (void)cpool_domain_held(retire->domain);
+        STRESS_REQUIRE(cpool_domain_stats(retire->domain, &stats) == 0);
         break;
     default:
         if (random_once_in(&worker->random, 3))
@@ -288,8 +288,7 @@ static void retire_steps(struct worker *worker)
     struct retire *retire = worker->context;
     size_t steps = random_between(&worker->random, 1, RETIRE_STEPS);
     bool own = random_once_in(&worker->random, 8);
-    cpool_reader_t *reader = own ? cpool_reader_create(retire->domain)
-                                 : cpool_domain_reader(retire->domain);
+    cpool_reader_t *reader = cpool_domain_reader(retire->domain, own ? CPOOL_READER_UNOWNED : 0);
 
     if (reader == NULL) { /* those of ended threads wait for sections */
         sched_yield();
@@ -298,7 +297,7 @@ static void retire_steps(struct worker *worker)
     while (steps-- > 0 && !episode_over(worker->episode))
         retire_step(worker, retire, reader);
     if (own)
-        STRESS_REQUIRE(cpool_reader_destroy(reader) == 0);
+        cpool_reader_destroy(reader);
 }
 
 /* A thread that ends inside of a section. */
@@ -308,7 +307,7 @@ static void retire_life(struct worker *worker)
     cpool_reader_t *reader;
 
     retire_steps(worker);
-    reader = cpool_domain_reader(retire->domain);
+    reader = cpool_domain_reader(retire->domain, 0);
     if (reader != NULL && random_once_in(&worker->random, 2)) {
         cpool_read_begin(reader);
         retire_walk(worker, retire, 0);
@@ -403,6 +402,7 @@ static void retire_close(struct retire *retire)
 static void retire_audit(struct retire *retire)
 {
     size_t linked[RETIRE_POOLS] = {0};
+    cpool_domain_stats_t held = CPOOL_DOMAIN_STATS_INIT;
     cpool_reader_t *reader;
 
     retire_count(retire, linked);
@@ -412,9 +412,9 @@ static void retire_audit(struct retire *retire)
         STRESS_REQUIRE(cpool_stats(retire->pools[i], &stats) == 0);
         STRESS_REQUIRE(retire_drain(retire->pools[i]) + linked[i] >= stats.capacity);
     }
-    reader = cpool_domain_reader(retire->domain);
-    STRESS_REQUIRE(reader != NULL && cpool_retire_barrier(reader) == 0);
-    STRESS_REQUIRE(cpool_domain_held(retire->domain) == 0);
+    reader = cpool_domain_reader(retire->domain, 0);
+    STRESS_REQUIRE(reader != NULL && cpool_retire_flush(reader, CPOOL_FLUSH_WAIT) == 0);
+    STRESS_REQUIRE(cpool_domain_stats(retire->domain, &held) == 0 && held.held == 0);
     STRESS_REQUIRE(cpool_domain_destroy(retire->domain) == 0);
 }
 
@@ -422,12 +422,14 @@ static void retire_run(struct episode *episode)
 {
     uint64_t *random = &episode->random;
     struct retire retire = {.keys = random_between(random, 1, RETIRE_KEYS)};
+    cpool_domain_config_t config = CPOOL_DOMAIN_CONFIG_INIT;
 
     retire.buckets = random_between(random, 1, RETIRE_BUCKETS);
     for (size_t i = 0; i < RETIRE_POOLS; i++)
         retire_open_pool(&retire, i, random);
-    STRESS_REQUIRE(cpool_domain_create(&retire.domain, episode->threads * 2 + 1,
-                                       random_between(random, 4, 256), 0) == 0);
+    config.readers = episode->threads * 2 + 1;
+    config.held = random_between(random, 4, 256);
+    STRESS_REQUIRE(cpool_domain_create(&retire.domain, &config) == 0);
     crew_run(episode, retire_body, &retire, NULL);
     retire_audit(&retire);
     retire_close(&retire);

@@ -3,515 +3,381 @@
  * domain.c - domains, their readers, and their part in the end of a thread, in a fork, and in the
  * life of pools.
  *
- * The list of domains is guarded by the lock.  A thread that works at a domain, which nobody may
- * destroy meanwhile, counts as a visit, so that it need not hold the lock.
+ * The list of domains is guarded by the library's lock.  A thread that works at a domain, which
+ * nobody may destroy meanwhile, counts as a visit, so that it need not hold the lock.
  *
  * ORDERING TABLE
- *   first | state, claimed, inside load | relaxed | - | -
- *   claim | state CAS         | acquire | leave | the bags
- *   leave | inside, state store | release | claim, gone, look.c's look | the bags
- *   meet  | epoch exchange    | acq_rel | look.c's meet | the sections that have ended
- *   turn  | turn load, store  | relaxed | - | -
- *   alone | inside load       | relaxed | - | -
- *   bits  | pools load, CAS   | relaxed | - | -
- *   noted | noted store, CAS  | relaxed | - | -
- *   found | visits store      | release | retire_feature.c's any | the table
- *   begun | from load         | acquire | bags.c's begin, move | the count
- *   count | pools of a bag, count load | relaxed | - | -
+ *   hint  | state, inside load | relaxed | - | -
+ *   claim | state CAS         | acquire | leave, retire.c's leave | the bags
+ *   leave | inside, state store | release | claim, retire.c's gone, epoch.c's scan | the bags
+ *   meet  | epoch exchange    | acq_rel | epoch.c's meet | the sections that have ended
+ *   next  | next_reader load, store | relaxed | - | -
+ *   plain | plain store       | relaxed | - | -
  */
-#include "retire/retire_impl.h"
-
-#include "base/bits.h"
-#include "base/list.h"
-#include "cache/registry.h"
-#include "host/os.h"
-#include "pool/feature.h"
-#include "pool/slots.h"
-#include "pool/report.h"
+#include "retire/domain.h"
 
 static struct cpool_domain *domains; /* guarded by the lock */
 
-/* --- Visits, with the lock held --- */
+CPI_COLD int cpi_domain_report(int code, const char *function, const void *address)
+{
+    cpool_error_t error = {.code = code, .function = function, .name = "", .address = address};
+
+    cpool_client_report(&error, "%s: %s (%p)", function,
+                        code == CPOOL_EPOOL ? "it has been destroyed" : cpool_strerror(code),
+                        address);
+    return code;
+}
+
+/* --- Visits, with the lock held, which is not held in between --- */
 
 static void begin_visit(struct cpool_domain *domain)
 {
-    if (domain->forks != cpi_thread_forks()) /* those of threads that have vanished */
+    if (domain->forks != cpi_domain_forks(domain)) /* those of threads that have vanished */
         domain->visits = 0;
-    domain->forks = cpi_thread_forks();
+    domain->forks = cpi_domain_forks(domain);
     domain->visits++;
+    cpool_client_unlock();
 }
 
 static void end_visit(struct cpool_domain *domain)
 {
-    if (domain->forks == cpi_thread_forks() && domain->visits > 0)
+    (void)cpool_client_lock();
+    if (domain->forks == cpi_domain_forks(domain) && domain->visits > 0)
         domain->visits--;
 }
 
 static void await_visits(struct cpool_domain *domain)
 {
-    unsigned times = 0;
-
-    while (domain->visits > 0 && domain->forks == cpi_thread_forks()) {
-        cpi_unlock();
-        cpi_os_back_off(times++);
-        cpi_lock();
+    for (unsigned times = 0;
+         domain->visits > 0 && domain->forks == cpi_domain_forks(domain); times++) {
+        cpool_client_unlock();
+        domain->client.system->back_off(times);
+        (void)cpool_client_lock();
     }
 }
 
-/* --- Readers --- */
+/* --- The end of a reader --- */
 
-/* The thread that owns a reader finds it in its table.  With the lock held. */
-static void own(struct cpi_reader *reader, struct cpi_thread *thread)
+/* Its next section, if any, meets the scans.  So it is in nobody's way, with the kernel's barrier
+ * and without. */
+static void go_offline(struct cpi_reader *reader)
 {
-    cpi_thread_entry_of(thread, reader->domain->handle)->home = reader;
-    cpi_thread_own(thread, &reader->owned);
+    (void)cpi_word_exchange(&reader->section.epoch, CPI_OFFLINE, acq_rel); /* [meet] */
 }
 
-static void disown(struct cpi_reader *reader)
-{
-    if (reader->owned.thread == NULL)
-        return;
-    cpi_thread_entry_of(reader->owned.thread, reader->domain->handle)->home = NULL;
-    cpi_thread_disown(&reader->owned);
-}
-
-/* Its section, if any, is over. */
+/* And takes the reader from its thread.  With the lock held. */
 static void end_section(struct cpi_reader *reader)
 {
-    uintptr_t word = cpi_word_load(&reader->face.inside, relaxed); /* [alone] */
+    uintptr_t word;
 
-    reader->face.nested = 0;
-    cpi_word_store(&reader->face.inside, word + word % 2, release); /* [leave] */
-}
-
-/* Its next beginning, if any, meets the looks.  So it is in nobody's way, with the kernel's
- * barrier and without. */
-static void park(struct cpi_reader *reader)
-{
-    (void)cpi_word_exchange(&reader->face.epoch, CPI_PARKED, acq_rel); /* [meet] */
+    (void)cpool_client_own(NULL, &reader->owned);
+    word = cpi_word_load(&reader->section.inside, relaxed); /* [hint] */
+    reader->section.nested = 0;
+    cpi_word_store(&reader->section.inside, word + word % 2, release); /* [leave] */
 }
 
 /* A thread that has vanished may have left the bags as they were for a moment. */
-static void give_up(struct cpi_reader *reader, bool vanished)
+static void release_reader(struct cpi_reader *reader, bool vanished)
 {
-    bool empty = !vanished && cpi_reader_rests(reader);
+    bool empty = !vanished && cpi_reader_is_empty(reader);
 
-    cpi_store(&reader->noted, CPI_NOTED_NONE, relaxed); /* [noted] */
-    park(reader);
-    cpi_store(&reader->state, empty ? CPI_READER_FREE : CPI_READER_LEFT, release); /* [leave] */
+    cpi_store(&reader->plain, CPI_POOL_NONE, relaxed); /* [plain] */
+    go_offline(reader);
+    cpi_store(&reader->state, empty ? CPI_READER_FREE : CPI_READER_ORPHAN, release); /* [leave] */
 }
 
-/* With the lock held.  While the slots go back it is free. */
-static void thread_ended(struct cpi_owned *owned, bool vanished)
+/* With the lock held, but not while slots go back. */
+static void end_reader(struct cpi_reader *reader, bool vanished)
 {
-    struct cpi_reader *reader =
-        (struct cpi_reader *)(void *)((char *)owned - offsetof(struct cpi_reader, owned));
-    struct cpool_domain *domain = reader->domain;
-
-    disown(reader);
     end_section(reader);
     if (!vanished) {
-        begin_visit(domain);
-        cpi_unlock();
-        (void)cpi_retire_pass(domain, reader, false, NULL, NULL);
-        cpi_lock();
-        end_visit(domain);
+        begin_visit(reader->domain);
+        (void)cpi_retire_reclaim(reader->domain, reader, false, NULL);
+        end_visit(reader->domain);
     }
-    give_up(reader, vanished);
+    release_reader(reader, vanished);
 }
 
-static struct cpi_reader *take_free(struct cpool_domain *domain)
+static struct cpi_reader *reader_of_owned(cpool_client_owned_t *owned)
 {
-    size_t turn = cpi_load(&domain->turn, relaxed); /* [turn] */
-
-    for (size_t i = 0; i < domain->readers; i++) {
-        struct cpi_reader *reader = &domain->reader[(turn + i) % domain->readers];
-        unsigned state = CPI_READER_FREE;
-
-        if (cpi_load(&reader->state, relaxed) != CPI_READER_FREE || /* [first] */
-            !cpi_cas_strong(&reader->state, &state, CPI_READER_USED, /* [claim] */
-                            acquire, relaxed))                       /* [first] */
-            continue;
-        cpi_store(&domain->turn, turn + i + 1, relaxed); /* [turn] */
-        return reader;
-    }
-    return NULL;
+    return (struct cpi_reader *)(void *)((char *)owned - offsetof(struct cpi_reader, owned));
 }
 
-/* For a thread, or for none.  With a thread, a fork comes before or after all of it. */
-static struct cpi_reader *take_for(struct cpi_thread *thread, struct cpool_domain *domain)
+static void owner_ended(cpool_client_owned_t *owned, bool vanished)
+{
+    end_reader(reader_of_owned(owned), vanished);
+}
+
+void cpool_reader_destroy(cpool_reader_t *section)
+{
+    if (section == NULL || cpi_reader_has_ended(cpi_reader_of(section), "cpool_reader_destroy"))
+        return;
+    if (section->nested != 0) {
+        (void)cpi_domain_report(CPOOL_EREADER, "cpool_reader_destroy", section);
+        return;
+    }
+    (void)cpool_client_lock();
+    end_reader(cpi_reader_of(section), false);
+    cpool_client_unlock();
+}
+
+/* --- Obtaining a reader --- */
+
+/* For the calling thread with the lock, so that a fork comes before or after all of it. */
+static struct cpi_reader *take_reader(struct cpool_domain *domain, bool own)
+{
+    size_t at = cpi_load(&domain->next_reader, relaxed); /* [next] */
+    bool locked = own && cpool_client_lock();
+    struct cpi_reader *taken = NULL;
+
+    for (size_t i = 0; i < domain->readers && taken == NULL; i++) {
+        struct cpi_reader *reader = &domain->reader[(at + i) % domain->readers];
+        unsigned state = cpi_load(&reader->state, relaxed); /* [hint] */
+
+        if (state == CPI_READER_FREE &&
+            cpi_cas_strong(&reader->state, &state, CPI_READER_USED, acquire, /* [claim] */
+                           relaxed)) {                                       /* [hint] */
+            cpi_store(&domain->next_reader, at + i + 1, relaxed); /* [next] */
+            taken = reader;
+        }
+    }
+    if (taken != NULL && own)
+        (void)cpool_client_own(domain->client.pool, &taken->owned);
+    if (locked)
+        cpool_client_unlock();
+    return taken;
+}
+
+CPI_COLD static cpool_reader_t *obtain_reader(struct cpool_domain *domain, bool own)
 {
     struct cpi_reader *reader;
 
-    if (thread == NULL)
-        return take_free(domain);
-    cpi_lock();
-    reader = take_free(domain);
-    if (reader != NULL)
-        own(reader, thread);
-    cpi_unlock();
-    return reader;
-}
-
-static cpool_reader_t *make_reader(struct cpool_domain *domain, struct cpi_thread *thread)
-{
-    struct cpi_reader *reader = take_for(thread, domain);
-
-    if (reader == NULL) {
-        (void)cpi_retire_pass(domain, NULL, false, NULL, NULL);
-        reader = take_for(thread, domain);
-    }
-    return reader != NULL ? &reader->face : NULL;
-}
-
-cpool_reader_t *cpool_reader_create(cpool_domain_t *domain)
-{
-    return CPI_HAS_ENDED(domain) ? NULL : make_reader(domain, NULL);
-}
-
-CPI_COLD static cpool_reader_t *make_own(struct cpool_domain *domain)
-{
-    struct cpi_thread *thread = cpi_thread_self();
-
-    if (cpi_ending_check(&domain->ending, domain, "cpool_domain_reader") || thread == NULL)
+    if (cpi_domain_has_ended(domain, "cpool_domain_reader") ||
+        (own && cpool_client_own(domain->client.pool, NULL) != 0))
         return NULL;
-    return make_reader(domain, thread);
+    reader = take_reader(domain, own);
+    if (reader == NULL) {
+        (void)cpi_retire_reclaim(domain, NULL, false, NULL);
+        reader = take_reader(domain, own);
+    }
+    return reader != NULL ? &reader->section : NULL;
 }
 
-cpool_reader_t *cpool_domain_reader(cpool_domain_t *domain)
+cpool_reader_t *cpool_domain_reader(cpool_domain_t *domain, unsigned flags)
 {
-    struct cpi_reader *reader = cpi_thread_entry(domain->handle)->home;
+    cpool_client_owned_t *owned = cpool_client_find(domain->key);
+    bool own = (flags & CPOOL_READER_UNOWNED) == 0;
 
-    return CPI_LIKELY(reader != NULL) ? &reader->face : make_own(domain);
-}
-
-int cpool_reader_destroy(cpool_reader_t *face)
-{
-    struct cpi_reader *reader = cpi_reader_of(face);
-
-    if (face == NULL)
-        return 0;
-    if (cpi_reader_has_ended(reader, "cpool_reader_destroy"))
-        return CPOOL_EPOOL;
-    if (face->nested != 0)
-        return cpi_reader_report(CPOOL_EREADER, "cpool_reader_destroy", face);
-    cpi_lock();
-    disown(reader);
-    cpi_unlock();
-    end_section(reader);
-    (void)cpi_retire_pass(reader->domain, reader, false, NULL, NULL);
-    give_up(reader, false);
-    return 0;
+    if (CPI_LIKELY(owned != NULL && own))
+        return &reader_of_owned(owned)->section;
+    return obtain_reader(domain, own);
 }
 
 /* --- In the life of a pool --- */
 
-static bool concerns(const struct cpool_domain *domain, const struct cpi_pool *pool)
-{
-    return (cpi_load(&domain->pools, relaxed) & cpi_retire_bit(pool->handle)) != 0; /* [bits] */
-}
-
-/* Another pool may get the handle, with a gate. */
-static void forget_note(struct cpool_domain *domain, const cpool_t *pool)
-{
-    for (size_t i = 0; i < domain->readers; i++) {
-        const cpool_t *seen = pool;
-
-        (void)cpi_cas_strong(&domain->reader[i].noted, &seen, CPI_NOTED_NONE, /* [noted] */
-                             relaxed, relaxed);                               /* [noted] */
-    }
-}
-
-static bool rests(const struct cpool_domain *domain)
+static bool is_drained(const struct cpool_domain *domain)
 {
     for (size_t i = 0; i < domain->readers; i++)
-        if (!cpi_reader_rests(&domain->reader[i]))
+        if (!cpi_reader_is_empty(&domain->reader[i]))
             return false;
     return true;
 }
 
-/* Gives back what no section sees.  `forgets`: and takes the others out of the bags, also where
- * they look empty because their only slot is moved. */
-static size_t visit(struct cpool_domain *domain, struct cpi_pool *pool, bool forgets)
+/* Gives back what no section sees.  `ends`: and takes the others out of the bags, also where they
+ * look empty because their only slot is moved.  Another pool may get the descriptor then, and keep
+ * states. */
+static size_t visit_domain(struct cpool_domain *domain, const cpool_t *pool, bool ends)
 {
     size_t given = 0;
-    bool full = !rests(domain);
+    bool full = !is_drained(domain);
 
-    if (forgets)
-        forget_note(domain, pool->handle);
-    if (!full && !forgets)
+    if (!full && !ends)
         return 0;
+    for (size_t i = 0; ends && i < domain->readers; i++)
+        cpi_store(&domain->reader[i].plain, CPI_POOL_NONE, relaxed); /* [plain] */
     begin_visit(domain);
-    cpi_unlock();
     if (full)
-        given = cpi_retire_pass(domain, NULL, true, pool->handle, NULL);
-    if (forgets)
-        cpi_retire_forget(domain, pool->handle);
-    cpi_lock();
+        given = cpi_retire_reclaim(domain, NULL, true, pool);
+    if (ends)
+        cpi_retire_forget(domain, pool);
     end_visit(domain);
     return given;
 }
 
-CPI_COLD static size_t give_back(struct cpi_pool *pool, bool forgets)
+static size_t give_back_retired(cpool_t *pool, bool ends)
 {
     size_t given = 0;
 
-    cpi_lock();
+    (void)cpool_client_lock();
     for (struct cpool_domain *domain = domains; domain != NULL; domain = domain->next)
-        if (concerns(domain, pool))
-            given += visit(domain, pool, forgets);
-    cpi_unlock();
+        given += visit_domain(domain, pool, ends);
+    cpool_client_unlock();
     return given;
 }
 
-static size_t count_of(const struct cpool_domain *domain, const cpool_t *pool)
-{
-    size_t found = 0;
-
-    for (size_t i = 0; i < domain->readers; i++)
-        for (unsigned k = 0; k < CPI_BAGS; k++) {
-            const struct cpi_bag *bag = &domain->reader[i].bags[k];
-            size_t at = cpi_load(&bag->from, acquire);     /* [begun] */
-            size_t count = cpi_load(&bag->count, relaxed); /* [count] */
-
-            for (; at < count; at++)
-                found += cpi_load(&bag->pools[at], relaxed) == pool; /* [count] */
-        }
-    return found;
-}
-
-static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
+static void count_retired(const cpool_t *pool, cpool_stats_t *stats)
 {
     for (const struct cpool_domain *domain = domains; domain != NULL; domain = domain->next)
-        if (concerns(domain, pool))
-            stats->retired += count_of(domain, pool->handle);
+        for (size_t i = 0; i < domain->readers; i++)
+            stats->retired += cpi_reader_held(&domain->reader[i], pool);
 }
 
-static const struct cpi_retire_visits to_domains = {give_back, figures};
-
-/* --- What pools know of their retired slots --- */
-
-/* A dry pool asks the domains that have its bit.  If it does not find it, it comes before the
- * retire. */
-static void set_bit(struct cpool_domain *domain, uint64_t bit)
-{
-    uint64_t seen = cpi_load(&domain->pools, relaxed); /* [bits] */
-
-    while ((seen & bit) == 0 &&
-           !cpi_cas_weak(&domain->pools, &seen, seen | bit, relaxed, relaxed)) /* [bits] */
-        ;
-}
-
-int cpi_retire_note(struct cpi_reader *reader, const cpool_t *handle, bool *gated)
-{
-    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_retire");
-
-    if (pool == NULL)
-        return CPOOL_EPOOL;
-    set_bit(reader->domain, cpi_retire_bit(handle));
-    cpi_wait_delayed(pool);
-    *gated = pool->map.words != NULL;
-    cpi_store(&reader->noted, *gated ? CPI_NOTED_NONE : handle, relaxed); /* [noted] */
-    return 0;
-}
-
-/* Addresses that are no slots are judged when they go back. */
-int cpi_retire_step(const cpool_t *handle, void *slot, enum cpi_retiring step)
-{
-    struct cpi_pool *pool = handle->state;
-    uintptr_t index;
-
-    if (cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT)
-        return 0;
-    return cpi_pool_retired(pool, index, step);
-}
-
-void cpi_retire_refuse(int code, const cpool_t *handle, const void *slot)
-{
-    const struct cpi_pool *pool = handle->state;
-
-    cpi_pool_report_slot(code, "cpool_retire", pool, cpi_slab_index(&pool->slab, slot));
-}
-
-void cpi_retire_back(const cpool_t *handle, void *const *slots, size_t n)
-{
-    struct cpi_pool *pool = cpi_handle_is_alive(handle) ? handle->state : NULL;
-
-    if (pool == NULL || CPI_LIKELY(pool->map.words == NULL))
-        return;
-    for (size_t i = 0; i < n; i++)
-        (void)cpi_retire_step(handle, slots[i], CPI_RETIRING_BACK);
-}
+static const cpool_client_hooks_t retire_hooks = {give_back_retired, count_retired};
 
 /* --- Domains --- */
 
 /* The first epochs come before a wrap, so that every test goes through one. */
-#define CPI_EARLY 7u
+#define CPI_FIRST_EPOCH ((uintptr_t)0 - 7u)
 
-static void lay_out(struct cpool_domain *domain)
+static void init_reader(struct cpool_domain *domain, struct cpi_reader *reader)
 {
-    char *at = domain->arrays;
+    void **array = (void **)(void *)&domain->reader[domain->readers] +
+                   (size_t)(reader - domain->reader) * CPI_BAGS * 2 * domain->bag_size;
 
-    for (size_t i = 0; i < domain->readers; i++) {
-        struct cpi_reader *reader = &domain->reader[i];
-
-        reader->domain = domain;
-        reader->face.inside = domain->epoch + 1;
-        reader->face.epoch = CPI_PARKED;
-        atomic_init(&reader->noted, CPI_NOTED_NONE);
-        reader->owned.ended = thread_ended;
-        for (unsigned k = 0; k < CPI_BAGS; k++) {
-            reader->bags[k].slots = (void **)(void *)at;
-            at += domain->bag_size * sizeof(void *);
-            reader->bags[k].pools = (cpool_t *_Atomic *)(void *)at;
-            at += domain->bag_size * sizeof(cpool_t *);
-        }
+    reader->domain = domain;
+    reader->section.inside = domain->epoch + 1;
+    reader->section.epoch = CPI_OFFLINE;
+    atomic_init(&reader->plain, CPI_POOL_NONE);
+    reader->owned.ended = owner_ended;
+    for (size_t k = 0; k < CPI_BAGS; k++, array += 2 * domain->bag_size) {
+        reader->bags[k].slots = array;
+        reader->bags[k].pools = (cpool_t *_Atomic *)(void *)(array + domain->bag_size);
     }
 }
 
-/* The readers outlive the arrays, so each have memory of their own. */
-static struct cpool_domain *allocate(size_t readers, size_t bag_size)
+static struct cpool_domain *make_domain(const cpool_domain_config_t *config)
 {
-    size_t page = cpi_os_page_size();
-    size_t size = cpi_align_up(
-        sizeof(struct cpool_domain) + readers * sizeof(struct cpi_reader), page);
+    size_t bag_size = (config->held + CPI_BAGS - 1) / CPI_BAGS;
+    size_t each = sizeof(struct cpi_reader) + bag_size * CPI_BAGS * 2 * sizeof(void *);
+    size_t size = sizeof(struct cpool_domain) + config->readers * each;
     struct cpool_domain *domain = NULL;
-    size_t arrays_size;
 
-    if (cpi_multiply(readers, bag_size * CPI_BAGS * 2 * sizeof(void *), &arrays_size) &&
-        cpi_align_up_checked(arrays_size, page, &arrays_size))
-        domain = cpi_os_map(size);
+    if (each <= SIZE_MAX / 2 / config->readers)
+        domain = cpool_client_memory(size, 0);
     if (domain == NULL)
         return NULL;
     domain->size = size;
-    domain->arrays_size = arrays_size;
-    domain->arrays = cpi_os_map(arrays_size);
-    if (domain->arrays != NULL)
-        return domain;
-    cpi_os_release(domain, size);
-    return NULL;
+    domain->epoch = CPI_FIRST_EPOCH;
+    domain->readers = config->readers;
+    domain->bag_size = bag_size;
+    domain->stall_limit = (uint64_t)config->stall_limit_ms * 1000000;
+    for (size_t i = 0; i < domain->readers; i++)
+        init_reader(domain, &domain->reader[i]);
+    return domain;
 }
 
-/* With the lock held.  The domain holds the descriptors while it has one. */
-static int show(struct cpool_domain *domain)
+/* The client has no pool, and a key for the readers of threads. */
+static int open_domain(struct cpool_domain *domain)
 {
-    if (cpi_thread_tables_gone() || !cpi_handle_hold())
-        return CPOOL_ENOMEM;
-    domain->handle = cpi_handle_take();
-    if (domain->handle == NULL) {
-        cpi_handle_drop();
-        return CPOOL_EPOOLS;
-    }
-    CPI_LIST_ADD(&domains, domain);
-    cpi_store(&cpi_retire_visits, &to_domains, release); /* [found] */
+    int code;
+
+    domain->client.size = sizeof domain->client;
+    domain->client.hooks = &retire_hooks;
+    code = cpool_client_create(&domain->client, NULL);
+    if (code != 0)
+        return code;
+    domain->key = domain->client.pool;
+    (void)cpool_client_lock();
+    cpool_client_show(&domain->client, true);
+    domain->next = domains;
+    domains = domain;
+    cpool_client_unlock();
     return 0;
 }
 
-static int build(cpool_domain_t **result, size_t readers, size_t bag_size, uint64_t stall_limit)
+int cpool_domain_create(cpool_domain_t **result, const cpool_domain_config_t *config)
 {
-    struct cpool_domain *domain = allocate(readers, bag_size);
+    cpool_domain_config_t known;
+    struct cpool_domain *domain;
     int code;
 
-    if (domain == NULL)
-        return CPOOL_ENOMEM;
-    domain->epoch = (uintptr_t)0 - CPI_EARLY;
-    domain->readers = readers;
-    domain->bag_size = bag_size;
-    domain->stall_limit = stall_limit;
-    lay_out(domain);
-    cpi_lock();
-    code = show(domain);
-    cpi_unlock();
-    if (code == 0) {
-        *result = domain;
-    } else {
-        cpi_os_release(domain->arrays, domain->arrays_size);
-        cpi_os_release(domain, domain->size);
-    }
-    return code;
-}
-
-int cpool_domain_create(cpool_domain_t **result, size_t readers, size_t held, uint64_t stall_limit)
-{
     if (result == NULL)
         return CPOOL_ENULL;
     *result = NULL;
-    if (readers == 0 || readers > CPOOL_READERS_MAX || held < CPI_BAGS || held > CPOOL_HELD_MAX)
+    code = cpi_given_read(&known, sizeof known, config);
+    if (code != 0)
+        return code;
+    if (known.readers == 0 || known.readers > CPOOL_READERS_MAX || known.held < CPI_BAGS ||
+        known.held > CPOOL_HELD_MAX)
         return CPOOL_ECAPACITY;
-    if (!cpi_thread_startup())
-        return CPOOL_ESYSTEM;
-    return build(result, readers, held / CPI_BAGS + (held % CPI_BAGS != 0), stall_limit);
+    domain = make_domain(&known);
+    if (domain == NULL)
+        return CPOOL_ENOMEM;
+    code = open_domain(domain);
+    if (code == 0)
+        *result = domain;
+    else
+        cpool_client_release(domain, domain->size, 0, NULL);
+    return code;
 }
 
 /* While there are no sections.  The domain is in the list, because a pool that ends or is reset
  * meanwhile has to find the slots that have not gone back yet. */
-static void empty_bags(struct cpool_domain *domain)
+static void drain_domain(struct cpool_domain *domain)
 {
-    for (unsigned times = 0; !rests(domain); times++) {
+    for (unsigned times = 0; !is_drained(domain); times++) {
         if (times > 0)
-            cpi_os_back_off(times);
-        (void)cpi_retire_pass(domain, NULL, true, NULL, NULL);
+            domain->client.system->back_off(times);
+        (void)cpi_retire_reclaim(domain, NULL, true, NULL);
     }
+}
+
+/* With the lock held. */
+static void unlist_domain(struct cpool_domain *domain)
+{
+    struct cpool_domain **link = &domains;
+
+    while (*link != domain)
+        link = &(*link)->next;
+    *link = domain->next;
+    cpool_client_show(&domain->client, false);
+    domain->key = domain->client.none;
 }
 
 int cpool_domain_destroy(cpool_domain_t *domain)
 {
     if (domain == NULL)
         return 0;
-    if (CPI_HAS_ENDED(domain))
+    if (cpi_domain_has_ended(domain, "cpool_domain_destroy"))
         return CPOOL_EPOOL;
     for (size_t i = 0; i < domain->readers; i++)
-        if (domain->reader[i].face.nested != 0) /* in the child of a fork, too */
-            return cpi_reader_report(CPOOL_EREADER, "cpool_domain_destroy",
-                                     &domain->reader[i].face);
-    cpi_lock();
+        if (domain->reader[i].section.nested != 0) /* in the child of a fork, too */
+            return cpi_domain_report(CPOOL_EREADER, "cpool_domain_destroy",
+                                     &domain->reader[i].section);
+    (void)cpool_client_lock();
     for (size_t i = 0; i < domain->readers; i++) {
-        disown(&domain->reader[i]);
         end_section(&domain->reader[i]);
-        park(&domain->reader[i]);
+        go_offline(&domain->reader[i]);
     }
-    cpi_unlock();
-    empty_bags(domain);
-    cpi_lock();
+    cpool_client_unlock();
+    drain_domain(domain);
+    (void)cpool_client_lock();
     await_visits(domain);
-    CPI_LIST_REMOVE(domain);
-    cpi_handle_give(domain->handle);
-    cpi_handle_drop();
-    cpi_unlock();
-    cpi_os_release(domain->arrays, domain->arrays_size);
-    domain->handle = CPI_HANDLE_NONE;
+    unlist_domain(domain);
+    cpool_client_unlock();
     for (size_t i = 0; i < domain->readers; i++)
-        give_up(&domain->reader[i], false);
-    cpi_ending_keep(&domain->ending, domain, domain->size, true);
+        release_reader(&domain->reader[i], false);
+    cpool_client_release(domain, domain->size, 0, &domain->ended);
     return 0;
 }
 
-size_t cpool_domain_held(const cpool_domain_t *domain)
+int cpool_domain_stats(const cpool_domain_t *domain, cpool_domain_stats_t *stats)
 {
-    size_t held = 0;
-
-    if (CPI_HAS_ENDED(domain))
-        return 0;
-    for (size_t i = 0; i < domain->readers; i++)
-        held += cpi_reader_held(&domain->reader[i]);
-    return held;
-}
-
-const cpool_reader_t *cpool_domain_oldest(const cpool_domain_t *domain)
-{
-    const cpool_reader_t *oldest = NULL;
+    cpool_domain_stats_t known = CPOOL_DOMAIN_STATS_INIT;
     uintptr_t since = 0;
 
-    if (CPI_HAS_ENDED(domain))
-        return NULL;
+    if (cpi_domain_has_ended(domain, "cpool_domain_stats"))
+        return CPOOL_EPOOL;
     for (size_t i = 0; i < domain->readers; i++) {
-        const cpool_reader_t *face = &domain->reader[i].face;
-        uintptr_t inside = cpi_word_load(&face->inside, relaxed); /* [alone] */
+        const struct cpi_reader *reader = &domain->reader[i];
+        uintptr_t inside = cpi_word_load(&reader->section.inside, relaxed); /* [hint] */
 
-        if (cpi_is_inside(inside) && (oldest == NULL || cpi_epoch_is_before(inside, since))) {
-            oldest = face;
+        known.held += cpi_reader_held(reader, NULL);
+        if (cpi_is_inside(inside) &&
+            (known.oldest == NULL || cpi_epoch_is_before(inside, since))) {
+            known.oldest = &reader->section;
             since = inside;
         }
     }
-    return oldest;
+    return cpi_given_write(stats, &known, sizeof known);
 }

@@ -7,9 +7,13 @@
  * A thread removes a node from a list, a table or a tree that other threads read without a lock.
  * One of them may still look at the node, so it cannot be freed yet.  It is retired instead:
  *
- *     cpool_domain_create(&domain, 16, 1024, 0);
+ *     cpool_domain_config_t config = CPOOL_DOMAIN_CONFIG_INIT;
+ *
+ *     config.readers = 16;
+ *     config.held = 1024;
+ *     cpool_domain_create(&domain, &config);
  *     ...
- *     cpool_reader_t *reader = cpool_domain_reader(domain);    the calling thread's
+ *     cpool_reader_t *reader = cpool_domain_reader(domain, 0); the calling thread's
  *
  *     cpool_read_begin(reader);
  *     node = look_up(table, key);                              without a lock
@@ -54,26 +58,34 @@ typedef struct cpool_reader {
 #define CPOOL_READERS_MAX 4096u
 #define CPOOL_HELD_MAX 1048576u
 
+/* A domain's configuration.  Start from CPOOL_DOMAIN_CONFIG_INIT and set what you need. */
+typedef struct cpool_domain_config {
+    size_t size;           /* sizeof(cpool_domain_config_t), set by the initialiser */
+    size_t readers;        /* that it may have at once, 1 to CPOOL_READERS_MAX */
+    size_t held;           /* slots that each of them may hold back, 4 to CPOOL_HELD_MAX.  It is
+                              rounded up to a multiple of 4 */
+    size_t stall_limit_ms; /* milliseconds.  A retire or flush that finds its reader's slots held
+                              back by one section for longer reports the section once, as
+                              CPOOL_ESTALLED with the reader as the address.  0: never */
+} cpool_domain_config_t;
+
+#define CPOOL_DOMAIN_CONFIG_INIT { sizeof(cpool_domain_config_t), 0, 0, 0 }
+
 /*
  * cpool_domain_create - makes a domain.
  *
  * domain    receives it, set to NULL on failure
- * readers   that it may have at once, 1 to CPOOL_READERS_MAX
- * held      slots that each of them may hold back, 4 to CPOOL_HELD_MAX.  It is rounded up to a
- *           multiple of 4
- * stall_limit   nanoseconds.  A retire, flush or barrier that finds its reader's slots held back
- *               by one section for longer reports the section once, as CPOOL_ESTALLED with the
- *               reader as the address.  0 for never
+ * config    copied, need not outlive the call
  *
  * The domain takes 16 bytes of addresses for each slot that may be held back, and six cache
  * lines for each reader.
  *
- * Returns 0, CPOOL_ENULL, CPOOL_ECAPACITY for numbers out of range, CPOOL_ENOMEM, CPOOL_EPOOLS or
- * CPOOL_ESYSTEM.
+ * Returns 0, CPOOL_ENULL, CPOOL_ECAPACITY for numbers out of range, CPOOL_ESTRUCT, CPOOL_ETAIL,
+ * CPOOL_ENOMEM, CPOOL_EPOOLS or CPOOL_ESYSTEM.
  * Any thread.  It may block, and makes system calls.
  */
-CPOOL_API int cpool_domain_create(cpool_domain_t **domain, size_t readers, size_t held,
-                                  uint64_t stall_limit) CPOOL_MUST_USE_;
+CPOOL_API int cpool_domain_create(cpool_domain_t **domain, const cpool_domain_config_t *config)
+    CPOOL_MUST_USE_;
 
 /*
  * cpool_domain_destroy - gives all slots back that are held back, and ends the domain.
@@ -86,57 +98,53 @@ CPOOL_API int cpool_domain_create(cpool_domain_t **domain, size_t readers, size_
  */
 CPOOL_API int cpool_domain_destroy(cpool_domain_t *domain);
 
-/*
- * cpool_domain_held - the number of slots that are held back.
- *
- * Exact if no thread retires at the moment.
- * Any thread, wait-free.  Its cost is proportional to the number of readers.
- */
-CPOOL_API size_t cpool_domain_held(const cpool_domain_t *domain) CPOOL_NONNULL_(1);
+/* A domain's figures. */
+typedef struct cpool_domain_stats_t {
+    size_t size; /* sizeof(cpool_domain_stats_t), set by the initialiser */
+    size_t held; /* slots that are held back.  Exact if no thread retires at the moment */
+    const cpool_reader_t *oldest; /* the reader with the section that holds back the most slots,
+                                     which may have ended meanwhile.  NULL: none is inside */
+} cpool_domain_stats_t;
+
+#define CPOOL_DOMAIN_STATS_INIT { sizeof(cpool_domain_stats_t), 0, NULL }
 
 /*
- * cpool_domain_oldest - the reader with the section that holds back the most slots.
+ * cpool_domain_stats - reads the figures.
  *
- * Returns the reader, or NULL if none is inside a section.  It may have left meanwhile.
+ * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT or CPOOL_EPOOL.
  * Any thread, wait-free.  Its cost is proportional to the number of readers.
  */
-CPOOL_API const cpool_reader_t *cpool_domain_oldest(const cpool_domain_t *domain)
+CPOOL_API int cpool_domain_stats(const cpool_domain_t *domain, cpool_domain_stats_t *stats)
     CPOOL_NONNULL_(1);
 
+/* A reader that no thread owns, for a fiber or a signal handler. */
+#define CPOOL_READER_UNOWNED 0x1u
+
 /*
- * cpool_domain_reader - the calling thread's reader of a domain.
+ * cpool_domain_reader - the calling thread's reader of a domain, or one that no thread owns.
  *
- * It is taken on first use, and given up at the end of the thread, or of the domain.
+ * flags   0: the thread's.  It is taken on first use, and given up at the end of the thread, or
+ *         of the domain.  CPOOL_READER_UNOWNED: another one each time
  *
  * Returns the reader, or NULL if all are in use, there is no memory for the thread's table, or
- * the thread has run its destructors.
- * Any thread, wait-free but for the first use, which may block.
+ * the thread has run its destructors.  A destroyed one is in use until its slots are free.
+ * Any thread.  Wait-free for the thread's but for the first use, which may block.  Lock-free for
+ * one that no thread owns.
  */
-CPOOL_API cpool_reader_t *cpool_domain_reader(cpool_domain_t *domain) CPOOL_MUST_USE_
-    CPOOL_NONNULL_(1);
-
-/*
- * cpool_reader_create - takes one of the domain's readers, for a fiber or a signal handler.
- *
- * Returns the reader, or NULL if all are in use.  A destroyed one is in use until its slots are
- * free.
- * Any thread, lock-free.
- */
-CPOOL_API cpool_reader_t *cpool_reader_create(cpool_domain_t *domain) CPOOL_MUST_USE_
-    CPOOL_NONNULL_(1);
+CPOOL_API cpool_reader_t *cpool_domain_reader(cpool_domain_t *domain, unsigned flags)
+    CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /*
  * cpool_reader_destroy - gives a reader up.
  *
- * reader   no thread may be using it, or use it later.  NULL is a no-op
+ * reader   no thread may be using it, or use it later.  NULL is a no-op.  A reader inside a section
+ *          is reported as CPOOL_EREADER, and stays
  *
  * Slots that it still holds back are left to the other readers of the domain, which give
  * them back in their own time.  A thread's own reader may be destroyed before the thread's end.
- *
- * Returns 0, or CPOOL_EREADER, which is reported: the reader is inside a section, and stays.
  * Any thread.  It may block, and makes a system call.
  */
-CPOOL_API int cpool_reader_destroy(cpool_reader_t *reader);
+CPOOL_API void cpool_reader_destroy(cpool_reader_t *reader);
 
 /*
  * cpool_read_begin - begins a section, or another one inside it.
@@ -184,22 +192,20 @@ CPOOL_LOCAL_ void cpool_read_quiescent(cpool_reader_t *reader) CPOOL_NONNULL_(1)
  */
 CPOOL_API int cpool_retire(cpool_reader_t *reader, cpool_t *pool, void *slot) CPOOL_NONNULL_(1);
 
-/*
- * cpool_retire_flush - gives back what no section can see any more.
- *
- * Returns the number of slots that the reader still holds back.
- * The reader's thread, lock-free.  It makes a system call at most.
- */
-CPOOL_API size_t cpool_retire_flush(cpool_reader_t *reader) CPOOL_NONNULL_(1);
+/* Until all slots that the reader has retired are free, and those of destroyed readers. */
+#define CPOOL_FLUSH_WAIT 0x1u
 
 /*
- * cpool_retire_barrier - waits until all slots are free that this reader has retired, and those
- * that readers have left which were destroyed.
+ * cpool_retire_flush - gives back what no section can see any more, and may wait for the rest.
  *
- * Returns 0, or CPOOL_EREADER, which is reported: the reader is inside a section itself.
- * The reader's thread.  It blocks until the sections have ended, and makes system calls.
+ * flags   0, or CPOOL_FLUSH_WAIT.  Inside a section of the reader, which would wait for itself,
+ *         that is reported as CPOOL_EREADER, and it does not wait
+ *
+ * Returns the number of slots that the reader still holds back.
+ * The reader's thread.  Without flags it is lock-free, and makes a system call at most.  With
+ * CPOOL_FLUSH_WAIT it blocks until the sections have ended, and makes system calls.
  */
-CPOOL_API int cpool_retire_barrier(cpool_reader_t *reader) CPOOL_NONNULL_(1);
+CPOOL_API size_t cpool_retire_flush(cpool_reader_t *reader, unsigned flags) CPOOL_NONNULL_(1);
 
 /* The out-of-line half of a beginning, and of a quiescent state. */
 CPOOL_API void cpool_read_begin_abi1(cpool_reader_t *reader);
@@ -209,7 +215,7 @@ CPOOL_API void cpool_read_begin_abi1(cpool_reader_t *reader);
 /*
  * The store is a release for a thread that finds the section: it sees the sections before as
  * ended.  The compiler keeps the second load of `epoch` and the section's loads behind it, and the
- * barrier of a thread that looks makes the processor do so (ext/retire/look.c).
+ * barrier of a thread that scans makes the processor do so (ext/retire/epoch.c).
  */
 #define CPOOL_READ_ENTER_(reader)                                                                \
     do {                                                                                         \

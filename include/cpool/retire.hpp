@@ -26,9 +26,9 @@ namespace cpool {
 class domain {
 public:
     domain() noexcept : handle_(nullptr), open_(false) {}
-    domain(std::size_t readers, std::size_t held, uint64_t stall_limit = 0) : domain()
+    domain(std::size_t readers, std::size_t held, std::size_t stall_limit_ms = 0) : domain()
     {
-        detail::require(open(readers, held, stall_limit));
+        detail::require(open(readers, held, stall_limit_ms));
     }
     domain(domain &&other) noexcept : domain() { swap(other); }
     domain &operator=(domain &&other) noexcept
@@ -43,11 +43,16 @@ public:
     ~domain() { (void)close(); }
 
     /* As cpool_domain_create.  CPOOL_EOPEN if it is open. */
-    int open(std::size_t readers, std::size_t held, uint64_t stall_limit = 0) noexcept
+    int open(std::size_t readers, std::size_t held, std::size_t stall_limit_ms = 0) noexcept
     {
-        int code = open_ ? static_cast<int>(CPOOL_EOPEN)
-                         : cpool_domain_create(&handle_, readers, held, stall_limit);
+        cpool_domain_config_t config = CPOOL_DOMAIN_CONFIG_INIT;
+        int code = CPOOL_EOPEN;
 
+        config.readers = readers;
+        config.held = held;
+        config.stall_limit_ms = stall_limit_ms;
+        if (!open_)
+            code = cpool_domain_create(&handle_, &config);
         open_ = open_ || code == 0;
         return code;
     }
@@ -65,11 +70,20 @@ public:
     bool is_open() const noexcept { return open_; }
     cpool_domain_t *native_handle() const noexcept { return handle_; }
 
-    /* The calling thread's: cpool_domain_reader. */
-    cpool_reader_t *reader() const noexcept { return cpool_domain_reader(handle_); }
+    /* The calling thread's, or one that no thread owns: cpool_domain_reader. */
+    cpool_reader_t *reader(unsigned flags = 0) const noexcept
+    {
+        return cpool_domain_reader(handle_, flags);
+    }
 
-    /* Slots that are held back: cpool_domain_held. */
-    std::size_t held() const noexcept { return cpool_domain_held(handle_); }
+    /* The figures: cpool_domain_stats. */
+    cpool_domain_stats_t stats() const noexcept
+    {
+        cpool_domain_stats_t stats = CPOOL_DOMAIN_STATS_INIT;
+
+        (void)cpool_domain_stats(handle_, &stats);
+        return stats;
+    }
 
 private:
     void swap(domain &other) noexcept
@@ -119,13 +133,13 @@ public:
     }
     void operator()(T *object) const noexcept
     {
-        cpool_reader_t *reader = cpool_domain_reader(domain_);
+        cpool_reader_t *reader = cpool_domain_reader(domain_, 0);
         void *slot = detail::untracked(object);
 
         if (reader == nullptr)
             return;
         while (cpool_retire(reader, pool_, slot) == CPOOL_EHELD &&
-               cpool_retire_barrier(reader) == 0) {
+               cpool_retire_flush(reader, CPOOL_FLUSH_WAIT) == 0) {
         }
     }
 

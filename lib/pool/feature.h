@@ -24,6 +24,7 @@ void cpi_wait_end(struct cpi_pool *pool);
 /* From now on slots may also come to a look that no operation calls for: retired ones, when
  * sections have ended (cpool/retire.h).  May block. */
 void cpi_wait_delayed(struct cpi_pool *pool);
+bool cpi_wait_is_delayed(const struct cpi_pool *pool);
 
 /* An alloc has found nothing.  Has slots come back that were retired, and returns whether there
  * were any.  Takes the lock. */

@@ -11,7 +11,6 @@
  *   again | turn load          | relaxed | turn  | -
  *   count | handles_used load, store | relaxed | - | -
  *   at    | cpi_handles_at store | relaxed | - | -
- *   ended | ended store | relaxed | - | -
  *
  * A thread that looks for the pool of an address may read a descriptor while its pool is
  * destroyed and another one gets it.  It believes what it read only if the turn has not
@@ -245,11 +244,10 @@ static void free_memory(struct kept_memory kept)
 
 /* malloc may be made of pools, so the lock is not held while a block goes back.  Another thread
  * finds a space then, because the lock is left with CPI_ENDED_KEPT at most. */
-CPI_COLD void cpi_ending_keep(struct cpi_ending *ending, void *memory, size_t size, bool mapped)
+CPI_COLD void cpi_ended_keep(void *memory, size_t size, bool mapped)
 {
     struct kept_memory kept = {memory, size, mapped};
 
-    cpi_store(&ending->ended, true, relaxed); /* [ended] */
     cpi_lock();
     kept_memories[(first_kept + kept_count++) % CPI_ENDED_SPACES] = kept;
     kept_bytes += size;

@@ -33,7 +33,7 @@
  * ORDERING TABLE
  *   at    | cpi_handles_at load | relaxed | - | -
  *   face  | word of a face, load and store | relaxed | - | -
- *   ended | ended load | relaxed | - | -
+ *   ended | ended load, store | relaxed | - | -
  *
  * A thread that follows a handle has learnt of it after the array's address was stored.  Any other
  * thread compares addresses alone.  Whoever uses a structure after its end has learnt of the end,
@@ -171,9 +171,17 @@ struct cpi_ending {
     _Atomic bool ended;
 };
 
-/* Ends a structure that lies at the beginning of this memory, and keeps the memory, which is of
- * cpi_os_map or else of cpi_os_block.  Takes the lock. */
-void cpi_ending_keep(struct cpi_ending *ending, void *memory, size_t size, bool mapped);
+/* Keeps the memory of a structure that has ended, which is of cpi_os_map or else of cpi_os_block.
+ * Takes the lock. */
+CPI_COLD void cpi_ended_keep(void *memory, size_t size, bool mapped);
+
+/* Ends a structure that lies at the beginning of this memory, and keeps the memory. */
+static inline void cpi_ending_keep(struct cpi_ending *ending, void *memory, size_t size,
+                                   bool mapped)
+{
+    cpi_store(&ending->ended, true, relaxed); /* [ended] */
+    cpi_ended_keep(memory, size, mapped);
+}
 
 /* Gives back the memory of all structures that have ended, when the library is unloaded.  With the
  * lock held. */

@@ -5,8 +5,8 @@
  * ORDERING TABLE
  *   started | startup_done store | release | startup | the key exists
  *   startup | startup_done load  | acquire | started | the key exists
- *   end     | process_ends store, load | relaxed | - | -
- *   forks   | forks fetch-and-add, load | relaxed | - | -
+ *   end     | exits store, load | relaxed | - | -
+ *   forks   | forks load, store | relaxed | - | -
  *   gone    | tables_gone store, load  | relaxed | - | -
  *   register | handlers_registered exchange, store | relaxed | - | -
  *   holder  | lock_holder load, store | relaxed | - | -
@@ -85,9 +85,9 @@ static struct cpi_thread *spare_threads;
 static cpi_key_t thread_key;
 static _Atomic bool handlers_registered;
 static _Atomic bool startup_done;
-static _Atomic bool process_ends;
+unsigned cpi_thread_exits;
 static bool exits; /* set at the library's end */
-static _Atomic unsigned forks; /* from the first process that loaded the library to this one */
+unsigned cpi_thread_forked; /* from the first process that loaded the library to this one */
 static bool unloaded; /* guarded by the lock */
 static size_t spares; /* in the list, guarded by the lock */
 static _Atomic bool tables_gone; /* other threads' words lead nowhere */
@@ -238,14 +238,14 @@ static void retire(struct cpi_thread *thread)
     spares++;
 }
 
-CPI_COLD void cpi_thread_own(struct cpi_thread *thread, struct cpi_owned *owned)
+CPI_COLD void cpi_thread_own(struct cpi_thread *thread, cpool_client_owned_t *owned)
 {
     CPI_ASSERT(cpi_lock_is_held() && owned->thread == NULL);
     owned->thread = thread;
     CPI_LIST_ADD(&thread->owned, owned);
 }
 
-CPI_COLD void cpi_thread_disown(struct cpi_owned *owned)
+CPI_COLD void cpi_thread_disown(cpool_client_owned_t *owned)
 {
     CPI_ASSERT(cpi_lock_is_held() && owned->thread != NULL);
     CPI_LIST_REMOVE(owned);
@@ -292,7 +292,7 @@ CPI_COLD static void after_fork_in_child(void)
     struct cpi_thread *self = cpi_thread_known();
     struct cpi_thread *thread = used_threads;
 
-    cpi_fetch_add(&forks, 1u, relaxed); /* [forks] */
+    cpi_word_store(&cpi_thread_forked, cpi_thread_forks() + 1, relaxed); /* [forks] */
     while (thread != NULL) {
         struct cpi_thread *next = thread->next;
 
@@ -310,7 +310,7 @@ CPI_COLD static void after_fork_in_child(void)
 
 unsigned cpi_thread_forks(void)
 {
-    return cpi_load(&forks, relaxed); /* [forks] */
+    return cpi_word_load(&cpi_thread_forked, relaxed); /* [forks] */
 }
 
 /* Once, by the first thread, and again if the system refused. */
@@ -333,12 +333,12 @@ __attribute__((__constructor__(101))) static void library_loaded(void)
 /* Before the destructors of all modules. */
 static void note_end(void)
 {
-    cpi_store(&process_ends, cpi_os_ends(), relaxed); /* [end] */
+    cpi_word_store(&cpi_thread_exits, cpi_os_ends(), relaxed); /* [end] */
 }
 
 bool cpi_thread_process_ends(void)
 {
-    return cpi_load(&process_ends, relaxed); /* [end] */
+    return cpi_word_load(&cpi_thread_exits, relaxed) != 0; /* [end] */
 }
 
 CPI_COLD bool cpi_thread_startup(void)

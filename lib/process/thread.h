@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <cpool/client.h>
+
 #include "base/compiler.h"
 #include "process/descriptor.h"
 #include "host/os.h"
@@ -23,23 +25,13 @@ struct cpi_registry;
 
 struct cpi_thread;
 
-/* Of a later folder's, and a thread's until its end.  Guarded by the lock, but for `ended`. */
-struct cpi_owned {
-    struct cpi_owned *next;
-    struct cpi_owned **link;
-    struct cpi_thread *thread; /* NULL for none */
-    /* Takes it from the thread, which ends, or has vanished in a fork.  With the lock held, which
-     * it may leave meanwhile if the thread has not vanished. */
-    void (*ended)(struct cpi_owned *owned, bool vanished);
-};
-
 /* All members are guarded by the lock, but for `table`, which is its thread's. */
 struct cpi_thread {
     struct cpi_thread *next;  /* in the list of used or of spare ones */
     struct cpi_cache *caches; /* the caches it owns, the registry's list */
     struct cpi_registry *leaves; /* the pool that a cache of this thread, which has
                                   ended, is being given back to, or NULL */
-    struct cpi_owned *owned;  /* its other things */
+    cpool_client_owned_t *owned; /* its other things (cpool/client.h) */
     unsigned number;          /* of all structures, from 0.  Constant */
     bool used;                /* belongs to a thread */
     bool ending;              /* which runs its destructors */
@@ -64,6 +56,9 @@ bool cpi_thread_startup(void);
 /* Whether exit() has been called: other threads may be running, and destructors of
  * modules leave their pools to them.  Wait-free. */
 bool cpi_thread_process_ends(void);
+
+/* What these two return, for clients, atomic (cpool/client.h). */
+extern unsigned cpi_thread_forked, cpi_thread_exits;
 
 /* Whether the library has been unloaded, or the process has come to its end, while other
  * threads had tables, and these are gone: no pool can be created.  With the lock held. */
@@ -91,8 +86,8 @@ void cpi_thread_pause_asking(unsigned operations);
 struct cpi_thread *cpi_thread_known(void);
 
 /* A thread owns a thing from now on, or no longer.  With the lock held. */
-void cpi_thread_own(struct cpi_thread *thread, struct cpi_owned *owned);
-void cpi_thread_disown(struct cpi_owned *owned);
+void cpi_thread_own(struct cpi_thread *thread, cpool_client_owned_t *owned);
+void cpi_thread_disown(cpool_client_owned_t *owned);
 
 /* Whether programs that use this copy of the library use this copy's word: the dynamic
  * linker may give them that of another copy.  Wait-free. */

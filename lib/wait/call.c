@@ -112,6 +112,11 @@ CPI_COLD void cpi_wait_delayed(struct cpi_pool *pool)
     cpi_mutex_unlock(&waiters->lock);
 }
 
+bool cpi_wait_is_delayed(const struct cpi_pool *pool)
+{
+    return cpi_load(&cpi_waiters_of(pool)->delayed, relaxed); /* [late] */
+}
+
 /* --- The life of a pool --- */
 
 CPI_COLD void cpi_wait_plan(struct cpi_layout *layout)

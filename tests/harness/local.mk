@@ -39,8 +39,9 @@ tests_ldadd_public = tests/harness/libharness.a lib/libcpool.la $(tests_libs)
 tests_ldadd_module = tests/harness/libharness.a lib/libcpool-asserted.a $(tests_libs)
 
 # Those of the libraries over pools, each by the list in its ext/*/local.mk.
-tests_ext = $(ext_sized_tests) $(ext_lanes_tests)
-tests_ext_cppflags = $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
+tests_ext = $(ext_sized_tests) $(ext_lanes_tests) $(ext_retire_tests)
+tests_ext_steps = $(foreach test,$(tests_ext),$(if $(findstring /check_steps,$(test)),$(test)))
+tests_ext_cppflags = $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness -I$(top_srcdir)/tests/steps
 
 # How a test of these folders is compiled and linked.  It is a line in its folder's list; what
 # it needs besides has a line of its own there.
@@ -48,12 +49,12 @@ tests/public/%.$(OBJEXT) tests/modules/%.$(OBJEXT) tests/steps/%.$(OBJEXT): \
 	AM_CPPFLAGS += $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
 $(tests_public): LDADD = $(tests_ldadd_public)
 $(tests_modules): LDADD = $(tests_ldadd_module)
-$(tests_steps): LDADD = $(tests_ldadd_steps)
 $(tests_ext): LDADD = $(tests_ldadd_module)
+$(tests_steps) $(tests_ext_steps): LDADD = $(tests_ldadd_steps)
 $(tests_public) $(tests_modules) $(tests_steps) $(tests_ext): tests/harness/libharness.a
 $(tests_public): lib/libcpool.la
 $(tests_modules) $(tests_ext): lib/libcpool-asserted.a
-$(tests_steps): tests/steps/libsteps.a tests/harness/libpoints.a
+$(tests_steps) $(tests_ext_steps): tests/steps/libsteps.a tests/harness/libpoints.a
 
 # The calls that refuse.c has instead of the system.
 tests_refuse_ldflags = \

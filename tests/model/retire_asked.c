@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * retire_asked.c - retire_sections.c while a third thread looks at the readers, and parks them.
+ * retire_asked.c - retire_sections.c while a third thread scans the readers, and takes them
+ * offline.
  *
  * Holds: the same.
  */

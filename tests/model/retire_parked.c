@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * retire_parked.c - retire_sections.c with a reader that is parked at first.
+ * retire_parked.c - retire_sections.c with a reader that is offline at first.
  *
  * Holds: the same.
  */

@@ -10,10 +10,8 @@
 #include "barrier.h"
 #include "model.h"
 
-#include "retire/bags.c"
-#include "retire/look.c"
 #include "retire/retire.c"
-#include "retire/retire_inline.c"
+#include "retire/epoch.c"
 
 /* GenMC explores all executions.  It is given fewer where barriers add to them. */
 #if defined(WEAK_GENMC_H) || defined(MODEL_SYMMETRIC)
@@ -41,21 +39,12 @@ static int *left[NODES]; /* of which the retire was refused */
 #endif
 
 #if defined(MODEL_SYMMETRIC) || defined(MODEL_PARKED) || defined(MODEL_OPEN)
-static const bool is_parked = true;
+static const bool is_offline = true;
 #else
-static const bool is_parked = false; /* the readers have begun inline */
+static const bool is_offline = false; /* the readers have begun inline */
 #endif
 
-bool cpi_has_barrier(void)
-{
-#if defined(MODEL_SYMMETRIC)
-    return false;
-#else
-    return true;
-#endif
-}
-
-bool cpi_barrier_passed(void)
+static bool pass_barrier(void)
 {
     model_barrier();
     return true;
@@ -77,66 +66,25 @@ void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
         cpool_depot_free(pool, slots[i]);
 }
 
-unsigned cpi_thread_forks(void)
-{
-    return 0;
-}
+static unsigned forks;
 
-/* Not called here. */
-void cpi_os_back_off(unsigned times)
-{
-    (void)times;
-    assert(0);
-}
-
-uint64_t cpi_os_now(void)
-{
-    return 0;
-}
-
-void cpi_report(cpool_error_t *error, const char *format, ...)
-{
-    (void)error, (void)format;
-    assert(0);
-}
-
-const char *cpool_strerror(int code)
-{
-    (void)code;
-    return "";
-}
+/* Nobody waits, and there is no limit of time. */
+static const cpool_client_system_t model_system = {.forks = &forks, .barrier = pass_barrier};
 
 /* Pools are plain. */
-int cpi_retire_note(struct cpi_reader *reader, const cpool_t *pool, bool *gated)
+int cpool_client_retire(const cpool_t *pool, void *const *slots, size_t n,
+                        enum cpool_client_step step)
 {
-    (void)reader, (void)pool;
-    *gated = false;
-    return 0;
-}
-
-int cpi_retire_step(const cpool_t *pool, void *slot, enum cpi_retiring step)
-{
-    (void)pool, (void)slot, (void)step;
+    (void)pool, (void)slots, (void)n, (void)step;
     return 0;
 }
 
 /* The readers are there. */
-bool cpi_ending_refuse(const void *handle, const char *function)
+int cpi_domain_report(int code, const char *function, const void *address)
 {
-    (void)handle, (void)function;
+    (void)function, (void)address;
     assert(0);
-    return true;
-}
-
-void cpi_retire_refuse(int code, const cpool_t *pool, const void *slot)
-{
-    (void)code, (void)pool, (void)slot;
-    assert(0);
-}
-
-void cpi_retire_back(const cpool_t *pool, void *const *slots, size_t n)
-{
-    (void)pool, (void)slots, (void)n;
+    return code;
 }
 
 /* As domain.c makes it, with room for BAG slots in each bag. */
@@ -147,15 +95,19 @@ static struct cpool_domain *make_domain(void)
     unsigned k;
     int i;
 
+    made->client.system = &model_system;
+#if defined(MODEL_SYMMETRIC)
+    made->refused = true;
+#endif
     made->epoch = 1;
     made->readers = 2;
     made->bag_size = BAG;
     for (i = 0; i < 2; i++) {
         made->reader[i].domain = made;
         made->reader[i].state = CPI_READER_USED;
-        made->reader[i].face.inside = made->epoch + 1;
-        made->reader[i].face.epoch = is_parked ? CPI_PARKED : &made->epoch;
-        readers[i] = &made->reader[i].face;
+        made->reader[i].section.inside = made->epoch + 1;
+        made->reader[i].section.epoch = is_offline ? CPI_OFFLINE : &made->epoch;
+        readers[i] = &made->reader[i].section;
         for (k = 0; k < CPI_BAGS; k++) {
             made->reader[i].bags[k].slots = (void **)(void *)at;
             made->reader[i].bags[k].pools = (cpool_t *_Atomic *)(void *)(at + BAG * sizeof(void *));
@@ -193,7 +145,7 @@ static void *reader(void *number)
         cpool_read_end(readers[0]);
     }
 #if defined(MODEL_OPEN)
-    if (cpi_reader_rests(cpi_reader_of(readers[1])))
+    if (cpi_reader_is_empty(cpi_reader_of(readers[1])))
         assert(is_free[0]);
 #endif
     model_barrier_end();
@@ -213,7 +165,7 @@ static void *writer(void *number)
             *node = 2 + round;
         cpi_store(&list, node, release);
         if (cpool_retire(readers[1], NULL, old) == 0)
-            (void)cpool_retire_flush(readers[1]);
+            (void)cpool_retire_flush(readers[1], 0);
     }
     return NULL;
 }
@@ -225,7 +177,7 @@ static void *asker(void *number)
     struct cpi_blocker seen;
 
     model_begin(number);
-    (void)cpi_retire_look((struct cpool_domain *)(void *)memory, NULL, &seen);
+    (void)cpi_epoch_scan((struct cpool_domain *)(void *)memory, NULL, true, &seen);
     return NULL;
 }
 #endif
@@ -241,7 +193,7 @@ static cpool_t *pool_of(int node)
 static void *helper(void *number)
 {
     model_begin(number);
-    (void)cpi_retire_pass((struct cpool_domain *)(void *)memory, NULL, true, NULL, NULL);
+    (void)cpi_retire_reclaim((struct cpool_domain *)(void *)memory, NULL, true, NULL);
     model_barrier_end();
     return NULL;
 }
@@ -285,11 +237,11 @@ int main(void)
 
     domain = make_domain();
 #if defined(MODEL_DRY)
-    if (!is_parked)
+    if (!is_offline)
         cpool_read_begin(readers[0]);
     for (i = 0; i < HELD; i++)
         assert(cpool_retire(readers[1], pool_of(i), &nodes[i]) == 0);
-    if (!is_parked)
+    if (!is_offline)
         cpool_read_end(readers[0]);
 #if defined(MODEL_OPEN)
     for (i = HELD; i < NODES; i++)
@@ -300,7 +252,7 @@ int main(void)
     for (i = HELD; i < NODES; i++)
         if (left[i] != NULL)
             assert(cpool_retire(readers[1], pool_of(i), left[i]) == 0);
-    assert(cpool_retire_flush(readers[1]) == 0);
+    assert(cpool_retire_flush(readers[1], 0) == 0);
     for (i = 0; i < NODES; i++)
         assert(is_free[i]);
     return 0;
@@ -310,6 +262,7 @@ int main(void)
     cpi_store(&list, take(), relaxed);
     *cpi_load(&list, relaxed) = 1;
     model_run((int)(sizeof bodies / sizeof bodies[0]), bodies);
-    assert(cpool_retire_flush(readers[1]) == 0 && cpi_reader_held(&domain->reader[1]) == 0);
+    assert(cpool_retire_flush(readers[1], 0) == 0);
+    assert(cpi_reader_held(&domain->reader[1], NULL) == 0);
     return 0;
 }

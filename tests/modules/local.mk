@@ -30,7 +30,6 @@ tests_modules = \
 	tests/modules/track/check_slotmap_narrow \
 	tests/modules/track/check_track_twice \
 	tests/modules/check/check_guard_unit \
-	tests/modules/retire/check_fault_retire \
 	tests/modules/object/check_fault_objects \
 	tests/modules/object/check_object_heap
 

@@ -34,7 +34,7 @@ mkdir -p "$work/original" || exit 1
 mutant=$work/mutant.$$
 trap 'rm -rf "$mutant"; [ -n "${MUTANTS_WORK:-}" ] || rm -rf "$work"' EXIT
 flags="-std=c11 -D_GNU_SOURCE -pthread $CHECK_CFLAGS"
-includes="-I$top/include -I$top/ext -I$top/tests/harness"
+includes="-I$top/include -I$top/ext -I$top/tests/harness -I$top/tests/steps"
 planted=$top/tests/planted
 list=${PLANTED_LIST:-$planted/list.txt}
 mkdir -p "$mutant" || exit 1

@@ -9,9 +9,9 @@
 
 #include <cpool/lanes.h>
 #include <cpool/priority.h>
-#include <cpool/retire.h>
 #include <cpool/sized.h>
 
+#include "../../ext/retire/tests/domains.h"
 #include "misuse.h"
 
 #include <string.h>
@@ -194,7 +194,7 @@ static void make_structures(unsigned flags, unsigned pool_flags)
     REQUIRE_EQUAL(cpool_objects_create(&ended.objects, &objects), 0);
     REQUIRE_EQUAL(cpool_sized_create(&ended.blocks, &blocks), 0);
     REQUIRE_EQUAL(cpool_lanes_create(&ended.lanes, &lanes, 2), 0);
-    REQUIRE_EQUAL(cpool_domain_create(&ended.domain, 4, 8, 0), 0);
+    REQUIRE_EQUAL(domain_create(&ended.domain, 4, 8, 0), 0);
 }
 
 static void end_structures(void)
@@ -219,7 +219,7 @@ static void use_and_end_structures(unsigned flags, unsigned pool_flags)
     ended.lane = cpool_lane(ended.lanes, 1);
     ended.slot = cpool_lane_alloc(ended.lane);
     REQUIRE_EQUAL(cpool_lane_free(ended.lane, ended.slot), 0);
-    ended.reader = cpool_domain_reader(ended.domain);
+    ended.reader = cpool_domain_reader(ended.domain, 0);
     cpool_read_begin(ended.reader);
     REQUIRE_EQUAL(cpool_retire(ended.reader, pool, cpool_alloc(pool)), 0);
     cpool_read_end(ended.reader);
@@ -319,18 +319,19 @@ static void require_reader_refused(cpool_t *pool)
         cpool_read_end(reader);
     }
     REFUSED(cpool_retire(reader, pool, slot), CPOOL_EPOOL);
-    REFUSED(cpool_retire_flush(reader), 0);
-    REFUSED(cpool_retire_barrier(reader), CPOOL_EPOOL);
-    REFUSED(cpool_reader_destroy(reader), CPOOL_EPOOL);
+    REFUSED(cpool_retire_flush(reader, 0), 0);
+    REFUSED(cpool_retire_flush(reader, CPOOL_FLUSH_WAIT), 0);
+    REFUSED((cpool_reader_destroy(reader), 0), 0);
     cpool_free(pool, slot);
 }
 
 static void require_domain_refused(void)
 {
-    REFUSED(cpool_domain_held(ended.domain), 0);
-    REFUSED(cpool_domain_oldest(ended.domain), NULL);
-    REFUSED(cpool_domain_reader(ended.domain), NULL);
-    REFUSED(cpool_reader_create(ended.domain), NULL);
+    cpool_domain_stats_t stats = CPOOL_DOMAIN_STATS_INIT;
+
+    REFUSED(cpool_domain_stats(ended.domain, &stats), CPOOL_EPOOL);
+    REFUSED(cpool_domain_reader(ended.domain, 0), NULL);
+    REFUSED(cpool_domain_reader(ended.domain, CPOOL_READER_UNOWNED), NULL);
     REFUSED(cpool_domain_destroy(ended.domain), CPOOL_EPOOL);
 }
 
@@ -384,17 +385,17 @@ TEST(reader_refused_after_its_end)
     cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
     cpool_reader_t *others[3];
 
-    REQUIRE_EQUAL(cpool_domain_create(&ended.domain, 4, 8, 0), 0);
-    ended.reader = cpool_reader_create(ended.domain);
+    REQUIRE_EQUAL(domain_create(&ended.domain, 4, 8, 0), 0);
+    ended.reader = cpool_domain_reader(ended.domain, CPOOL_READER_UNOWNED);
     cpool_read_begin(ended.reader);
     cpool_read_end(ended.reader);
     REQUIRE_EQUAL(cpool_retire(ended.reader, pool, cpool_alloc(pool)), 0);
-    REQUIRE_EQUAL(cpool_retire_barrier(ended.reader), 0);
-    REQUIRE_EQUAL(cpool_reader_destroy(ended.reader), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(ended.reader, CPOOL_FLUSH_WAIT), 0);
+    cpool_reader_destroy(ended.reader);
     cpool_set_error_handler(count_refusal, NULL);
     require_reader_refused(pool);
     for (int i = 0; i < 3; i++) {
-        others[i] = cpool_reader_create(ended.domain);
+        others[i] = cpool_domain_reader(ended.domain, CPOOL_READER_UNOWNED);
         REQUIRE(others[i] != NULL && others[i] != ended.reader);
         cpool_read_begin(others[i]);
     }

@@ -7,12 +7,13 @@
 #include "waiter.h"
 
 #include <cpool/events.h>
-#include <cpool/retire.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
+
+#include "../../ext/retire/tests/domains.h"
 
 enum { CAPACITY = 20, WAITERS = 3 };
 
@@ -52,10 +53,10 @@ TEST(request_that_finds_retired_slots_is_told_of_none)
     void *slot;
 
     scene_init(&scene);
-    REQUIRE_EQUAL(cpool_domain_create(&domain, 1, CAPACITY, 0), 0);
+    REQUIRE_EQUAL(domain_create(&domain, 1, CAPACITY, 0), 0);
     for (int i = 0; i < 3; i++) {
         slot = scene.hold.slots[--scene.hold.count];
-        REQUIRE_EQUAL(cpool_retire(cpool_domain_reader(domain), scene.pool, slot), 0);
+        REQUIRE_EQUAL(cpool_retire(cpool_domain_reader(domain, 0), scene.pool, slot), 0);
     }
     slot = cpool_alloc_or_notify(scene.pool);
     REQUIRE(slot != NULL);

@@ -10,8 +10,9 @@
 #include <setjmp.h>
 #include <string.h>
 
-#include <cpool/retire.h>
 #include <cpool/track.h>
+
+#include "../../ext/retire/tests/domains.h"
 
 TEST_TIMES(frame_ended_refused_by_every_function, MODES)
 {
@@ -115,8 +116,8 @@ TEST(retire_of_a_frames_slot_refused)
     cpool_reader_t *reader;
     void *slot;
 
-    REQUIRE_EQUAL(cpool_domain_create(&domain, 2, CAPACITY, 0), 0);
-    reader = cpool_domain_reader(domain);
+    REQUIRE_EQUAL(domain_create(&domain, 2, CAPACITY, 0), 0);
+    reader = cpool_domain_reader(domain, 0);
     REQUIRE(reader != NULL);
     take(pool, frame, &slot, 1);
     support_capture_reports();

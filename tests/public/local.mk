@@ -41,9 +41,6 @@ tests_public = \
 	tests/public/check_priority \
 	tests/public/check_reserve \
 	tests/public/check_reset \
-	tests/public/check_retire \
-	tests/public/check_retire_bags \
-	tests/public/check_retire_noinline \
 	tests/public/check_share \
 	tests/public/check_structs \
 	tests/public/check_thread \
@@ -75,7 +72,7 @@ check_LTLIBRARIES += tests/public/module_shared.la tests/public/module_static.la
 	tests/public/module_mixed.la
 endif
 
-EXTRA_DIST += tests/public/frames.h tests/public/hpp.h tests/public/retire_domain.h tests/public/typed_builds.c
+EXTRA_DIST += tests/public/frames.h tests/public/hpp.h tests/public/typed_builds.c
 
 # In C++, and without Check.
 if HAVE_CXX
@@ -86,7 +83,7 @@ endif
 endif
 
 tests_public_check_hpp_SOURCES = tests/public/check_hpp.cpp tests/public/hpp_forms.cpp tests/public/hpp_objects.cpp \
-	tests/public/hpp_resources.cpp tests/public/hpp_retire.cpp
+	tests/public/hpp_resources.cpp ext/retire/tests/hpp_retire.cpp
 tests_public_check_hpp_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 # In C++20, by check-cxx.sh.
@@ -160,9 +157,6 @@ tests_public_check_null_LDFLAGS = $(AM_LDFLAGS) -static -no-pie
 tests_public_asserted = $(filter tests/public/check_object% tests/public/check_priority%, $(tests_public))
 $(tests_public_asserted): LDADD = $(tests_ldadd_module)
 $(tests_public_asserted): lib/libcpool-asserted.a
-
-tests_public_check_retire_noinline_SOURCES = tests/public/check_retire.c
-tests_public_check_retire_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 
 tests_public_check_typed_noinline_SOURCES = tests/public/check_typed.c
 tests_public_check_typed_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE

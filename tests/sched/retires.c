@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include <cpool.h>
-#include <cpool/retire.h>
 
+#include "../../ext/retire/tests/domains.h"
 #include "audit.h"
 
 #define CAPACITY_MAX 16
@@ -116,7 +116,7 @@ static void retire_open(const struct scenario *scenario)
     config.memory = memory;
     config.memory_size = sizeof memory;
     if (cpool_create(&the.pool, &config) != 0 ||
-        cpool_domain_create(&the.domain, EXPLORER_THREADS_MAX + 1, HELD, 0) != 0)
+        domain_create(&the.domain, EXPLORER_THREADS_MAX + 1, HELD, 0) != 0)
         explorer_fail("the pool or the domain cannot be created");
     the.shown = take();
 }
@@ -126,7 +126,7 @@ static void retire_step(unsigned thread, char operation)
     struct party *party = &the.party[thread];
 
     if (party->reader == NULL)
-        party->reader = cpool_domain_reader(the.domain);
+        party->reader = cpool_domain_reader(the.domain, 0);
     if (party->reader == NULL)
         explorer_fail("there is no reader");
     switch (operation) {
@@ -134,8 +134,8 @@ static void retire_step(unsigned thread, char operation)
     case 'q': find(party, cpool_read_quiescent); break;
     case 'e': end(party); break;
     case 'r': replace(party); break;
-    case 'l': (void)cpool_retire_flush(party->reader); break;
-    case 'w': (void)cpool_retire_barrier(party->reader); break;
+    case 'l': (void)cpool_retire_flush(party->reader, 0); break;
+    case 'w': (void)cpool_retire_flush(party->reader, CPOOL_FLUSH_WAIT); break;
     default: explorer_fail("no such operation");
     }
 }
@@ -154,9 +154,9 @@ static void retire_close(void)
     size_t i;
     unsigned t;
 
-    last->reader = cpool_domain_reader(the.domain);
-    if (last->reader == NULL || cpool_retire_barrier(last->reader) != 0 ||
-        cpool_domain_held(the.domain) != 0)
+    last->reader = cpool_domain_reader(the.domain, 0);
+    if (last->reader == NULL || cpool_retire_flush(last->reader, CPOOL_FLUSH_WAIT) != 0 ||
+        domain_stats(the.domain).held != 0)
         explorer_fail("slots stay retired");
     for (t = 0; t < EXPLORER_THREADS_MAX; t++)
         for (i = 0; i < the.party[t].lefts; i++)

@@ -63,11 +63,14 @@ static void await_two(cpool_t *pool)
 }
 static void retire_one(cpool_t *pool)
 {
+    cpool_domain_config_t config = CPOOL_DOMAIN_CONFIG_INIT;
     cpool_domain_t *domain;
     cpool_reader_t *reader = NULL;
     void *slot = cpool_alloc(pool);
-    if (cpool_domain_create(&domain, 1, 9, 0) == 0)
-        reader = cpool_domain_reader(domain);
+    config.readers = 1;
+    config.held = 9;
+    if (cpool_domain_create(&domain, &config) == 0)
+        reader = cpool_domain_reader(domain, 0);
     cpool_read_begin(reader);
     (void)cpool_retire(reader, pool, slot);
 }

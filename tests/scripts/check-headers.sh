@@ -149,7 +149,7 @@ compile() {
         -fsyntax-only "$file"
 }
 
-public='cpool.h cpool/debug.h cpool/events.h cpool/frame.h cpool/lanes.h cpool/object.h cpool/object_frame.h
+public='cpool.h cpool/client.h cpool/debug.h cpool/events.h cpool/frame.h cpool/lanes.h cpool/object.h cpool/object_frame.h
 cpool/sized.h cpool/pools.h cpool/priority.h cpool/retire.h cpool/track.h cpool/version.h'
 
 # headers COMPILER LANGUAGE STANDARD OPTION... - those in the file $work/source, with each option.

@@ -29,7 +29,7 @@ status=0
 operations=$(sed -n 's/^#define \(cpi_[a-z_]*\)(.*/\1/p' "$top/lib/base/atomic.h" | sort -u |
     tr '\n' '|' | sed 's/|$//')
 [ -n "$operations" ] || { echo "no operations found in $top/lib/base/atomic.h"; exit 1; }
-operations="$operations|cpi_os_barrier|cpi_barrier_passed"
+operations="$operations|cpi_os_barrier|cpi_barrier_passed|system->barrier"
 
 check_file='
 function complain(line, what) {
@@ -108,7 +108,7 @@ function read_call(n, at,    text, depth, i, lines, c) {
 # The orders that stand at the end of the argument list, in found[].
 function read_orders(    argument, count, i, word) {
     split("", found)
-    if (call ~ /^cpi_(os_barrier|barrier_passed)\(/) {
+    if (call ~ /^(cpi_os_barrier|cpi_barrier_passed|system->barrier)\(/) {
         found["-"] = 1
         return 1
     }

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include <cpool/events.h>
-#include <cpool/retire.h>
 
+#include "../../ext/retire/tests/domains.h"
 #include "crew.h"
 #include "inside_wait.h"
 
@@ -363,12 +363,12 @@ static void fork_in_look(void *argument)
     struct steps_stop stop;
     cpool_domain_t *domain;
 
-    REQUIRE_EQUAL(cpool_domain_create(&domain, 1, 4, 0), 0);
+    REQUIRE_EQUAL(domain_create(&domain, 1, 4, 0), 0);
     REQUIRE_EQUAL(cpool_set_ready(waiting->pool, fork_in_notice, look), 0);
     waiting->held = cpool_alloc(waiting->pool);
     REQUIRE(cpool_alloc_or_notify(waiting->pool) == NULL);
     REQUIRE(steps_run(&stop, worker, "close_entry", 1, wait_and_free, waiting));
-    REQUIRE_EQUAL(cpool_retire(cpool_domain_reader(domain), waiting->pool, waiting->held), 0);
+    REQUIRE_EQUAL(cpool_retire(cpool_domain_reader(domain, 0), waiting->pool, waiting->held), 0);
     REQUIRE(cpool_alloc_wait(waiting->pool, NULL) ==
             (look->in_child && look->taken ? NULL : waiting->held));
     if (look->in_child) {

@@ -20,8 +20,6 @@ tests_steps = \
 	tests/steps/check_steps_owner \
 	tests/steps/check_steps_priority \
 	tests/steps/check_steps_queue \
-	tests/steps/check_steps_retire \
-	tests/steps/check_steps_retire_end \
 	tests/steps/check_steps_retry \
 	tests/steps/check_steps_signal \
 	tests/steps/check_steps_stall \
@@ -35,7 +33,7 @@ check_LIBRARIES += tests/steps/libsteps.a
 endif
 
 tests_steps_libsteps_a_SOURCES = tests/steps/inline_steps.h tests/steps/meeting.c tests/steps/meeting.h \
-	tests/steps/retire_scene.h tests/steps/script.c tests/steps/script.h tests/steps/steps.c \
+	tests/steps/script.c tests/steps/script.h tests/steps/steps.c \
 	tests/steps/steps.h tests/steps/steps_objects.h
 tests_steps_libsteps_a_CPPFLAGS = $(tests_cppflags)
 

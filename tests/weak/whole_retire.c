@@ -14,8 +14,9 @@
 #include <stdatomic.h>
 
 #include <cpool.h>
-#include <cpool/retire.h>
 #include <cpool/wait.h>
+
+#include "../../ext/retire/tests/domains.h"
 
 #ifndef QUIETS
 #define QUIETS 1
@@ -42,7 +43,7 @@ static void use_shown(void)
 
 static void *read(void *unused)
 {
-    cpool_reader_t *reader = cpool_domain_reader(domain);
+    cpool_reader_t *reader = cpool_domain_reader(domain, 0);
 
     (void)unused;
     assert(reader != NULL);
@@ -68,7 +69,7 @@ static void give_way(void)
 
 static void *write(void *unused)
 {
-    cpool_reader_t *reader = cpool_domain_reader(domain);
+    cpool_reader_t *reader = cpool_domain_reader(domain, 0);
 
     (void)unused;
     assert(reader != NULL);
@@ -82,7 +83,7 @@ static void *write(void *unused)
         while (old != NULL && cpool_retire(reader, pool, old) != 0)
             give_way();
 #ifdef FLUSHES
-        (void)cpool_retire_flush(reader);
+        (void)cpool_retire_flush(reader, 0);
 #endif
     }
     whole_end_thread();
@@ -121,11 +122,11 @@ static void *await(void *unused)
 
 static void audit(void)
 {
-    cpool_reader_t *reader = cpool_domain_reader(domain);
+    cpool_reader_t *reader = cpool_domain_reader(domain, 0);
     int count = atomic_load_explicit(&shown, memory_order_relaxed) != NULL;
 
-    assert(reader != NULL && cpool_retire_barrier(reader) == 0);
-    assert(cpool_domain_held(domain) == 0);
+    assert(reader != NULL && cpool_retire_flush(reader, CPOOL_FLUSH_WAIT) == 0);
+    assert(domain_stats(domain).held == 0);
     while (cpool_alloc(pool) != NULL)
         count++;
     assert(count == CAPACITY);
@@ -145,7 +146,7 @@ int main(void)
     config.memory_size = sizeof region;
     config.thread_caches = 5;
     assert(cpool_create(&pool, &config) == 0);
-    assert(cpool_domain_create(&domain, READERS, HELD, 0) == 0);
+    assert(domain_create(&domain, READERS, HELD, 0) == 0);
     first = cpool_alloc(pool);
     first->value = 1;
     atomic_store_explicit(&shown, first, memory_order_relaxed);

@@ -15,8 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cpool/retire.h>
-
+#include "../../../ext/retire/tests/domains.h"
 #include "base/atomic.h"
 #include "cache/reclaim.h"
 #include "inside.h"
@@ -360,7 +359,7 @@ static void begin_reader(void *argument)
 {
     struct reading *reading = argument;
 
-    reading->reader = cpool_domain_reader(reading->domain);
+    reading->reader = cpool_domain_reader(reading->domain, 0);
     REQUIRE(reading->reader != NULL);
 }
 
@@ -379,7 +378,7 @@ static void retire_after_loss(const struct scene *scene)
     struct worker *worker = worker_start();
     struct reading mine, other;
 
-    REQUIRE_EQUAL(cpool_domain_create(&other.domain, 4, CAPACITY, 0), CPOOL_OK);
+    REQUIRE_EQUAL(domain_create(&other.domain, 4, CAPACITY, 0), CPOOL_OK);
     mine.domain = other.domain;
     worker_do(worker, begin_reader, &other);
     worker_do(worker, read_once, &other);
@@ -387,11 +386,11 @@ static void retire_after_loss(const struct scene *scene)
     read_once(&mine);
     refuse(scene->error);
     REQUIRE_EQUAL(cpool_retire(mine.reader, pool, cpool_alloc(pool)), CPOOL_OK);
-    REQUIRE_EQUAL(cpool_retire_flush(mine.reader), 1);
+    REQUIRE_EQUAL(cpool_retire_flush(mine.reader, 0), 1);
     REQUIRE(!cpi_has_barrier());
     for (int round = 0; round < 3; round++) {
         worker_do(worker, read_once, &other); /* out of line from now on, and so seen */
-        REQUIRE_EQUAL(cpool_retire_flush(mine.reader), 0);
+        REQUIRE_EQUAL(cpool_retire_flush(mine.reader, 0), 0);
         REQUIRE_EQUAL(cpool_retire(mine.reader, pool, cpool_alloc(pool)), CPOOL_OK);
     }
     worker_stop(worker);

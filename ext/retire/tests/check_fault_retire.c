@@ -10,8 +10,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include <cpool/retire.h>
-
+#include "domains.h"
 #include "fault_pool.h"
 
 /* Readers, and slots that each of them may hold back: four bags of eight. */
@@ -19,10 +18,10 @@ enum { READERS = 4, HELD = 32 };
 
 /* --- Scenes --- */
 
-static int domain_create(struct fault_scene *scene)
+static int create_domain(struct fault_scene *scene)
 {
     cpool_domain_t *domain;
-    int code = cpool_domain_create(&domain, READERS, HELD, 0);
+    int code = domain_create(&domain, READERS, HELD, 0);
 
     REQUIRE((code == 0) == (domain != NULL));
     scene->object = domain;
@@ -32,13 +31,13 @@ static int domain_create(struct fault_scene *scene)
 static void make_domain(struct fault_scene *scene)
 {
     fault_make(scene);
-    REQUIRE_EQUAL(domain_create(scene), 0);
+    REQUIRE_EQUAL(create_domain(scene), 0);
 }
 
 static void make_reader(struct fault_scene *scene)
 {
     make_domain(scene);
-    REQUIRE((scene->memory = cpool_reader_create(scene->object)) != NULL);
+    REQUIRE((scene->memory = cpool_domain_reader(scene->object, CPOOL_READER_UNOWNED)) != NULL);
 }
 
 FAULT_CALL(retire, cpool_retire(scene->memory, scene->pool, scene->slots[--scene->count]))
@@ -50,7 +49,7 @@ static cpool_reader_t *other;
 static void fill_bags(struct fault_scene *scene, size_t left)
 {
     make_reader(scene);
-    REQUIRE((other = cpool_reader_create(scene->object)) != NULL);
+    REQUIRE((other = cpool_domain_reader(scene->object, CPOOL_READER_UNOWNED)) != NULL);
     cpool_read_begin(other);
     cpool_read_end(other);
     scene->count = HELD + 1;
@@ -92,14 +91,14 @@ static void make_dry_with_bags(struct fault_scene *scene)
     make_bags(scene);
     for (size_t i = HELD + 1; i < FAULT_MOST; i++)
         REQUIRE((scene->slots[scene->count++] = cpool_alloc(scene->pool)) != NULL);
-    REQUIRE(cpool_domain_held(scene->object) > 0);
+    REQUIRE(domain_stats(scene->object).held > 0);
 }
 
 /* --- Calls --- */
 
 static int domain_reader(struct fault_scene *scene)
 {
-    cpool_reader_t *reader = cpool_domain_reader(scene->object);
+    cpool_reader_t *reader = cpool_domain_reader(scene->object, 0);
 
     if (reader == NULL)
         return NONE;
@@ -110,13 +109,13 @@ static int domain_reader(struct fault_scene *scene)
 
 static int reader_create(struct fault_scene *scene)
 {
-    scene->memory = cpool_reader_create(scene->object);
+    scene->memory = cpool_domain_reader(scene->object, CPOOL_READER_UNOWNED);
     return scene->memory != NULL ? SOME : NONE;
 }
 
-FAULT_CALL(reader_destroy, cpool_reader_destroy(scene->memory))
-FAULT_CALL(retire_flush, (int)cpool_retire_flush(scene->memory))
-FAULT_CALL(retire_barrier, cpool_retire_barrier(scene->memory))
+FAULT_CALL(reader_destroy, (cpool_reader_destroy(scene->memory), 0))
+FAULT_CALL(retire_flush, (int)cpool_retire_flush(scene->memory, 0))
+FAULT_CALL(retire_wait, (int)cpool_retire_flush(scene->memory, CPOOL_FLUSH_WAIT))
 FAULT_CALL(alloc, fault_keep(scene, cpool_alloc(scene->pool)))
 FAULT_CALL(domain_destroy, cpool_domain_destroy(scene->object))
 
@@ -145,18 +144,19 @@ static void end_beside_a_reader(struct fault_scene *scene)
 #define BARRIER(result, without) ROWS({ MEMBARRIER, 1, 1, result, without })
 
 static const struct fault_case cases[] = {
-    { "cpool_domain_create, the first", 0, NULL, domain_create, end_domain, 0,
-      ROWS(FIRST_POOL(CPOOL_ESYSTEM, 0, CPOOL_ENOMEM),
-           { MMAP, 1, 3, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           { MMAP, 4, 4, 0, 0 },
+    { "cpool_domain_create, the first", 0, NULL, create_domain, end_domain, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           FIRST_POOL(CPOOL_ESYSTEM, 0, CPOOL_ENOMEM),
+           { MMAP, 2, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 3, 3, 0, 0 },
            { MUNMAP, 1, 1, 0, 0 }) },
-    { "cpool_domain_create", 0, fault_start, domain_create, end_domain, 0,
-      ROWS({ MMAP, 1, 2, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_domain_create", 0, fault_start, create_domain, end_domain, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
     { "cpool_domain_reader", 0, make_domain, domain_reader, end_all, SOME,
       ROWS({ MMAP, 1, 1, NONE, NONE },
            { MPROTECT, 1, 1, NONE, NONE },
            { SETSPECIFIC, 1, 1, NONE, NONE }) },
-    { "cpool_reader_create", 0, make_domain, reader_create, end_all, SOME, NO_ROWS },
+    { "cpool_domain_reader, unowned", 0, make_domain, reader_create, end_all, SOME, NO_ROWS },
     { "cpool_reader_destroy", 0, make_reader, reader_destroy, end_all, 0, NO_ROWS },
     { "cpool_reader_destroy, with slots", 0, make_bags, reader_destroy, end_all, 0,
       BARRIER(0, 0) },
@@ -166,7 +166,8 @@ static const struct fault_case cases[] = {
       BARRIER(0, 0) },
     { "cpool_retire_flush", 0, make_bags, retire_flush, end_all, 0,
       BARRIER(0, HELD - HELD / 4) },
-    { "cpool_retire_barrier", 0, make_bags_beside_a_reader, retire_barrier, end_beside_a_reader, 0,
+    { "cpool_retire_flush, waiting", 0, make_bags_beside_a_reader, retire_wait,
+      end_beside_a_reader, 0,
       BARRIER(0, 0) },
     { "cpool_alloc", 0, make_dry_with_bags, alloc, end_all, SOME,
       BARRIER(SOME, NONE) },
@@ -187,10 +188,10 @@ TEST(domain_holds_the_descriptors_while_it_lives)
     cpool_domain_t *none;
 
     REQUIRE(!cpi_handle_is_held());
-    REQUIRE_EQUAL(cpool_domain_create(&domain, 1, 4, 0), 0);
+    REQUIRE_EQUAL(domain_create(&domain, 1, 4, 0), 0);
     while (cpi_handle_take() != NULL)
         ;
-    REQUIRE_EQUAL(cpool_domain_create(&none, 1, 4, 0), CPOOL_EPOOLS);
+    REQUIRE_EQUAL(domain_create(&none, 1, 4, 0), CPOOL_EPOOLS);
     REQUIRE(none == NULL && cpi_handle_is_held());
     REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
     REQUIRE(!cpi_handle_is_held());

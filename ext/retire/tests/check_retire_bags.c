@@ -24,10 +24,10 @@ static bool begins_inline(const cpool_reader_t *by)
 
 static void fill_bags(cpool_reader_t *by, size_t bags)
 {
-    size_t held = cpool_domain_held(domain);
+    size_t held = domain_stats(domain).held;
 
     retire(by, bags * BAG - held);
-    REQUIRE_EQUAL(cpool_domain_held(domain), bags * BAG);
+    REQUIRE_EQUAL(domain_stats(domain).held, bags * BAG);
 }
 
 TEST_TIMES(full_bag_goes_back_if_no_reader_was_inside, MODES)
@@ -40,7 +40,7 @@ TEST_TIMES(full_bag_goes_back_if_no_reader_was_inside, MODES)
     for (int i = 0; i < 6; i++) {
         fill_bags(by, 1);
         retire(by, 1);
-        REQUIRE_EQUAL(cpool_domain_held(domain), 1);
+        REQUIRE_EQUAL(domain_stats(domain).held, 1);
     }
     end();
 }
@@ -60,10 +60,10 @@ TEST_TIMES(three_full_bags_go_back_together, MODES)
             fill_bags(by, 3);
         for (int k = 0; k < 3; k++) {
             retire(by, 1);
-            REQUIRE_EQUAL(cpool_domain_held(domain), 1);
+            REQUIRE_EQUAL(domain_stats(domain).held, 1);
             fill_bags(by, 1);
         }
-        REQUIRE_EQUAL(cpool_retire_flush(by), 0);
+        REQUIRE_EQUAL(cpool_retire_flush(by, 0), 0);
     }
     end();
 }
@@ -83,7 +83,7 @@ TEST_TIMES(full_bag_goes_back_when_readers_go_on, 2 * MODES)
     for (int i = 0; i < 6; i++) {
         fill_bags(by, _i % 2 == 0 && !begins_inline(other) ? 1 : i == 0 ? 1 : 2);
         retire(by, 1);
-        REQUIRE_EQUAL(cpool_domain_held(domain),
+        REQUIRE_EQUAL(domain_stats(domain).held,
                       _i % 2 == 0 && !begins_inline(other) ? 1 : BAG + 1);
         if (_i % 2 == 0)
             pass_through(other);
@@ -109,11 +109,11 @@ TEST_TIMES(full_bag_goes_back_when_readers_retire, MODES)
     pass_through(other);
     both = begins_inline(other) ? BAG + 1 : 1;
     retire(by, BAG + 1);
-    REQUIRE_EQUAL(cpool_domain_held(domain), both);
+    REQUIRE_EQUAL(domain_stats(domain).held, both);
     retire(other, BAG + 1);
-    REQUIRE_EQUAL(cpool_domain_held(domain), 2 * both);
+    REQUIRE_EQUAL(domain_stats(domain).held, 2 * both);
     retire(by, BAG);
-    REQUIRE_EQUAL(cpool_domain_held(domain), 2 * both);
+    REQUIRE_EQUAL(domain_stats(domain).held, 2 * both);
     end();
 }
 
@@ -136,7 +136,7 @@ static void fork_when_ready(cpool_t *of, void *other)
         return;
     }
     is_in_child = true;
-    REQUIRE_EQUAL(cpool_retire_flush(filler), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(filler, 0), 0);
     cpool_read_begin(other);
     fill_bags(filler, 4);
 }
@@ -156,12 +156,12 @@ static void flush_and_fork(void *unused)
     REQUIRE(cpool_alloc_or_notify(waitable) == NULL);
     cpool_read_begin(other);
     REQUIRE_EQUAL(cpool_retire(filler, waitable, slot), 0);
-    REQUIRE_EQUAL(cpool_retire_flush(filler), 1);
+    REQUIRE_EQUAL(cpool_retire_flush(filler, 0), 1);
     retire(filler, 1);
-    REQUIRE_EQUAL(cpool_retire_flush(filler), 2);
+    REQUIRE_EQUAL(cpool_retire_flush(filler, 0), 2);
     cpool_read_end(other);
-    (void)cpool_retire_flush(filler);
-    REQUIRE_EQUAL(cpool_domain_held(domain), is_in_child ? HELD : 0);
+    (void)cpool_retire_flush(filler, 0);
+    REQUIRE_EQUAL(domain_stats(domain).held, is_in_child ? HELD : 0);
     REQUIRE(has_forked);
 }
 

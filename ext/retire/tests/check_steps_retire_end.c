@@ -7,7 +7,7 @@
  */
 #include "retire_scene.h" /* first: it says which system interfaces are wanted */
 
-#include "retire/retire_impl.h"
+#include "retire/domain.h"
 
 static void fill_bag_with_one_of_each(void *argument)
 {
@@ -54,7 +54,7 @@ static bool end_beside_flush(unsigned flags, struct worker *worker, size_t nth, 
     go_on(&stop, worker);
     if (held)
         cpool_read_end(scene.own);
-    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.workers, 0), 0);
     REQUIRE_NO_REPORT();
     support_release_reports();
     if (!destroys) {
@@ -182,7 +182,7 @@ static bool reset_beside_reset(unsigned flags, struct worker *worker, size_t nth
     go_on(&stop, worker);
     support_require_obtainable(scene.second, 0);
     cpool_read_end(scene.own);
-    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.workers, 0), 0);
     REQUIRE_NO_REPORT();
     support_release_reports();
     support_require_obtainable(scene.second, 0);
@@ -199,7 +199,7 @@ static void give_back_in_child(void *argument)
 
     support_capture_reports();
     cpool_read_end(scene->own);
-    REQUIRE_EQUAL(cpool_retire_barrier(scene->own), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(scene->own, CPOOL_FLUSH_WAIT), 0);
     REQUIRE_NO_REPORT();
     while (cpool_alloc(scene->second) != NULL)
         slots++;
@@ -217,11 +217,11 @@ static bool fork_beside_reset(unsigned flags, struct worker *worker, size_t nth)
     scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
     cpool_read_begin(scene.own);
     worker_do(worker, fill_bag_with_one_of_each, &scene);
-    stopped = steps_run(&stop, worker, "forget_in", nth, reset, &scene);
+    stopped = steps_run(&stop, worker, "forget_in_bag", nth, reset, &scene);
     support_in_child(give_back_in_child, &scene);
     go_on(&stop, worker);
     cpool_read_end(scene.own);
-    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.workers, 0), 0);
     support_require_obtainable(scene.second, 0);
     support_destroy_empty(scene.second);
     demolish(&scene, scene.next);
@@ -253,11 +253,11 @@ static void close_bags_in_turn(void *argument)
 
     while (scene->next < (CPI_BAGS - 1) * BAG)
         retire_next(scene, scene->workers);
-    (void)cpool_retire_flush(scene->workers);
+    (void)cpool_retire_flush(scene->workers, 0);
     cpool_read_begin(scene->later);
     REQUIRE_EQUAL(cpool_retire(scene->workers, scene->third, cpool_alloc(scene->third)), 0);
     REQUIRE_EQUAL(cpool_retire(scene->workers, scene->second, cpool_alloc(scene->second)), 0);
-    (void)cpool_retire_flush(scene->workers);
+    (void)cpool_retire_flush(scene->workers, 0);
 }
 
 static void retire_one(void *argument)
@@ -279,15 +279,15 @@ static bool destroy_beside_move(unsigned flags, struct worker *worker, size_t nt
     build(&scene, flags, worker);
     scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
     scene.third = steps_pool(flags, CAPACITY, 0, ROUNDS);
-    REQUIRE((scene.later = cpool_reader_create(scene.domain)) != NULL);
+    REQUIRE((scene.later = cpool_domain_reader(scene.domain, CPOOL_READER_UNOWNED)) != NULL);
     cpool_read_begin(scene.own);
     worker_do(worker, close_bags_in_turn, &scene);
     (void)cpool_reset(scene.third);
     if (alone) {
-        REQUIRE(steps_run(&stop, worker, "put", 2, retire_one, &scene));
+        REQUIRE(steps_run(&stop, worker, "put_slot", 2, retire_one, &scene));
         cpool_read_end(scene.own);
-        (void)cpi_retire_pass(scene.domain, NULL, true, NULL, NULL);
-        REQUIRE_EQUAL(cpool_domain_held(scene.domain), 1);
+        (void)cpi_retire_reclaim(scene.domain, NULL, true, NULL);
+        REQUIRE_EQUAL(domain_stats(scene.domain).held, 1);
         stopped = steps_go_on_to(&stop, NULL, nth);
     } else {
         stopped = steps_run(&stop, worker, NULL, nth, retire_one, &scene);
@@ -302,7 +302,7 @@ static bool destroy_beside_move(unsigned flags, struct worker *worker, size_t nt
     if (alone)
         cpool_read_end(scene.later);
     worker_do(worker, flush, &scene);
-    REQUIRE_EQUAL(cpool_domain_held(scene.domain), 0);
+    REQUIRE_EQUAL(domain_stats(scene.domain).held, 0);
     REQUIRE_NO_REPORT();
     support_release_reports();
     support_destroy_empty(scene.third);

@@ -13,8 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include <cpool/retire.h>
-
+#include "domains.h"
 #include "inside.h"
 
 enum { CAPACITY = 24, RETIRED = 11, ROUNDS = 2, READERS = 3, BAG = 4, HELD = 4 * BAG };
@@ -42,7 +41,7 @@ static inline void make_reader(void *argument)
 {
     struct scene *scene = argument;
 
-    scene->workers = cpool_domain_reader(scene->domain);
+    scene->workers = cpool_domain_reader(scene->domain, 0);
     REQUIRE(scene->workers != NULL);
 }
 
@@ -50,8 +49,8 @@ static inline void build(struct scene *scene, unsigned flags, struct worker *wor
 {
     memset(scene, 0, sizeof *scene);
     scene->pool = steps_pool(flags, CAPACITY, 0, ROUNDS);
-    REQUIRE_EQUAL(cpool_domain_create(&scene->domain, READERS, HELD, 0), 0);
-    scene->own = cpool_domain_reader(scene->domain);
+    REQUIRE_EQUAL(domain_create(&scene->domain, READERS, HELD, 0), 0);
+    scene->own = cpool_domain_reader(scene->domain, 0);
     REQUIRE(scene->own != NULL);
     worker_do(worker, make_reader, scene);
     for (size_t i = 0; i < CAPACITY; i++)
@@ -122,7 +121,7 @@ static inline void flush(void *argument)
 {
     struct scene *scene = argument;
 
-    (void)cpool_retire_flush(scene->workers);
+    (void)cpool_retire_flush(scene->workers, 0);
 }
 
 #endif /* CPOOL_TESTS_RETIRE_SCENE_H */

@@ -10,7 +10,7 @@
 
 #include <limits.h>
 
-#include "retire/retire_impl.h"
+#include "retire/domain.h"
 
 /* --- What the worker does --- */
 
@@ -44,7 +44,7 @@ static void destroy_reader(void *argument)
 {
     struct scene *scene = argument;
 
-    REQUIRE_EQUAL(cpool_reader_destroy(scene->workers), 0);
+    cpool_reader_destroy(scene->workers);
 }
 
 /* Takes the shown slot out of reach, and gives it back as soon as may be. */
@@ -52,11 +52,11 @@ static void replace(void *argument)
 {
     struct scene *scene = argument;
 
-    (void)cpool_retire_flush(scene->workers); /* steps before */
+    (void)cpool_retire_flush(scene->workers, 0); /* steps before */
     atomic_store_explicit(&scene->shown, NULL, memory_order_release);
     retire_next(scene, scene->workers);
-    (void)cpool_retire_flush(scene->workers);
-    (void)cpool_retire_flush(scene->workers);
+    (void)cpool_retire_flush(scene->workers, 0);
+    (void)cpool_retire_flush(scene->workers, 0);
 }
 
 /* --- Beside a dry pool --- */
@@ -93,7 +93,7 @@ static bool dry_beside(unsigned flags, struct worker *worker, size_t nth,
     take_retired(&scene, taken);
     for (size_t i = 0; i < scene.next; i++)
         REQUIRE(taken[i]);
-    REQUIRE(cpool_reader_create(scene.domain) != NULL);
+    REQUIRE(cpool_domain_reader(scene.domain, CPOOL_READER_UNOWNED) != NULL);
     demolish(&scene, 0);
     return stopped;
 }
@@ -134,7 +134,7 @@ static bool barrier_beside_dry(unsigned flags, struct worker *worker, size_t nth
     fill_with_two_pools(&scene, scene.own);
     stopped = steps_run(&stop, worker, NULL, nth, alloc_in_vain, &scene);
     steps_plan(STEPS_LOCK, 1, resume, &stop);
-    REQUIRE_EQUAL(cpool_retire_barrier(scene.own), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.own, CPOOL_FLUSH_WAIT), 0);
     support_require_live(scene.second, 0);
     go_on(&stop, worker);
     REQUIRE_EQUAL(scene.got, 1);
@@ -217,13 +217,13 @@ static bool replace_beside_section(unsigned flags, struct worker *worker, size_t
     stopped = steps_run(&stop, worker, NULL, nth, find, &scene);
     atomic_store_explicit(&scene.shown, NULL, memory_order_release);
     retire_next(&scene, scene.own);
-    (void)cpool_retire_flush(scene.own);
+    (void)cpool_retire_flush(scene.own, 0);
     steps_go_on(&stop);
-    (void)cpool_retire_flush(scene.own);
+    (void)cpool_retire_flush(scene.own, 0);
     slot = cpool_alloc(scene.pool);
     REQUIRE(scene.found == NULL || slot == NULL);
     worker_do(worker, leave, &scene);
-    REQUIRE_EQUAL(cpool_retire_flush(scene.own), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.own, 0), 0);
     if (slot == NULL)
         REQUIRE((slot = cpool_alloc(scene.pool)) != NULL);
     REQUIRE(slot == scene.slots[0]);
@@ -264,9 +264,9 @@ static bool replace_after_wrap(unsigned flags, struct worker *worker, size_t nth
     steps_go_on(&stop);
     atomic_store_explicit(&scene.shown, NULL, memory_order_release);
     retire_next(&scene, scene.own);
-    REQUIRE_EQUAL(cpool_retire_flush(scene.own), 1);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.own, 0), 1);
     worker_do(worker, leave, &scene);
-    REQUIRE_EQUAL(cpool_retire_flush(scene.own), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.own, 0), 0);
     demolish(&scene, 1);
     return stopped;
 }
@@ -284,7 +284,7 @@ static void leave_claim(const cpool_error_t *error, void *reader)
     struct cpi_reader *claimed = reader;
 
     REQUIRE_EQUAL(error->code, CPOOL_ESTALLED);
-    atomic_store_explicit(&claimed->claimed, 0, memory_order_release);
+    atomic_store_explicit(&claimed->claim, 0, memory_order_release);
 }
 
 TEST(bag_that_a_claim_keeps_open_is_not_lost)
@@ -294,23 +294,23 @@ TEST(bag_that_a_claim_keeps_open_is_not_lost)
     cpool_reader_t *other;
     struct cpi_reader *by;
 
-    REQUIRE_EQUAL(cpool_domain_create(&domain, READERS, HELD, 0), 0);
-    by = cpi_reader_of(cpool_reader_create(domain));
-    other = cpool_reader_create(domain);
+    REQUIRE_EQUAL(domain_create(&domain, READERS, HELD, 0), 0);
+    by = cpi_reader_of(cpool_domain_reader(domain, CPOOL_READER_UNOWNED));
+    other = cpool_domain_reader(domain, CPOOL_READER_UNOWNED);
     cpool_read_begin(other);
-    REQUIRE_EQUAL(cpool_retire(&by->face, pool, cpool_alloc(pool)), 0);
-    REQUIRE_EQUAL(cpool_retire_flush(&by->face), 1); /* closes a bag that has room */
-    while (cpool_domain_held(domain) < 1 + (CPI_BAGS - 1) * BAG)
-        REQUIRE_EQUAL(cpool_retire(&by->face, pool, cpool_alloc(pool)), 0);
+    REQUIRE_EQUAL(cpool_retire(&by->section, pool, cpool_alloc(pool)), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(&by->section, 0), 1); /* closes a bag that has room */
+    while (domain_stats(domain).held < 1 + (CPI_BAGS - 1) * BAG)
+        REQUIRE_EQUAL(cpool_retire(&by->section, pool, cpool_alloc(pool)), 0);
     domain->stall_limit = by->blocker.since = 1; /* the next retire in vain reports */
-    atomic_store_explicit(&by->claimed, (uintptr_t)cpi_thread_forks() * 2 + 1,
+    atomic_store_explicit(&by->claim, (uintptr_t)cpi_thread_forks() * 2 + 1,
                           memory_order_relaxed);
     cpool_set_error_handler(leave_claim, by);
-    REQUIRE_EQUAL(cpool_retire(&by->face, pool, cpool_alloc(pool)), 0);
-    REQUIRE_EQUAL(by->claimed, 0);
+    REQUIRE_EQUAL(cpool_retire(&by->section, pool, cpool_alloc(pool)), 0);
+    REQUIRE_EQUAL(by->claim, 0);
     cpool_set_error_handler(NULL, NULL);
     cpool_read_end(other);
-    REQUIRE_EQUAL(cpool_retire_flush(&by->face), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(&by->section, 0), 0);
     REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
     support_destroy_empty(pool);
 }
@@ -326,18 +326,18 @@ static void take_all_in_child(void *argument)
     size_t lost = RETIRED;
 
     steps_allow(0);
-    REQUIRE_EQUAL(cpool_retire_barrier(scene->own), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(scene->own, CPOOL_FLUSH_WAIT), 0);
     take_retired(scene, taken);
     for (size_t i = 0; i < RETIRED; i++)
         lost -= taken[i];
     REQUIRE(lost <= RETIRED - scene->next + BAG + 1 + 2 * ROUNDS);
-    REQUIRE_EQUAL(cpool_domain_held(scene->domain), 0);
+    REQUIRE_EQUAL(domain_stats(scene->domain).held, 0);
     for (size_t i = 1; i <= 2; i++) { /* one is the reader of the thread that vanished */
-        cpool_reader_t *by = cpool_reader_create(scene->domain);
+        cpool_reader_t *by = cpool_domain_reader(scene->domain, CPOOL_READER_UNOWNED);
 
         REQUIRE(by != NULL);
         REQUIRE_EQUAL(cpool_retire(by, scene->pool, scene->slots[CAPACITY - i]), 0);
-        REQUIRE_EQUAL(cpool_domain_held(scene->domain), i);
+        REQUIRE_EQUAL(domain_stats(scene->domain).held, i);
     }
     REQUIRE_EQUAL(cpool_domain_destroy(scene->domain), 0);
 }
@@ -360,7 +360,7 @@ static bool fork_beside(unsigned flags, struct worker *worker, size_t nth,
     stopped = steps_run(&stop, worker, NULL, nth, body, &scene);
     support_in_child(take_all_in_child, &scene);
     steps_go_on(&stop);
-    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.workers, 0), 0);
     demolish(&scene, scene.next);
     return stopped;
 }
@@ -380,7 +380,7 @@ static void flush_empty_bag(void *argument)
 {
     struct scene *scene = argument;
 
-    (void)cpi_retire_pass(scene->domain, NULL, true, NULL, NULL);
+    (void)cpi_retire_reclaim(scene->domain, NULL, true, NULL);
     flush(scene);
 }
 
@@ -409,7 +409,7 @@ static void pass_all(void *argument)
 {
     struct scene *scene = argument;
 
-    (void)cpi_retire_pass(scene->domain, NULL, true, NULL, NULL);
+    (void)cpi_retire_reclaim(scene->domain, NULL, true, NULL);
 }
 
 static void read_in_child(void *argument)
@@ -418,13 +418,13 @@ static void read_in_child(void *argument)
     void *slot;
 
     cpool_read_end(scene->later);
-    REQUIRE_EQUAL(cpool_reader_destroy(scene->later), 0);
-    (void)cpool_retire_flush(scene->own);
+    cpool_reader_destroy(scene->later);
+    (void)cpool_retire_flush(scene->own, 0);
     while ((slot = cpool_alloc(scene->pool)) != NULL)
         REQUIRE(slot != scene->slots[1]);
     cpool_read_end(scene->own);
-    REQUIRE_EQUAL(cpool_retire_barrier(scene->own), 0);
-    REQUIRE_EQUAL(cpool_domain_held(scene->domain), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(scene->own, CPOOL_FLUSH_WAIT), 0);
+    REQUIRE_EQUAL(domain_stats(scene->domain).held, 0);
 }
 
 static bool fork_beside_second_stamp(unsigned flags, struct worker *worker, size_t nth)
@@ -434,7 +434,7 @@ static bool fork_beside_second_stamp(unsigned flags, struct worker *worker, size
     bool stopped;
 
     build(&scene, flags, worker);
-    REQUIRE((scene.later = cpool_reader_create(scene.domain)) != NULL);
+    REQUIRE((scene.later = cpool_domain_reader(scene.domain, CPOOL_READER_UNOWNED)) != NULL);
     cpool_read_begin(scene.later); /* holds the first slot */
     retire_next(&scene, scene.workers);
     REQUIRE(steps_run(&stop, worker, "close_bag", 4, pass_all, &scene)); /* with the stamp */
@@ -446,7 +446,7 @@ static bool fork_beside_second_stamp(unsigned flags, struct worker *worker, size
     steps_go_on(&stop);
     cpool_read_end(scene.later);
     cpool_read_end(scene.own);
-    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.workers, 0), 0);
     demolish(&scene, scene.next);
     return stopped;
 }

@@ -9,7 +9,7 @@
 
 #include "support.h"
 
-#include <cpool/retire.h>
+#include "domains.h"
 
 enum { CAPACITY = 2000, HELD = 64, READERS = 4 };
 
@@ -22,7 +22,7 @@ static inline void make(unsigned flags)
 
     support_set_flags(&config, flags);
     REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
-    REQUIRE_EQUAL(cpool_domain_create(&domain, READERS, HELD, 0), 0);
+    REQUIRE_EQUAL(domain_create(&domain, READERS, HELD, 0), 0);
 }
 
 static inline void end(void)
@@ -33,7 +33,7 @@ static inline void end(void)
 
 static inline cpool_reader_t *reader(void)
 {
-    cpool_reader_t *made = cpool_reader_create(domain);
+    cpool_reader_t *made = cpool_domain_reader(domain, CPOOL_READER_UNOWNED);
 
     REQUIRE(made != NULL);
     return made;

@@ -2,7 +2,7 @@
 /*
  * hpp_retire.cpp - <cpool/cpool.hpp>: sections and retired objects.  A part of check_hpp.
  */
-#include "hpp.h"
+#include "../../../tests/public/hpp.h"
 
 #include <atomic>
 #include <chrono>
@@ -43,7 +43,7 @@ void sections_keep_retired_objects()
 {
     cpool::pool<entry> entries(100);
     cpool::domain domain(2, 8);
-    cpool_reader_t *other = cpool_reader_create(domain.native_handle());
+    cpool_reader_t *other = domain.reader(CPOOL_READER_UNOWNED);
     retired one = own(domain, entries, 7);
     const entry *seen = one.get();
 
@@ -54,11 +54,12 @@ void sections_keep_retired_objects()
             cpool::read_section inner(other);
             one.reset();
         }
-        REQUIRE(cpool_retire_flush(domain.reader()) == 1 && domain.held() == 1);
+        REQUIRE(cpool_retire_flush(domain.reader(), 0) == 1 && domain.stats().held == 1);
         REQUIRE(live(entries) == 1 && seen->key == 7 && seen->value == 70);
     }
-    REQUIRE(cpool_retire_flush(domain.reader()) == 0 && domain.held() == 0);
-    REQUIRE(live(entries) == 0 && cpool_reader_destroy(other) == 0);
+    REQUIRE(cpool_retire_flush(domain.reader(), 0) == 0 && domain.stats().held == 0);
+    cpool_reader_destroy(other);
+    REQUIRE(live(entries) == 0);
 }
 
 // More than may be held back, by threads that end.
@@ -77,8 +78,8 @@ void owners_retire_in_any_thread()
                 own(domain, entries, k);
         }, std::move(moved)).join();
     }
-    REQUIRE(cpool_retire_barrier(domain.reader()) == 0);
-    REQUIRE(domain.held() == 0 && live(entries) == 0);
+    REQUIRE(cpool_retire_flush(domain.reader(), CPOOL_FLUSH_WAIT) == 0);
+    REQUIRE(domain.stats().held == 0 && live(entries) == 0);
 }
 
 // A deleter that would wait for its own section reports it, and the slot stays live.
@@ -94,15 +95,15 @@ void deleters_do_not_wait_for_themselves()
 
         for (int k = 0; k < 4; k++)
             own(domain, entries, k);
-        REQUIRE(domain.held() == 4);
+        REQUIRE(domain.stats().held == 4);
         cpool_set_error_handler([](const cpool_error_t *error, void *context) {
             *static_cast<int *>(context) = error->code;
         }, &code);
         retired(more, cpool::retire_deleter<entry>(domain, entries)).reset();
         cpool_set_error_handler(nullptr, nullptr);
-        REQUIRE(code == CPOOL_EREADER && domain.held() == 4 && live(entries) == 5);
+        REQUIRE(code == CPOOL_EREADER && domain.stats().held == 4 && live(entries) == 5);
     }
-    REQUIRE(cpool_retire_barrier(domain.reader()) == 0 && live(entries) == 1);
+    REQUIRE(cpool_retire_flush(domain.reader(), CPOOL_FLUSH_WAIT) == 0 && live(entries) == 1);
     entries.destroy(more);
 }
 
@@ -131,13 +132,13 @@ void deleters_try_again_when_readers_are_slow()
 {
     cpool::pool<entry> entries(100);
     cpool::domain domain(2, 4);
-    cpool_reader_t *other = cpool_reader_create(domain.native_handle());
+    cpool_reader_t *other = domain.reader(CPOOL_READER_UNOWNED);
     std::atomic<bool> retires(false);
 
     cpool_read_begin(other);
     for (int k = 0; k < 4; k++)
         own(domain, entries, k);
-    REQUIRE(domain.held() == 4);
+    REQUIRE(domain.stats().held == 4);
     std::thread ender([&] {
         while (!retires)
             std::this_thread::yield();
@@ -148,7 +149,7 @@ void deleters_try_again_when_readers_are_slow()
     retires = true;
     last.reset();
     ender.join();
-    REQUIRE(cpool_retire_barrier(domain.reader()) == 0 && live(entries) == 0);
+    REQUIRE(cpool_retire_flush(domain.reader(), CPOOL_FLUSH_WAIT) == 0 && live(entries) == 0);
 }
 
 } // namespace
