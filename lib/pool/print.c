@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * print.c - figures for a person, and as JSON, of one pool or of all.
+ * print.c - figures for a person, and as JSON (doc/JSON.md), of one pool or of all.
  *
  * A copy is printed: the lock is not held while a stream is written to.
  */
@@ -14,14 +14,12 @@
 
 #include "pool/layer.h"
 
-/* --- For a person --- */
-
-/* The flags that are told, in the order of the words, and their members in JSON. */
+/* The flags that are told, by their words for a person and their members in JSON. */
 static const struct {
     unsigned flag;
     const char *word;
     const char *member;
-} kinds[] = {
+} printed_flags[] = {
     {CPOOL_CHECKED, "checked", "checked"},
     {CPOOL_FILL, "filled", "filled"},
     {CPOOL_MEMORY_HUGE_PAGES, "huge pages", "huge_pages"},
@@ -29,68 +27,7 @@ static const struct {
     {CPOOL_TRACKED, "tracked", "tracked"},
 };
 
-#define CPI_KINDS (sizeof kinds / sizeof kinds[0])
-
-static void print_kind(const cpool_view_t *view, FILE *out)
-{
-    const char *before = " (";
-    size_t i;
-
-    for (i = 0; i < CPI_KINDS; i++) {
-        if ((view->flags & kinds[i].flag) == 0)
-            continue;
-        fprintf(out, "%s%s", before, kinds[i].word);
-        before = ", ";
-    }
-    if ((view->kind & CPOOL_VIEW_TYPED) != 0) {
-        fprintf(out, "%styped", before);
-        before = ", ";
-    }
-    if ((view->kind & CPOOL_VIEW_OBJECTS) != 0 && view->pool == NULL) {
-        fprintf(out, "%sfake", before);
-        before = ", ";
-    }
-    fputs(*before == ',' ? ")" : "", out);
-}
-
-static void print_view(const cpool_view_t *view, FILE *out)
-{
-    const cpool_stats_t *stats = view->stats;
-
-    fprintf(out, "%s '%s'", cpi_layer_title(view->kind), view->name);
-    print_kind(view, out);
-    if (stats->slot_size > 0)
-        fprintf(out, ": %zu slot%s of %zu byte%s, one every %zu\n", stats->capacity,
-                CPI_PLURAL(stats->capacity), stats->slot_size, CPI_PLURAL(stats->slot_size),
-                stats->slot_stride);
-    else
-        fprintf(out, ": %zu slot%s of many sizes\n", stats->capacity,
-                CPI_PLURAL(stats->capacity));
-    fprintf(out, "  slots      live %zu, in depot %zu, in caches %zu, fresh %zu, circulating %zu\n",
-            stats->live, stats->in_depot, stats->in_caches, stats->fresh, stats->circulating);
-    if (stats->slot_size > 0)
-        fprintf(out, "  live       at most %zu, on average %zu, at exchanges\n", stats->peak,
-                stats->average);
-    fprintf(out, "  magazines  %zu of %zu round%s; %zu thread cache%s with up to %zu spare%s\n",
-            stats->magazines, stats->magazine_rounds, CPI_PLURAL(stats->magazine_rounds),
-            stats->thread_caches, CPI_PLURAL(stats->thread_caches), stats->spares,
-            CPI_PLURAL(stats->spares));
-    fprintf(out, "  depot      exchanges %" PRIu64 ", retries %" PRIu64 ", recalls %" PRIu64 "\n",
-            stats->exchanges, stats->cas_retries, stats->recalls);
-    fprintf(out, "  size       at most %zu slot%s, growths %" PRIu64 ", trims %" PRIu64
-            ", waits %" PRIu64 "\n",
-            stats->max_capacity, CPI_PLURAL(stats->max_capacity), stats->growths, stats->trims,
-            stats->waits);
-    fprintf(out, "  memory     reserved %zu bytes, committed %zu bytes\n", stats->reserved_bytes,
-            stats->committed_bytes);
-}
-
-/* --- JSON: doc/JSON.md says what each member means --- */
-
-static const char *word_of(bool value)
-{
-    return value ? "true" : "false";
-}
+#define CPI_PRINTED_FLAGS (sizeof printed_flags / sizeof printed_flags[0])
 
 /* In the order in which they are printed. */
 #define FIGURE(member)                                                                 \
@@ -109,24 +46,65 @@ static const struct {
 };
 #undef FIGURE
 
-static void print_json_view(const cpool_view_t *view, FILE *out)
+#define CPI_PRINTED_FIGURES (sizeof printed_figures / sizeof printed_figures[0])
+
+/* Figures in a line for a person. */
+#define CPI_FIGURES_IN_LINE 6
+
+static uint64_t figure_at(const cpool_stats_t *stats, size_t i)
 {
+    const void *at = (const char *)stats + printed_figures[i].at;
+
+    return printed_figures[i].size == sizeof(size_t) ? *(const size_t *)at : *(const uint64_t *)at;
+}
+
+/* A word about the pool, if it is `told`. */
+static void print_word(FILE *out, bool told, const char *word, const char **before)
+{
+    if (!told)
+        return;
+    fprintf(out, "%s%s", *before, word);
+    *before = ", ";
+}
+
+static void print_text(const cpool_view_t *view, FILE *out)
+{
+    const cpool_stats_t *stats = view->stats;
+    const char *before = " (";
+    size_t i;
+
+    fprintf(out, "%s '%s'", cpi_layer_title(view->kind), view->name);
+    for (i = 0; i < CPI_PRINTED_FLAGS; i++)
+        print_word(out, (view->flags & printed_flags[i].flag) != 0, printed_flags[i].word, &before);
+    print_word(out, (view->kind & CPOOL_VIEW_TYPED) != 0, "typed", &before);
+    print_word(out, (view->kind & CPOOL_VIEW_OBJECTS) != 0 && view->pool == NULL, "fake", &before);
+    fprintf(out, "%s: %zu slot%s of ", *before == ',' ? ")" : "", stats->capacity,
+            CPI_PLURAL(stats->capacity));
+    if (stats->slot_size > 0)
+        fprintf(out, "%zu byte%s", stats->slot_size, CPI_PLURAL(stats->slot_size));
+    else
+        fputs("many sizes", out);
+    for (i = 0; i < CPI_PRINTED_FIGURES; i++)
+        fprintf(out, "%s%s %" PRIu64, i % CPI_FIGURES_IN_LINE == 0 ? "\n  " : ", ",
+                printed_figures[i].name, figure_at(stats, i));
+    fputc('\n', out);
+}
+
+static void print_json(const cpool_view_t *view, FILE *out)
+{
+    static const char *const words[] = {"false", "true"};
     size_t i;
 
     fprintf(out, "{\"name\":\"%s\"", view->name);
-    for (i = 0; i < sizeof printed_figures / sizeof printed_figures[0]; i++) {
-        const void *at = (const char *)view->stats + printed_figures[i].at;
-        uint64_t figure = printed_figures[i].size == sizeof(size_t) ? *(const size_t *)at
-                                                                    : *(const uint64_t *)at;
-
-        fprintf(out, ",\"%s\":%" PRIu64, printed_figures[i].name, figure);
-    }
+    for (i = 0; i < CPI_PRINTED_FIGURES; i++)
+        fprintf(out, ",\"%s\":%" PRIu64, printed_figures[i].name, figure_at(view->stats, i));
     fprintf(out, ",\"number\":%" PRIu64, view->number);
-    for (i = 0; i < CPI_KINDS; i++)
-        fprintf(out, ",\"%s\":%s", kinds[i].member, word_of((view->flags & kinds[i].flag) != 0));
-    fprintf(out, ",\"typed\":%s", word_of((view->kind & CPOOL_VIEW_TYPED) != 0));
-    fprintf(out, ",\"callers_memory\":%s", word_of((view->kind & CPOOL_VIEW_CALLERS) != 0));
-    fprintf(out, ",\"kind\":\"%s\"}", cpi_layer_title(view->kind));
+    for (i = 0; i < CPI_PRINTED_FLAGS; i++)
+        fprintf(out, ",\"%s\":%s", printed_flags[i].member,
+                words[(view->flags & printed_flags[i].flag) != 0]);
+    fprintf(out, ",\"typed\":%s,\"callers_memory\":%s,\"kind\":\"%s\"}",
+            words[(view->kind & CPOOL_VIEW_TYPED) != 0],
+            words[(view->kind & CPOOL_VIEW_CALLERS) != 0], cpi_layer_title(view->kind));
 }
 
 /* --- One pool, and all --- */
@@ -134,6 +112,7 @@ static void print_json_view(const cpool_view_t *view, FILE *out)
 /* Carried along by a walk for printing. */
 struct printing {
     FILE *out;
+    bool json;
     size_t pools;
     size_t reserved;
     size_t committed;
@@ -143,53 +122,39 @@ static bool print_one(const cpool_view_t *view, void *printing)
 {
     struct printing *all = printing;
 
-    print_view(view, all->out);
+    if (all->json && all->pools > 0)
+        fputc(',', all->out);
+    (all->json ? print_json : print_text)(view, all->out);
     all->pools++;
     all->reserved += view->stats->reserved_bytes;
     all->committed += view->stats->committed_bytes;
     return true;
 }
 
-static size_t print_all(FILE *out)
+static size_t print_all(FILE *out, bool json)
 {
-    struct printing all = {out, 0, 0, 0};
+    struct printing all = {out, json, 0, 0, 0};
 
+    fputs(json ? "{\"version\":\"" CPOOL_VERSION "\",\"pools\":[" : "", out);
     cpool_each(print_one, &all);
-    fprintf(out, "%zu pool%s: reserved %zu bytes, committed %zu bytes\n", all.pools,
-            CPI_PLURAL(all.pools), all.reserved, all.committed);
-    return all.pools;
-}
-
-static bool print_json_one(const cpool_view_t *view, void *printing)
-{
-    struct printing *all = printing;
-
-    if (all->pools++ > 0)
-        fputc(',', all->out);
-    print_json_view(view, all->out);
-    return true;
-}
-
-static size_t print_json_all(FILE *out)
-{
-    struct printing all = {out, 0, 0, 0};
-
-    fputs("{\"version\":\"" CPOOL_VERSION "\",\"pools\":[", out);
-    cpool_each(print_json_one, &all);
-    fputs("]}\n", out);
+    if (json)
+        fputs("]}\n", out);
+    else
+        fprintf(out, "%zu pool%s: reserved %zu bytes, committed %zu bytes\n", all.pools,
+                CPI_PLURAL(all.pools), all.reserved, all.committed);
     return all.pools;
 }
 
 /* One pool's figures. */
-static size_t print_pool(const struct cpi_pool *pool, enum cpool_print_what what, FILE *out)
+static size_t print_pool(const struct cpi_pool *pool, bool json, FILE *out)
 {
+    struct printing one = {out, json, 0, 0, 0};
     struct cpi_view view;
 
     if (!cpi_view_read(&view, (size_t)(pool->handle - cpi_handles()->handles)))
         return 0;
-    (what == CPOOL_PRINT_FIGURES ? print_view : print_json_view)(&view.public, out);
-    if (what == CPOOL_PRINT_JSON)
-        fputc('\n', out);
+    print_one(&view.public, &one);
+    fputs(json ? "\n" : "", out);
     return 1;
 }
 
@@ -209,7 +174,7 @@ static size_t print_of(const cpool_t *handle, enum cpool_print_what what, FILE *
         return 0;
     }
     if (what == CPOOL_PRINT_FIGURES || what == CPOOL_PRINT_JSON)
-        return print_pool(pool, what, out);
+        return print_pool(pool, what == CPOOL_PRINT_JSON, out);
     return pool->checked ? cpi_leaks_list(&pool->slab, print_line, out) : 0;
 }
 
@@ -217,7 +182,5 @@ size_t cpool_print(const cpool_t *handle, enum cpool_print_what what, FILE *out)
 {
     if (what != CPOOL_PRINT_ALL && what != CPOOL_PRINT_ALL_JSON)
         return print_of(handle, what, out);
-    if (out == NULL)
-        return 0;
-    return what == CPOOL_PRINT_ALL ? print_all(out) : print_json_all(out);
+    return out != NULL ? print_all(out, what == CPOOL_PRINT_ALL_JSON) : 0;
 }
