@@ -69,9 +69,8 @@ static const char code_texts[] = CPI_CODES(CPI_CODE_TEXT);
 CPI_COLD const char *cpool_strerror(int code)
 {
     const char *text = code_texts;
-    size_t i;
 
-    for (i = 0; i < sizeof code_numbers / sizeof code_numbers[0]; i++) {
+    for (size_t i = 0; i < sizeof code_numbers / sizeof code_numbers[0]; i++) {
         if (code_numbers[i] == code)
             return text;
         text += strlen(text) + 1;

@@ -37,11 +37,10 @@ int cpi_struct_read(void *known, size_t size, const void *given)
 {
     const unsigned char *bytes = given;
     size_t given_size = size_of(given);
-    size_t i;
 
     if (cpi_struct_check(given) != 0)
         return CPOOL_ESTRUCT;
-    for (i = size; i < given_size; i++)
+    for (size_t i = size; i < given_size; i++)
         if (bytes[i] != 0)
             return CPOOL_ETAIL;
     memset(known, 0, size);

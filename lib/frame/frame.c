@@ -114,9 +114,8 @@ void cpi_frame_each(const cpool_t *handle, void (*visit)(cpool_frame_t *frame, v
 {
     struct cpi_pool *pool = handle->state;
     struct cpi_frames *frames = cpi_load(&pool->frames, relaxed); /* [alone] */
-    unsigned i;
 
-    for (i = 0; frames != NULL && i < CPOOL_FRAMES_MAX; i++)
+    for (unsigned i = 0; frames != NULL && i < CPOOL_FRAMES_MAX; i++)
         if (frames->frame[i].pool != NULL)
             visit(&frames->frame[i], arg);
 }

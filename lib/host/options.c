@@ -73,10 +73,9 @@ static void name_words(void)
 {
     char room[CPI_REPORT_MAX / 2];
     struct cpi_text words;
-    size_t i;
 
     cpi_text_init(&words, room, sizeof room);
-    for (i = 0; i < CPI_WORDS; i++)
+    for (size_t i = 0; i < CPI_WORDS; i++)
         cpi_text_add(&words, "%s%s", i > 0 ? ", " : "", known_words[i].name);
     cpi_tell("CPOOL_OPTIONS: the words, in lower case and with commas between: %s", room);
 }

@@ -58,11 +58,10 @@ static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout
                                          .slots = layout->slots};
     struct cpi_extent extent;
     size_t lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
-    unsigned i;
 
     part(&extent, region, layout, layout->lead_at, layout->slab_size);
     cpi_slab_init(&pool->slab, &extent, lead, &shape);
-    for (i = 0; i < CPI_SIDES; i++)
+    for (unsigned i = 0; i < CPI_SIDES; i++)
         if (layout->sides[i] != 0)
             lay_out_side(pool, layout, i, region + layout->sides_at[i], layout->sides[i]);
 }

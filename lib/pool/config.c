@@ -286,9 +286,8 @@ static bool append_trap(struct cpi_layout *layout)
 static bool append_slots(struct cpi_layout *layout)
 {
     size_t bytes;
-    unsigned i;
 
-    for (i = 0; i < CPI_SIDES; i++)
+    for (unsigned i = 0; i < CPI_SIDES; i++)
         if (!append_side(layout, &layout->sides_at[i], layout->sides[i]))
             return false;
     if (!append_trap(layout))
@@ -301,10 +300,8 @@ static bool append_slots(struct cpi_layout *layout)
 /* The parts that are there from the beginning. */
 static void place_fixed(struct cpi_layout *layout)
 {
-    unsigned i;
-
     layout->fixed = cpi_align_up(sizeof(struct cpi_pool), CPI_LINE);
-    for (i = 0; i < CPI_PARTS; i++) {
+    for (unsigned i = 0; i < CPI_PARTS; i++) {
         layout->parts_at[i] = layout->fixed;
         layout->fixed += cpi_align_up(layout->parts[i], CPI_LINE);
     }

@@ -45,11 +45,10 @@ static bool meet_stack(const struct cpi_depot *depot, const struct cpi_tagstack 
 static bool meet_cache(const struct cpi_depot *depot, const struct cpi_cache *cache)
 {
     uint32_t loaded = cpi_cache_loaded(cache);
-    uint32_t i;
 
     if (loaded != 0 && !meet_magazine(depot, loaded, 0, 0)) /* its count is the entry's */
         return false;
-    for (i = 0; i < cache->quota_max; i++) {
+    for (uint32_t i = 0; i < cache->quota_max; i++) {
         uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [walk] */
 
         if (node != 0 && !meet_magazine(depot, node, 0, depot->limit))
@@ -64,12 +63,11 @@ static bool is_consistent(const struct cpi_pool *pool)
 {
     const struct cpi_depot *depot = &pool->depot;
     uint32_t partial = cpi_load(&depot->partial, relaxed); /* [walk] */
-    size_t i;
 
     if (!meet_stack(depot, &depot->stocked, depot->limit) || !meet_stack(depot, &depot->empty, 0) ||
         (partial != 0 && !meet_magazine(depot, partial, 1, depot->limit - 1)))
         return false;
-    for (i = 0; i < cpi_registry_made(&pool->registry); i++)
+    for (size_t i = 0; i < cpi_registry_made(&pool->registry); i++)
         if (!meet_cache(depot, cpi_registry_cache(&pool->registry, i)))
             return false;
     return true;

@@ -56,9 +56,8 @@ static void empty_magazine(struct cpi_drain *drain, uint32_t node)
     struct cpi_magazine *magazine = cpi_depot_magazine(&pool->depot, node);
     uint32_t count = cpi_magazine_count(magazine);
     uintptr_t fresh = cpi_slab_fresh(&pool->slab);
-    uint32_t i;
 
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         mark(drain, cpi_slab_index(&pool->slab, magazine->rounds[i]), fresh);
     cpi_magazine_set_count(magazine, 0);
     if (drain->held * pool->depot.limit >= drain->marked) {

@@ -285,9 +285,8 @@ static bool make_slots_resident(const struct cpi_slab *slab, uintptr_t end,
                                 struct residence *residence)
 {
     uintptr_t step = slab->stride - slab->slot_size < cpi_os_page_size() ? end : 1;
-    uintptr_t first;
 
-    for (first = 0; first < end; first += step) {
+    for (uintptr_t first = 0; first < end; first += step) {
         uintptr_t last = (uintptr_t)cpi_slab_slot(slab, first + step - 1);
 
         if (!make_resident(residence, (uintptr_t)cpi_slab_slot(slab, first),
@@ -300,9 +299,7 @@ static bool make_slots_resident(const struct cpi_slab *slab, uintptr_t end,
 static bool make_sides_resident(const struct cpi_slab *slab, uintptr_t end,
                                 struct residence *residence)
 {
-    unsigned i;
-
-    for (i = 0; i < CPI_SIDES; i++) {
+    for (unsigned i = 0; i < CPI_SIDES; i++) {
         uintptr_t start = (uintptr_t)slab->sides[i].extent.base;
 
         if (slab->sides[i].size != 0 &&

@@ -154,9 +154,8 @@ size_t cpool_each(bool (*visit)(const cpool_view_t *view, void *arg), void *arg)
     uint64_t from = 0;
     size_t visited = 0;
     bool goes_on = true;
-    size_t i;
 
-    for (i = 1; i < cpi_handle_count() && goes_on; i++) {
+    for (size_t i = 1; i < cpi_handle_count() && goes_on; i++) {
         if (!cpi_view_read(&view, i) || (view.public.kind & CPI_LAYERS) != 0)
             continue;
         visited++;
@@ -175,9 +174,8 @@ size_t cpool_each(bool (*visit)(const cpool_view_t *view, void *arg), void *arg)
 static cpool_t *find_pool(const char *name)
 {
     const struct cpi_pool *found = NULL;
-    size_t i;
 
-    for (i = 1; i < cpi_handle_count(); i++) {
+    for (size_t i = 1; i < cpi_handle_count(); i++) {
         const struct cpi_pool *pool = cpi_handles()->handles[i].state;
 
         if (pool != NULL && pool->layer.kind == 0 && strcmp(pool->name, name) == 0 &&

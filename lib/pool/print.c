@@ -71,10 +71,9 @@ static void print_text(const cpool_view_t *view, FILE *out)
 {
     const cpool_stats_t *stats = view->stats;
     const char *before = " (";
-    size_t i;
 
     fprintf(out, "%s '%s'", cpi_layer_title(view->kind), view->name);
-    for (i = 0; i < CPI_PRINTED_FLAGS; i++)
+    for (size_t i = 0; i < CPI_PRINTED_FLAGS; i++)
         print_word(out, (view->flags & printed_flags[i].flag) != 0, printed_flags[i].word, &before);
     print_word(out, (view->kind & CPOOL_VIEW_TYPED) != 0, "typed", &before);
     print_word(out, (view->kind & CPOOL_VIEW_OBJECTS) != 0 && view->pool == NULL, "fake", &before);
@@ -84,7 +83,7 @@ static void print_text(const cpool_view_t *view, FILE *out)
         fprintf(out, "%zu byte%s", stats->slot_size, CPI_PLURAL(stats->slot_size));
     else
         fputs("many sizes", out);
-    for (i = 0; i < CPI_PRINTED_FIGURES; i++)
+    for (size_t i = 0; i < CPI_PRINTED_FIGURES; i++)
         fprintf(out, "%s%s %" PRIu64, i % CPI_FIGURES_IN_LINE == 0 ? "\n  " : ", ",
                 printed_figures[i].name, figure_at(stats, i));
     fputc('\n', out);
@@ -93,13 +92,12 @@ static void print_text(const cpool_view_t *view, FILE *out)
 static void print_json(const cpool_view_t *view, FILE *out)
 {
     static const char *const words[] = {"false", "true"};
-    size_t i;
 
     fprintf(out, "{\"name\":\"%s\"", view->name);
-    for (i = 0; i < CPI_PRINTED_FIGURES; i++)
+    for (size_t i = 0; i < CPI_PRINTED_FIGURES; i++)
         fprintf(out, ",\"%s\":%" PRIu64, printed_figures[i].name, figure_at(view->stats, i));
     fprintf(out, ",\"number\":%" PRIu64, view->number);
-    for (i = 0; i < CPI_PRINTED_FLAGS; i++)
+    for (size_t i = 0; i < CPI_PRINTED_FLAGS; i++)
         fprintf(out, ",\"%s\":%s", printed_flags[i].member,
                 words[(view->flags & printed_flags[i].flag) != 0]);
     fprintf(out, ",\"typed\":%s,\"callers_memory\":%s,\"kind\":\"%s\"}",

@@ -72,13 +72,12 @@ void cpi_pool_note_end(const struct cpi_pool *pool)
 static const char *find_ended(const cpool_t *handle, char name[CPI_NAME_SIZE])
 {
     bool held = cpi_lock_is_held();
-    size_t i;
 
     if (!cpi_handle_is_one(handle))
         return name;
     if (!held)
         cpi_lock();
-    for (i = 0; i < sizeof ended_pools / sizeof ended_pools[0]; i++)
+    for (size_t i = 0; i < sizeof ended_pools / sizeof ended_pools[0]; i++)
         if (ended_pools[i].handle == handle && ended_pools[i].turn == cpi_handle_part(handle)->turn)
             memcpy(name, ended_pools[i].name, CPI_NAME_SIZE);
     if (!held)

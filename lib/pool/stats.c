@@ -61,9 +61,8 @@ static size_t committed_bytes(const struct cpi_pool *pool)
     size_t bytes = pool->fixed_bytes + committed(&pool->registry.caches) +
                    committed(&pool->depot.for_slots) + committed(&pool->depot.for_caches) +
                    committed(&pool->slab.extent);
-    unsigned i;
 
-    for (i = 0; i < CPI_SIDES; i++)
+    for (unsigned i = 0; i < CPI_SIDES; i++)
         bytes += pool->slab.sides[i].size != 0 ? committed(&pool->slab.sides[i].extent) : 0;
     return pool->region_owned ? bytes : pool->region_size;
 }
@@ -80,9 +79,8 @@ static uint64_t system_calls(const struct cpi_pool *pool,
                    figures->barriers + calls(&pool->registry.caches) +
                    calls(&pool->depot.for_slots) + calls(&pool->depot.for_caches) +
                    calls(&pool->slab.extent);
-    unsigned i;
 
-    for (i = 0; i < CPI_SIDES; i++)
+    for (unsigned i = 0; i < CPI_SIDES; i++)
         sum += pool->slab.sides[i].size != 0 ? calls(&pool->slab.sides[i].extent) : 0;
     return sum;
 }

@@ -120,9 +120,7 @@ static void give_node(struct node *node)
 
 static bool is_empty(const struct node *node)
 {
-    size_t i;
-
-    for (i = 0; i < CPI_NODE_ENTRIES; i++)
+    for (size_t i = 0; i < CPI_NODE_ENTRIES; i++)
         if (cpi_load(&node->entries[i], relaxed) != 0) /* [own] */
             return false;
     return true;
@@ -178,9 +176,8 @@ static bool set_range(entry_t *entries, unsigned level, const struct change *cha
 {
     size_t first = index_of(change->from, level);
     size_t last = index_of(change->last, level);
-    size_t i;
 
-    for (i = first; i <= last; i++) {
+    for (size_t i = first; i <= last; i++) {
         uintptr_t word = cpi_load(&entries[i], relaxed); /* [own] */
         struct change part;
         struct node *node;
@@ -201,9 +198,8 @@ static void clear_range(entry_t *entries, unsigned level, const struct change *c
 {
     size_t first = index_of(change->from, level);
     size_t last = index_of(change->last, level);
-    size_t i;
 
-    for (i = first; i <= last; i++) {
+    for (size_t i = first; i <= last; i++) {
         uintptr_t word = cpi_load(&entries[i], relaxed); /* [own] */
 
         if (is_node(word)) {
@@ -224,9 +220,8 @@ static void clear_range(entry_t *entries, unsigned level, const struct change *c
 CPI_COLD static cpool_t *search_handles(uintptr_t address)
 {
     uintptr_t slot;
-    size_t i;
 
-    for (i = 1; i < cpi_handle_count(); i++)
+    for (size_t i = 1; i < cpi_handle_count(); i++)
         if (cpi_handle_slot_around(&cpi_handles()->handles[i], address, &slot) != UINTPTR_MAX)
             return &cpi_handles()->handles[i];
     return NULL;
@@ -254,11 +249,10 @@ CPI_COLD void cpi_ranges_remove(cpool_t *handle, uintptr_t from, uintptr_t to)
 cpool_t *cpi_ranges_find(uintptr_t address)
 {
     entry_t *entries = root;
-    unsigned level;
 
     if (CPI_UNLIKELY(!is_covered(address)))
         return search_handles(address);
-    for (level = 0; level < CPI_LEVELS; level++) {
+    for (unsigned level = 0; level < CPI_LEVELS; level++) {
         uintptr_t word = cpi_load(&entries[index_of(address, level)], acquire); /* [look] */
 
         if (!is_node(word))
@@ -275,8 +269,6 @@ size_t cpi_ranges_nodes(void)
 
 CPI_COLD void cpi_ranges_release(void)
 {
-    size_t i;
-
     CPI_ASSERT(used_nodes == 0);
     while (chunks != &first_chunk) {
         struct chunk *next = chunks->next;
@@ -284,7 +276,7 @@ CPI_COLD void cpi_ranges_release(void)
         cpi_os_release(chunks, sizeof *chunks);
         chunks = next;
     }
-    for (i = 0; i < CPI_CHUNK_NODES; i++)
+    for (size_t i = 0; i < CPI_CHUNK_NODES; i++)
         cpi_store(&first_chunk.nodes[i].entries[0], 0, relaxed); /* [own] */
     carved = 0;
     spare_nodes = NULL;
