@@ -9,11 +9,14 @@
  *   extras.c   explicit caches and frames
  *   wrong.c    calls that are wrong, and the codes that they must be reported with
  *   types.c    pools of a type
- *   objects.c  pools of objects, with a model of their hooks
- *   ranks.c    priority pools, with a model of their order
- *   blocks.c   blocks of many sizes
  *   target.c   from bytes to calls
  *   replay.c   a corpus as a test, without a fuzzer
+ *
+ * And of the libraries over pools, in ext/:
+ *
+ *   objects/tests/fuzz_objects.c  pools of objects, with a model of their hooks
+ *   objects/tests/fuzz_ranks.c    priority pools, with a model of their order
+ *   sized/tests/fuzz_blocks.c     blocks of many sizes
  *
  * One thread works at a time.  So the contracts say what each call returns.
  */

@@ -9,23 +9,26 @@ FUZZ_CC = clang
 FUZZ_FLAGS =
 
 fuzz_sources = \
-	tests/fuzz/blocks.c tests/fuzz/calls.c tests/fuzz/create.c tests/fuzz/extras.c \
-	tests/fuzz/fuzz.h tests/fuzz/input.c tests/fuzz/model.c tests/fuzz/objects.c \
-	tests/fuzz/ranks.c tests/fuzz/target.c tests/fuzz/types.c tests/fuzz/wrong.c \
-	tests/harness/random.h
+	ext/objects/tests/fuzz_objects.c ext/objects/tests/fuzz_ranks.c \
+	ext/sized/tests/fuzz_blocks.c \
+	tests/fuzz/calls.c tests/fuzz/create.c tests/fuzz/extras.c tests/fuzz/fuzz.h \
+	tests/fuzz/input.c tests/fuzz/model.c tests/fuzz/target.c tests/fuzz/types.c \
+	tests/fuzz/wrong.c tests/harness/random.h
+fuzz_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/fuzz -I$(top_srcdir)/tests/harness
 
 check_PROGRAMS += tests/fuzz/replay
 TESTS += tests/fuzz/replay
 
 # With assertions.
 tests_fuzz_replay_SOURCES = $(fuzz_sources) tests/fuzz/replay.c
+tests_fuzz_replay_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_replay_LDADD = lib/libcpool-asserted.a $(tests_libs_library)
 
 EXTRA_DIST += tests/fuzz/corpus.txt tests/fuzz/fuzz.sh
 
 fuzz: tests/fuzz/replay$(EXEEXT)
 	@CC="$(FUZZ_CC)" srcdir="$(srcdir)" FUZZ_FLAGS="$(FUZZ_FLAGS)" \
-		COMPILE="$(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS)" \
+		COMPILE="$(DEFS) $(DEFAULT_INCLUDES) $(fuzz_cppflags) $(CPPFLAGS)" \
 		LINK="$(ATOMIC_LIBS) $(PTHREAD_LIBS)" \
 		$(SHELL) $(srcdir)/tests/fuzz/fuzz.sh $(FUZZ_SECONDS) \
 		$(all_sources) $(fuzz_sources)

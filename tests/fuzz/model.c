@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "../harness/random.h"
+#include "random.h"
 
 /* The byte with which checked pools fill freed slots. */
 #define FILLED 0xDFu

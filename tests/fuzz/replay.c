@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../harness/random.h"
+#include "random.h"
 
 enum { LONGEST = 4096 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * blocks.c - blocks of many sizes, with their bytes and their fallback against a model.
+ * fuzz_blocks.c - blocks of many sizes, with their bytes and their fallback against a model.
  */
 #include "fuzz.h"
 
@@ -10,7 +10,7 @@
 #include <cpool/pools.h>
 #include <cpool/sized.h>
 
-#include "../harness/random.h"
+#include "random.h"
 
 enum { MOST = 200, SIZES = 12 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * objects.c - a pool of objects, with hooks that hold their order against a model.
+ * fuzz_objects.c - a pool of objects, with hooks that hold their order against a model.
  */
 #include "fuzz.h"
 

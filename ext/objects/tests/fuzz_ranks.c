@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ranks.c - priority pools, with a model of which object is the least important one.
+ * fuzz_ranks.c - priority pools, with a model of which object is the least important one.
  */
 #include "fuzz.h"
 
