@@ -48,10 +48,9 @@ static void end_visit(struct cpool_domain *domain)
 
 static void await_visits(struct cpool_domain *domain)
 {
-    for (unsigned times = 0;
-         domain->visits > 0 && domain->forks == cpi_domain_forks(domain); times++) {
+    for (unsigned times = 0; domain->visits > 0 && domain->forks == cpi_domain_forks(domain);) {
         cpool_client_unlock();
-        domain->client.system->back_off(times);
+        domain->client.system->back_off(times++);
         (void)cpool_client_lock();
     }
 }
@@ -256,6 +255,8 @@ static struct cpool_domain *make_domain(const cpool_domain_config_t *config)
         domain = cpool_client_memory(size, 0);
     if (domain == NULL)
         return NULL;
+    domain->client.size = sizeof domain->client;
+    domain->client.hooks = &retire_hooks;
     domain->size = size;
     domain->epoch = CPI_FIRST_EPOCH;
     domain->readers = config->readers;
@@ -266,23 +267,13 @@ static struct cpool_domain *make_domain(const cpool_domain_config_t *config)
     return domain;
 }
 
-/* The client has no pool, and a key for the readers of threads. */
-static int open_domain(struct cpool_domain *domain)
+/* With the lock held. */
+static void enlist_domain(struct cpool_domain *domain)
 {
-    int code;
-
-    domain->client.size = sizeof domain->client;
-    domain->client.hooks = &retire_hooks;
-    code = cpool_client_create(&domain->client, NULL);
-    if (code != 0)
-        return code;
     domain->key = domain->client.pool;
-    (void)cpool_client_lock();
     cpool_client_show(&domain->client, true);
     domain->next = domains;
     domains = domain;
-    cpool_client_unlock();
-    return 0;
 }
 
 int cpool_domain_create(cpool_domain_t **result, const cpool_domain_config_t *config)
@@ -303,23 +294,24 @@ int cpool_domain_create(cpool_domain_t **result, const cpool_domain_config_t *co
     domain = make_domain(&known);
     if (domain == NULL)
         return CPOOL_ENOMEM;
-    code = open_domain(domain);
-    if (code == 0)
-        *result = domain;
-    else
+    code = cpool_client_create(&domain->client, NULL); /* without a pool, a key for threads */
+    if (code != 0) {
         cpool_client_release(domain, domain->size, 0, NULL);
-    return code;
+        return code;
+    }
+    (void)cpool_client_lock();
+    enlist_domain(domain);
+    cpool_client_unlock();
+    *result = domain;
+    return 0;
 }
 
 /* While there are no sections.  The domain is in the list, because a pool that ends or is reset
  * meanwhile has to find the slots that have not gone back yet. */
 static void drain_domain(struct cpool_domain *domain)
 {
-    for (unsigned times = 0; !is_drained(domain); times++) {
-        if (times > 0)
-            domain->client.system->back_off(times);
+    for (unsigned times = 0; !is_drained(domain); domain->client.system->back_off(times++))
         (void)cpi_retire_reclaim(domain, NULL, true, NULL);
-    }
 }
 
 /* With the lock held. */

@@ -124,8 +124,8 @@ static inline bool cpi_domain_has_ended(const struct cpool_domain *domain, const
 }
 
 /* epoch.c.  Bags with a stamp before the result may go back.  With `barrier` it passes the
- * kernel's, if a reader at rest is in the way.  `blocker` receives the section that holds back
- * the rest.  `self` is the caller's reader, or NULL.  Lock-free. */
+ * kernel's, if a reader at rest is in the way.  `blocker`, or NULL, receives the section that holds
+ * back the rest.  `self` is the caller's reader, or NULL.  Lock-free. */
 uintptr_t cpi_epoch_scan(struct cpool_domain *domain, struct cpi_reader *self, bool barrier,
                          struct cpi_blocker *blocker);
 

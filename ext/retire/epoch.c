@@ -177,7 +177,8 @@ uintptr_t cpi_epoch_scan(struct cpool_domain *domain, struct cpi_reader *self, b
     if (cpi_epoch_is_before(view.outside, view.oldest.inside) &&
         !(barrier && scan_with_barrier(domain, self, &view)))
         view.oldest.inside = view.outside;
-    *blocker = view.oldest;
+    if (blocker != NULL)
+        *blocker = view.oldest;
     return view.oldest.inside;
 }
 

@@ -105,16 +105,17 @@ bool cpi_reader_is_empty(const struct cpi_reader *reader)
 
 /* --- Claims --- */
 
-/* Another one in the child of a fork, so that those of vanished threads are void. */
-static uintptr_t current_claim(const struct cpool_domain *domain)
+/* A claim, and the stamp of a bag that a thread empties.  Another word in the child of a fork, so
+ * that those of vanished threads are void. */
+static uintptr_t current_mark(const struct cpool_domain *domain)
 {
-    return (uintptr_t)cpi_domain_forks(domain) * 2 + 1;
+    return (uintptr_t)cpi_domain_forks(domain) * 4 + 2;
 }
 
 static bool claim_bags(struct cpi_reader *reader)
 {
     uintptr_t seen = cpi_load(&reader->claim, relaxed); /* [hint] */
-    uintptr_t current = current_claim(reader->domain);
+    uintptr_t current = current_mark(reader->domain);
 
     return seen != current &&
            cpi_cas_strong(&reader->claim, &seen, current, acquire, relaxed); /* [claim] [hint] */
@@ -190,12 +191,6 @@ static void open_bag(struct cpi_reader *reader)
 }
 
 /* --- Emptying --- */
-
-/* The stamp of a bag that a thread empties.  Another one in the child of a fork, as a claim. */
-static uintptr_t current_mark(const struct cpool_domain *domain)
-{
-    return (uintptr_t)cpi_domain_forks(domain) * 4 + 2;
-}
 
 /* Whether the bag is closed, and no section sees its slots any more, because all sections began in
  * the epoch `safe` or later.  Or whether a thread that has vanished in a fork was emptying it. */
@@ -325,10 +320,8 @@ static size_t empty_wanted(struct cpool_domain *domain, struct cpi_reader *self,
 size_t cpi_retire_reclaim(struct cpool_domain *domain, struct cpi_reader *self, bool all,
                           const cpool_t *pool)
 {
-    struct cpi_blocker unused;
-
     close_wanted(domain, self, all);
-    return empty_wanted(domain, self, all, cpi_epoch_scan(domain, self, true, &unused), pool);
+    return empty_wanted(domain, self, all, cpi_epoch_scan(domain, self, true, NULL), pool);
 }
 
 /* Reports a section, once, that has held back the reader's slots for too long. */

@@ -303,7 +303,7 @@ TEST(bag_that_a_claim_keeps_open_is_not_lost)
     while (domain_stats(domain).held < 1 + (CPI_BAGS - 1) * BAG)
         REQUIRE_EQUAL(cpool_retire(&by->section, pool, cpool_alloc(pool)), 0);
     domain->stall_limit = by->blocker.since = 1; /* the next retire in vain reports */
-    atomic_store_explicit(&by->claim, (uintptr_t)cpi_thread_forks() * 2 + 1,
+    atomic_store_explicit(&by->claim, (uintptr_t)cpi_thread_forks() * 4 + 2,
                           memory_order_relaxed);
     cpool_set_error_handler(leave_claim, by);
     REQUIRE_EQUAL(cpool_retire(&by->section, pool, cpool_alloc(pool)), 0);
