@@ -143,7 +143,7 @@ bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 static bool find_more(struct cpi_pool *pool, bool retires)
 {
     return grow_by_itself(pool) || cpi_reclaim_spare(&pool->registry) ||
-           (retires && cpi_retire_dry(pool));
+           (retires && cpi_client_dry(pool));
 }
 
 /* Whether a trim or shrink has, or had since `seen` was read, the depot's magazines.  Waits until

@@ -188,17 +188,17 @@ static size_t give_back(struct cpi_pool *pool, bool ends)
     return told != NULL ? told->give_back(pool->handle, ends) : 0;
 }
 
-bool cpi_retire_dry(struct cpi_pool *pool)
+bool cpi_client_dry(struct cpi_pool *pool)
 {
     return give_back(pool, false) != 0;
 }
 
-void cpi_retire_settle(struct cpi_pool *pool)
+void cpi_client_settle(struct cpi_pool *pool)
 {
     (void)give_back(pool, true);
 }
 
-void cpi_retire_figures(const struct cpi_pool *pool, cpool_stats_t *stats)
+void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats)
 {
     const cpool_client_hooks_t *told = hooks_of(pool);
 

@@ -78,7 +78,7 @@ static bool is_consistent(const struct cpi_pool *pool)
 CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size_t *damages)
 {
     *damages = cpi_pool_verify_all(pool, function);
-    cpi_retire_settle(pool);
+    cpi_client_settle(pool);
     /* A thread that has given a slot back may still be about to leave: its own, which another one
      * has obtained since, or a retired one, which is in no bag any more. */
     cpi_await_rest(&pool->registry);

@@ -28,16 +28,16 @@ bool cpi_wait_is_delayed(const struct cpi_pool *pool);
 
 /* An alloc has found nothing.  Has slots come back that were retired, and returns whether there
  * were any.  Takes the lock. */
-bool cpi_retire_dry(struct cpi_pool *pool);
+bool cpi_client_dry(struct cpi_pool *pool);
 
 /* Before a reset or the end: no bag has a slot of the pool any more. */
-void cpi_retire_settle(struct cpi_pool *pool);
+void cpi_client_settle(struct cpi_pool *pool);
 
 /* In the child of a fork, after the caches were reclaimed.  With the lock held. */
 void cpi_wait_forked(struct cpi_pool *pool);
 
 /* Fill in figures, with the lock held. */
 void cpi_wait_figures(const struct cpi_pool *pool, cpool_stats_t *stats);
-void cpi_retire_figures(const struct cpi_pool *pool, cpool_stats_t *stats);
+void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats);
 
 #endif /* CPI_FEATURE_H */

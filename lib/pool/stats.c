@@ -124,7 +124,7 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->waits = 0;
     stats->retired = 0;
     cpi_wait_figures(pool, stats);
-    cpi_retire_figures(pool, stats);
+    cpi_client_figures(pool, stats);
 }
 
 void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats)

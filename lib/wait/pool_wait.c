@@ -330,7 +330,7 @@ static void *obtain_or_ask(struct cpi_pool *pool, struct cpi_cache *cache)
     unsigned begun;
 
     /* Slots that come back here call somebody, which inside the look would be this call's bell. */
-    while (slot == NULL && cpi_retire_dry(pool))
+    while (slot == NULL && cpi_client_dry(pool))
         slot = cpi_pool_take(pool, cache);
     if (slot != NULL) {
         cpi_pool_came(pool);

@@ -74,7 +74,7 @@ void cpi_drain_await(const struct cpi_depot *depot)
 }
 
 /* No slot of a model is retired. */
-bool cpi_retire_dry(struct cpi_pool *pool)
+bool cpi_client_dry(struct cpi_pool *pool)
 {
     (void)pool;
     return false;
