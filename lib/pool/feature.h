@@ -21,16 +21,16 @@ void cpi_wait_begin(struct cpi_pool *pool);
 /* Nobody uses the pool any more. */
 void cpi_wait_end(struct cpi_pool *pool);
 
-/* From now on slots may also come to a look that no operation calls for: retired ones, when
- * sections have ended (cpool/retire.h).  May block. */
+/* From now on slots may also come to a look that no operation calls for: those that a client holds
+ * back (cpool/client.h).  May block.  is_delayed: whether that was called. */
 void cpi_wait_delayed(struct cpi_pool *pool);
 bool cpi_wait_is_delayed(const struct cpi_pool *pool);
 
-/* An alloc has found nothing.  Has slots come back that were retired, and returns whether there
- * were any.  Takes the lock. */
+/* client.c.  An alloc has found nothing.  Clients give slots back that they hold, and it returns
+ * whether there were any.  Takes the lock. */
 bool cpi_client_dry(struct cpi_pool *pool);
 
-/* Before a reset or the end: no bag has a slot of the pool any more. */
+/* Before a reset or the end: no client holds a slot of the pool back any more. */
 void cpi_client_settle(struct cpi_pool *pool);
 
 /* In the child of a fork, after the caches were reclaimed.  With the lock held. */
