@@ -3,8 +3,7 @@
  * client.c - what libraries over pools ask of the library (cpool/client.h).
  *
  * ORDERING TABLE
- *   hooks | hooks store         | release | told | the table
- *   told  | hooks load          | acquire | hooks | the table
+ *   hooks | hooks store         | release | slots.c's told | the table
  *   ended | ended store         | relaxed | - | -
  *   barrier | membarrier(2)     | - | the client's table | -
  */
@@ -94,7 +93,6 @@ int cpool_client_create(cpool_client_t *client, const cpool_config_t *config)
     return code;
 }
 
-static const cpool_client_hooks_t *_Atomic hooks; /* NULL: nothing was ever retired */
 
 void cpool_client_show(cpool_client_t *client, bool shown)
 {
@@ -105,7 +103,7 @@ void cpool_client_show(cpool_client_t *client, bool shown)
         cpi_handle_drop();
         client->pool = NULL;
     } else if (client->hooks != NULL) {
-        cpi_store(&hooks, client->hooks, release); /* [hooks] */
+        cpi_store(&cpi_client_hooks, client->hooks, release); /* [hooks] */
     }
     unlock_if(locked);
 }
@@ -174,37 +172,6 @@ int cpool_client_own(cpool_t *key, cpool_client_owned_t *owned)
 }
 
 /* --- Retired slots --- */
-
-/* What is told of the pool, or NULL if none of its slots was ever retired. */
-static const cpool_client_hooks_t *hooks_of(const struct cpi_pool *pool)
-{
-    return cpi_wait_is_delayed(pool) ? cpi_load(&hooks, acquire) : NULL; /* [told] */
-}
-
-static size_t give_back(struct cpi_pool *pool, bool ends)
-{
-    const cpool_client_hooks_t *told = hooks_of(pool);
-
-    return told != NULL ? told->give_back(pool->handle, ends) : 0;
-}
-
-bool cpi_client_dry(struct cpi_pool *pool)
-{
-    return give_back(pool, false) != 0;
-}
-
-void cpi_client_settle(struct cpi_pool *pool)
-{
-    (void)give_back(pool, true);
-}
-
-void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats)
-{
-    const cpool_client_hooks_t *told = hooks_of(pool);
-
-    if (told != NULL)
-        told->retired(pool->handle, stats);
-}
 
 static int note_pool(const cpool_t *handle)
 {

@@ -26,18 +26,10 @@ void cpi_wait_end(struct cpi_pool *pool);
 void cpi_wait_delayed(struct cpi_pool *pool);
 bool cpi_wait_is_delayed(const struct cpi_pool *pool);
 
-/* client.c.  An alloc has found nothing.  Clients give slots back that they hold, and it returns
- * whether there were any.  Takes the lock. */
-bool cpi_client_dry(struct cpi_pool *pool);
-
-/* Before a reset or the end: no client holds a slot of the pool back any more. */
-void cpi_client_settle(struct cpi_pool *pool);
-
 /* In the child of a fork, after the caches were reclaimed.  With the lock held. */
 void cpi_wait_forked(struct cpi_pool *pool);
 
 /* Fill in figures, with the lock held. */
 void cpi_wait_figures(const struct cpi_pool *pool, cpool_stats_t *stats);
-void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats);
 
 #endif /* CPI_FEATURE_H */

@@ -5,12 +5,16 @@
  *
  * A thread that vanishes in a fork between the two stores of a tracked alloc leaves a slot that is
  * neither live nor free, and never one that is both.
+ *
+ * ORDERING TABLE
+ *   told  | hooks load          | acquire | client.c's hooks | the table
  */
 #include "pool/slots.h"
 
 #include "base/atomic.h"
 #include "base/tools.h"
 #include "pool/alloc.h"
+#include "pool/feature.h"
 #include "pool/report.h"
 
 /* --- To a user --- */
@@ -130,6 +134,41 @@ bool cpi_pool_given(struct cpi_pool *pool, void *slot, struct cpi_call call)
     }
     cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
     return true;
+}
+
+/* --- Retired slots: what a library over pools has them do --- */
+
+const cpool_client_hooks_t *_Atomic cpi_client_hooks;
+
+/* What is told of the pool, or NULL if none of its slots was ever retired. */
+static const cpool_client_hooks_t *hooks_of(const struct cpi_pool *pool)
+{
+    return cpi_wait_is_delayed(pool) ? cpi_load(&cpi_client_hooks, acquire) : NULL; /* [told] */
+}
+
+static size_t give_back(struct cpi_pool *pool, bool ends)
+{
+    const cpool_client_hooks_t *told = hooks_of(pool);
+
+    return told != NULL ? told->give_back(pool->handle, ends) : 0;
+}
+
+bool cpi_client_dry(struct cpi_pool *pool)
+{
+    return give_back(pool, false) != 0;
+}
+
+void cpi_client_settle(struct cpi_pool *pool)
+{
+    (void)give_back(pool, true);
+}
+
+void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats)
+{
+    const cpool_client_hooks_t *told = hooks_of(pool);
+
+    if (told != NULL)
+        told->retired(pool->handle, stats);
 }
 
 /* --- Alloc and free in pools that are nothing else: the inline path, hidden from programs, and a

@@ -14,6 +14,8 @@
 #include "check/guards.h"
 #include "pool/pool.h"
 
+#include <cpool/client.h>
+
 /* A slot was obtained, and the caller does not have it yet.  Returns false after a report
  * that it is live already: another one has to be obtained. */
 bool cpi_pool_taken(struct cpi_pool *pool, void *slot, struct cpi_call call);
@@ -40,6 +42,19 @@ int cpi_pool_retired(const struct cpi_pool *pool, uintptr_t index, enum cpi_reti
 void *cpi_track_alloc(const cpool_t *handle, struct cpi_cache *cache, struct cpi_call call);
 void cpi_track_free(const cpool_t *handle, struct cpi_cache *cache, void *slot, uintptr_t index,
                     struct cpi_call call);
+
+/* An alloc has found nothing.  Clients give slots back that they hold, and it returns
+ * whether there were any.  Takes the lock. */
+bool cpi_client_dry(struct cpi_pool *pool);
+
+/* Before a reset or the end: no client holds a slot of the pool back any more. */
+void cpi_client_settle(struct cpi_pool *pool);
+
+/* Fills in figures of what clients hold back, with the lock held. */
+void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats);
+
+/* client.c sets them, once.  NULL while no client holds slots back. */
+extern const cpool_client_hooks_t *_Atomic cpi_client_hooks;
 
 /* checked.c.  Looks at the gaps of a checked pool's slots from *index to before `end`, and at those
  * that are free and filled, concurrently with threads that use the pool, until one is damaged.

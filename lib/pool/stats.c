@@ -11,6 +11,7 @@
 #include "pool/config.h"
 #include "pool/stats.h"
 #include "pool/report.h"
+#include "pool/slots.h"
 
 #include "pool/layer.h"
 
