@@ -130,7 +130,7 @@ EXTRA_DIST += doc/man/make-html.sh doc/make-spdx.sh
 # The library as two files, ready made, and the files of the archive with their licences:
 # $(PACKAGE).spdx in it.
 dist-hook:
-	$(AM_V_GEN)AWK='$(AWK)' $(SHELL) $(srcdir)/lib/amalgamate.sh $(distdir)/two-files
+	$(AM_V_GEN)AWK='$(AWK)' $(SHELL) $(srcdir)/lib/amalgamate.sh $(distdir)/two-files all
 	$(AM_V_GEN)$(SHELL) $(srcdir)/doc/make-spdx.sh $(distdir) $(PACKAGE) $(PACKAGE_VERSION)
 
 # For Meson: cpool.wrap goes into subprojects/ of a program, and the archive into

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# amalgamate.awk - the library as two files, cpool.h and cpool.c.
+# amalgamate.awk - the library as two files, cpool.h and cpool.c, or a library of ext/ as two files
+# that stand beside these.
 #
 #   awk -v top=DIRECTORY -v part=header -f amalgamate.awk include/cpool.h ...  > cpool.h
 #   awk -v top=DIRECTORY -v part=source -f amalgamate.awk lib/base/atomic.h ...     > cpool.c
+#   awk ... -v ext=lanes -v below="include/cpool.h ..." ...                 > cpool_lanes.h and .c
 #
-# top: top of the source tree, in which the files lie.
+# top: top of the source tree, in which the files lie.  below: the headers that cpool.h has.
 #
 # Each header of ours takes the place of the first line that includes it.  In one file
 # all static names meet, and those of the system's headers.  So static functions have the
@@ -119,7 +121,7 @@ function find_names(path, begin,    line, word, comment) {
 
 function put_prefixes(    i) {
     print "#if defined(CPOOL_PREFIX)"
-    if (part == "header") {
+    if (part == "header" && ext == "") {
         print "#define CPOOL_JOIN_(prefix, name) prefix##name"
         print "#define CPOOL_PREFIXED_(prefix, name) CPOOL_JOIN_(prefix, name)"
     }
@@ -147,7 +149,7 @@ function put_file(path,    line, name, count, words, macros, i, base) {
     split(names[path], words, " ")
     while ((getline line < (top "/" path)) > 0) {
         name = included(line)
-        if (name != "" && place(name) ~ /^include/ && part == "source")
+        if (name != "" && place(name) ~ /^include/ && !(part == "header" && place(name) in ours))
             continue
         if (name != "" && place(name) != "") {
             put_file(place(name))
@@ -194,6 +196,11 @@ function put_licence(    line) {
 BEGIN {
     if (part != "header" && part != "source")
         fail("no such part: " part)
+    # cpool.h has the macros of these names.
+    count = split(below, files, " ")
+    for (i = 1; i <= count; i++)
+        find_names(files[i], "cpool_")
+    known_count = 0
     for (i = 1; i < ARGC; i++) {
         if ((getline line < (top "/" ARGV[i])) <= 0)
             fail("no file " top "/" ARGV[i])
@@ -204,20 +211,37 @@ BEGIN {
         find_names(ARGV[i], part == "header" ? "cpool_" : "cpi_")
     }
     print "/*"
-    print " * libcpool in two files, cpool.h and cpool.c, made by lib/amalgamate.sh.  Edit the"
+    if (ext == "")
+        print " * libcpool in two files, cpool.h and cpool.c, made by lib/amalgamate.sh.  Edit the"
+    else
+        print " * ext/" ext " of libcpool in two files beside cpool.h and cpool.c, cpool_" ext ".h and\n" \
+            " * cpool_" ext ".c, made by lib/amalgamate.sh.  Edit the"
     print " * sources that they are made from, not these."
     print " *"
     put_licence()
     print " */"
+    if (part == "header" && ext != "")
+        print "#include \"cpool.h\""
     if (part == "source") {
         print "#ifndef _GNU_SOURCE"
         print "#define _GNU_SOURCE 1"
         print "#endif"
         print "#if defined(CPOOL_H) && defined(CPOOL_NO_INLINE)"
-        print "#error \"with CPOOL_NO_INLINE, include cpool.c before cpool.h\""
+        print "#error \"with CPOOL_NO_INLINE, include cpool" (ext == "" ? "" : "_" ext) ".c before cpool.h\""
         print "#endif"
-        print "#define CPOOL_EMIT_ 1"
-        print "#include \"cpool.h\""
+        if (ext == "") {
+            print "#define CPOOL_EMIT_ 1"
+            print "#include \"cpool.h\""
+        } else {
+            print "#include \"cpool.h\""
+            print "#if defined(CPOOL_NO_INLINE) /* cpool.c has the inline functions of cpool.h */"
+            print "#undef CPOOL_IS_INLINE_"
+            print "#undef CPOOL_INLINE_"
+            print "#define CPOOL_IS_INLINE_ 1"
+            print "#define CPOOL_INLINE_ __attribute__((__noinline__))"
+            print "#endif"
+            print "#include \"cpool_" ext ".h\""
+        }
         print "#pragma GCC visibility push(hidden)"
     }
     put_prefixes()

@@ -61,16 +61,20 @@ endif
 
 EXTRA_DIST += lib/libcpool.map lib/README.md
 
-# The library as two files, cpool.c and cpool.h, which compile by themselves.
-amalgamation: amalgamation/cpool.c amalgamation/cpool.h
+# The library as two files, cpool.c and cpool.h, which compile by themselves, and two for each library
+# of ext/, which stand beside these.
+amalgamation_rest = amalgamation/cpool.h \
+	amalgamation/cpool_retire.c amalgamation/cpool_retire.h
+
+amalgamation: amalgamation/cpool.c $(amalgamation_rest)
 
 amalgamation/cpool.c: $(all_sources) $(include_HEADERS) $(cpoolinclude_HEADERS) \
 		lib/amalgamate.awk lib/amalgamate.sh
-	$(AM_V_GEN)AWK='$(AWK)' $(SHELL) $(srcdir)/lib/amalgamate.sh amalgamation
+	$(AM_V_GEN)AWK='$(AWK)' $(SHELL) $(srcdir)/lib/amalgamate.sh amalgamation all
 
-amalgamation/cpool.h: amalgamation/cpool.c
+$(amalgamation_rest): amalgamation/cpool.c ;
 
 EXTRA_DIST += lib/amalgamate.awk lib/amalgamate.sh
-CLEANFILES += amalgamation/cpool.c amalgamation/cpool.h
+CLEANFILES += amalgamation/cpool.c $(amalgamation_rest)
 
 .PHONY: amalgamation

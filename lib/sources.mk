@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # lib/sources.mk - every file of the library, once, a folder after those that it may include
-# (README.md), and those of the libraries over pools.  lib/local.mk, CMakeLists.txt and meson.build read
-# this list.
+# (README.md), and those of the libraries over pools, with their public headers.  lib/local.mk,
+# CMakeLists.txt, meson.build and amalgamate.sh read this list.
 
 libcpool_sources = \
 	lib/base/atomic.h \
@@ -111,3 +111,18 @@ ext_retire_sources = \
 
 ext_lanes_sources = \
 	ext/lanes/lanes.c
+
+ext_objects_headers = \
+	include/cpool/object.h \
+	include/cpool/object_frame.h \
+	include/cpool/object_typed.h \
+	include/cpool/priority.h
+
+ext_sized_headers = \
+	include/cpool/sized.h
+
+ext_retire_headers = \
+	include/cpool/retire.h
+
+ext_lanes_headers = \
+	include/cpool/lanes.h

@@ -27,6 +27,13 @@ mkdir "$work/cpool" || exit 1
 for header in "$top"/include/cpool/*.h; do
     printf '#include <cpool.h>\n' > "$work/cpool/${header##*/}"
 done
+for name in objects sized retire lanes; do
+    [ -e "$made/cpool_$name.h" ] || continue
+    for header in $(sed -n "/^ext_${name}_headers/,/[^\\\\]\$/p" "$top/lib/sources.mk" |
+        grep -o 'cpool/.*\.h'); do
+        printf '#include <cpool_%s.h>\n' "$name" > "$work/$header"
+    done
+done
 compile() {
     # shellcheck disable=SC2086 # several words
     ${CC:-cc} -std=c11 -O1 -D_GNU_SOURCE -pthread -I"$made" -I"$work" -I"$top/tests/harness" \
@@ -41,6 +48,10 @@ warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wvla -Wformat=
 [ -n "$quick" ] || for options in "$warnings" ''; do
     # shellcheck disable=SC2086 # several words
     compile -O3 $options -Werror -c "$made/cpool.c" -o "$work/cpool.o" || exit 1
+    for source in "$made"/cpool_*.c; do
+        # shellcheck disable=SC2086
+        compile -O3 $options -Werror -c "$source" -o "$work/pair.o" || exit 1
+    done
 done
 # One file with a program of a user's, with and without the inline path.
 { echo '#include "cpool.c"' && cat "$top/tests/doors/job.c"; } > "$work/one.c"

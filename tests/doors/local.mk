@@ -19,15 +19,15 @@ EXTRA_DIST += debian/changelog debian/control debian/copyright debian/rules \
 EXTRA_DIST += tests/doors/abi.sh tests/doors/amalgamated.sh tests/doors/debian.sh \
 	tests/doors/job.c tests/doors/part.c tests/doors/run.sh tests/doors/whole.c
 
-check_DATA = amalgamation/cpool.c amalgamation/cpool.h
+check_DATA = amalgamation/cpool.c $(amalgamation_rest)
 TESTS += tests/doors/amalgamated.sh
 
 check-doors: all amalgamation
 	@srcdir='$(srcdir)' CC='$(CC)' CXX='$(tests_cxx)' MAKE='$(MAKE)' \
 		$(SHELL) $(srcdir)/tests/doors/run.sh $(DOORS) || test $$? -eq 77
 
-# Those that need the library as a shared object are left out.
-amalgamated_tests = $(filter-out tests/public/check_copies tests/public/check_dlopen, \
+# Those that need the library as a shared object, or libraries of ext/, are left out.
+amalgamated_tests = $(filter-out $(tests_public_ext) tests/public/check_copies tests/public/check_dlopen, \
 	$(tests_public))
 
 check-amalgamation: amalgamation

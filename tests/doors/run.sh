@@ -22,7 +22,7 @@ built=$(pwd)
 job=$top/tests/doors/job.c
 door=
 [ "${1:-}" != --one ] || { door=$2; shift 2; }
-doors='windows clone vendored cmake_install amalgamation example readme_blocks inside_sdk
+doors='windows clone vendored cmake_install amalgamation pairs without_ext example readme_blocks inside_sdk
     inside_plugins prefix pkg_config find_package subdirectory fetch_content meson_subproject
     meson_wrap release meson_install'
 [ $# -eq 0 ] || doors=$*
@@ -133,6 +133,7 @@ readme_blocks() {
     sort > known << 'EOF'
 ```c
  two files 
+ two files more 
  sources 
  CMake, FetchContent 
  Meson 
@@ -205,6 +206,60 @@ amalgamation() {
     { echo '#include <cpool.h>' && cat one.c; } > late.c
     ! cc -DCPOOL_NO_INLINE -I. -c late.c 2> messages || fail 'cpool.c behind cpool.h compiles'
     grep -q 'include cpool.c before cpool.h' messages || fail "$(cat messages)"
+}
+
+# A library of ext/ as two files beside cpool.h and cpool.c: each of them, and the command of
+# README.md.
+pairs() {
+    copy lib ext include LICENSE
+    cp "$job" .
+    does 'two files'
+    runs ./a.out
+    does 'two files more'
+    [ -e cpool_retire.o ] || fail 'README.md says how to compile another library'
+    sh libcpool/lib/amalgamate.sh . all || fail 'not all files'
+    for name in cpool_*.c; do
+        name=${name#cpool_}
+        name=${name%.c}
+        [ ! -d "$built/amalgamation" ] || diff "$built/amalgamation/cpool_$name.c" "cpool_$name.c" ||
+            fail 'make amalgamation writes another file'
+        case $name in
+        objects) call='cpool_objects_destroy(NULL)' ;;
+        sized) call='cpool_sized_trim(NULL)' ;;
+        retire) call='cpool_domain_destroy(NULL)' ;;
+        lanes) call='cpool_lanes_destroy(NULL)' ;;
+        esac
+        printf '#include <cpool_%s.h>\nint main(void) { return (int)(%s & 0); }\n' "$name" "$call" > use.c
+        for options in '-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror' '-O3 -Werror' \
+            '-O2 -DCPOOL_NO_INLINE -Wall -Werror' '-O2 -DCPOOL_PREFIX=own_ -DCPOOL_STATIC -Werror'; do
+            # shellcheck disable=SC2086 # several words
+            cc $options -c cpool.c && cc $options -c "cpool_$name.c" &&
+                cc $options -I. use.c cpool.o "cpool_$name.o" -pthread -o use ||
+                fail "cpool_$name.c does not compile with: $options"
+        done
+    done
+}
+
+# The pool without the libraries of ext/, by CMake and by Meson: their functions are not there.
+without_ext() {
+    needs cmake nm
+    # shellcheck disable=SC2086
+    copy $all_of_it
+    (cd libcpool && cmake_build -DBUILD_SHARED_LIBS=ON -DCPOOL_OBJECTS=OFF -DCPOOL_SIZED=OFF \
+        -DCPOOL_RETIRE=OFF -DCPOOL_LANES=OFF) || exit 1
+    the_pool_alone libcpool/build/libcpool.so
+    command -v meson > /dev/null || return 0
+    rm -rf libcpool/build
+    (cd libcpool && meson_build -Dobjects=false -Dsized=false -Dretire=false -Dlanes=false) || exit 1
+    the_pool_alone libcpool/build/libcpool.so
+}
+
+the_pool_alone() {
+    nm -D --defined-only "$1" | sed -n 's/.* \(cpool_[a-z_0-9]*\).*/\1/p' | sort > theirs
+    sed -n -e '/# ext\//,/^$/d' -e 's/^ *\(cpool_[a-z_0-9]*\);$/\1/p' "$top/lib/libcpool.map" | sort > ours
+    diff ours theirs || fail 'it exports other names'
+    cc "$job" -Ilibcpool/include "$1" -pthread -o program || fail 'no program'
+    runs ./program LD_LIBRARY_PATH="${1%/*}"
 }
 
 # ---- Inside other objects --------------------------------------------------------

@@ -26,7 +26,7 @@ complain() {
 }
 
 # shellcheck disable=SC1003,SC2020 # sets of characters are meant
-sed 's/#.*//' "$top/lib/sources.mk" | tr ' \t\\' '\n\n\n' | grep '^[a-z]*/.*\.[ch]$' | sort > "$work/made"
+sed 's/#.*//' "$top/lib/sources.mk" | tr ' \t\\' '\n\n\n' | grep '^\(lib\|ext\)/.*\.[ch]$' | sort > "$work/made"
 [ "$(wc -l < "$work/made")" -gt 10 ] || complain 'lib/sources.mk names no sources'
 (cd "$top" && ls lib/*/*.[ch] ext/*.h ext/*/*.[ch]) | sort > "$work/there"
 for file in $(comm -23 "$work/made" "$work/there"); do

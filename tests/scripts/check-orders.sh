@@ -284,8 +284,8 @@ done
 if command -v clang > /dev/null; then
     work=$(mktemp -d) || exit 1
     trap 'rm -rf "$work"' EXIT
-    sh "$top/lib/amalgamate.sh" "$work" &&
-        clang -std=c11 -fsyntax-only -Werror=atomic-implicit-seq-cst "$work/cpool.c" || status=1
+    sh "$top/lib/amalgamate.sh" "$work" all &&
+        clang -std=c11 -fsyntax-only -Werror=atomic-implicit-seq-cst "$work"/*.c || status=1
 else
     echo "left out: operations in the form of assignments, which clang would tell"
 fi

@@ -14,7 +14,7 @@ set -u
 top=$(cd "${srcdir:-.}" && pwd) || exit 1
 # All sources in one, which is faster.
 sources=$(pwd)/amalgamation/cpool.c
-[ -e "$sources" ] || sources=$(echo "$top"/lib/*/*.c "$top"/ext/*/*.c)
+[ -e "$sources" ] && sources=$(echo "${sources%/*}"/*.c) || sources=$(echo "$top"/lib/*/*.c "$top"/ext/*/*.c)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
