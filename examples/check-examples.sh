@@ -12,10 +12,15 @@ srcdir=${srcdir:-.}
 EXAMPLES=${EXAMPLES:-./examples}
 failed=0
 
+# has LIBRARY: whether it is there
+has() {
+    case " ${EXAMPLES_WITHOUT:-} " in *" $1 "*) return 1 ;; esac
+}
+
 # check NAME [LIBRARY]: compares the program's output with standard input, if this library is there.
 check() {
     expected=$(cat)
-    case " ${EXAMPLES_WITHOUT:-} " in *" ${2:-none} "*) return ;; esac
+    has "${2:-none}" || return 0
     actual=$("$EXAMPLES/$1" 2>&1)
     status=$?
     if [ $status -ne 0 ] || [ "$actual" != "$expected" ]; then
@@ -80,16 +85,18 @@ connections were used again, and replaced when the server had hung up
 OUTPUT
 
 # Without a file descriptor for the server it ends, and says why.
-# shellcheck disable=SC3045 # all shells have this limit
-output=$({ ulimit -n 7 && exec timeout 60 "$EXAMPLES/connections"; } 2>&1)
-status=$?
-case $status:$output in
-1:*"no connection: "*) ;;
-*)
-    failed=$((failed + 1))
-    printf 'FAIL: connections with 7 descriptors exits with %d and prints\n%s\n' $status "$output"
-    ;;
-esac
+if has objects; then
+    # shellcheck disable=SC3045 # all shells have this limit
+    output=$({ ulimit -n 7 && exec timeout 60 "$EXAMPLES/connections"; } 2>&1)
+    status=$?
+    case $status:$output in
+    1:*"no connection: "*) ;;
+    *)
+        failed=$((failed + 1))
+        printf 'FAIL: connections with 7 descriptors exits with %d and prints\n%s\n' $status "$output"
+        ;;
+    esac
+fi
 
 if [ $failed -ne 0 ]; then
     echo "$failed failed"
