@@ -114,7 +114,7 @@ size_t cpi_registry_count_live(const struct cpi_registry *registry)
     return figures.live > 0 ? (size_t)figures.live : 0;
 }
 
-int64_t cpi_registry_recount(struct cpi_registry *registry)
+CPI_COLD int64_t cpi_registry_recount(struct cpi_registry *registry)
 {
     struct cpi_registry_figures figures;
     int64_t counted = (int64_t)cpi_depot_count_stocked(registry->depot);
@@ -315,7 +315,7 @@ struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry)
     return cache;
 }
 
-void cpi_registry_remove_cache(struct cpi_registry *registry, struct cpi_cache *cache)
+CPI_COLD void cpi_registry_remove_cache(struct cpi_registry *registry, struct cpi_cache *cache)
 {
     cpi_cache_flush(cache);
     cpi_lock();
@@ -469,7 +469,7 @@ void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *c
     registry->stride = cpi_registry_bytes(1, quota_max);
 }
 
-void cpi_registry_each(void (*visit)(struct cpi_pool *pool))
+CPI_COLD void cpi_registry_each(void (*visit)(struct cpi_pool *pool))
 {
     struct cpi_registry *registry;
 

@@ -73,7 +73,8 @@ bool cpi_pool_taken(struct cpi_pool *pool, void *slot, struct cpi_call call)
 
 /* The gap on the far side of a neighbour.  Damage there does not keep the slot from
  * being freed. */
-static void verify_neighbour(const struct cpi_pool *pool, uintptr_t index, const char *function)
+CPI_APART static void verify_neighbour(const struct cpi_pool *pool, uintptr_t index,
+                                       const char *function)
 {
     struct cpi_damage damage;
 

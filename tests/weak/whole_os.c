@@ -162,26 +162,6 @@ size_t cpi_os_purge(void *address, size_t size)
     return 0;
 }
 
-size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
-{
-    (void)address;
-    (void)calls;
-    return size;
-}
-
-bool cpi_os_can_populate(uint64_t *calls)
-{
-    (void)calls;
-    return false;
-}
-
-bool cpi_os_populate(void *address, size_t size)
-{
-    (void)address;
-    (void)size;
-    return true;
-}
-
 void cpi_write_error(const char *text, size_t length);
 void cpi_write_error(const char *text, size_t length)
 {
