@@ -44,10 +44,10 @@ dist_man3_MANS = \
 	doc/man/cpool_alloc_bulk.3 \
 	doc/man/cpool_alloc_wait.3 doc/man/cpool_at.3 doc/man/cpool_cache_alloc.3 \
 	doc/man/cpool_cache_create.3 doc/man/cpool_cache_destroy.3 doc/man/cpool_cache_free.3 \
-	doc/man/cpool_client.3 doc/man/cpool_client_create.3 doc/man/cpool_client_lock.3 \
-	doc/man/cpool_client_memory.3 doc/man/cpool_client_own.3 doc/man/cpool_client_release.3 \
-	doc/man/cpool_client_report.3 doc/man/cpool_client_retire.3 doc/man/cpool_client_show.3 \
-	doc/man/cpool_client_unlock.3 \
+	doc/man/cpool_client.3 doc/man/cpool_client_create.3 doc/man/cpool_client_discard.3 \
+	doc/man/cpool_client_lock.3 doc/man/cpool_client_memory.3 doc/man/cpool_client_own.3 \
+	doc/man/cpool_client_release.3 doc/man/cpool_client_report.3 doc/man/cpool_client_retire.3 \
+	doc/man/cpool_client_show.3 doc/man/cpool_client_take.3 doc/man/cpool_client_unlock.3 \
 	doc/man/cpool_calloc.3 doc/man/cpool_depot_alloc.3 doc/man/cpool_depot_free.3 \
 	doc/man/cpool_destroy.3 doc/man/cpool_flush.3 doc/man/cpool_free.3 \
 	doc/man/cpool_frame.3 doc/man/cpool_frame_adopt.3 doc/man/cpool_frame_alloc.3 \

@@ -69,9 +69,10 @@ class Pool:
         self.module = module
         self.state = gdb.Value(state).cast(gdb.lookup_type("struct cpi_pool").pointer()).dereference()
         self.name = self.state["name"].string(errors="replace")
-        self.face = int(self.state["face"])  # what everybody but a layer has as its handle
-        self.layer = LAYERS.get(int(self.state["layer"]["kind"]) & 0xff)
-        self.owner = int(self.state["layer"]["owner"])
+        self.face = int(self.state["face"])  # what everybody but a client has as its handle
+        client = self.state["client"]
+        self.layer = LAYERS.get(int(client["kind"])) if int(client) != 0 else None
+        self.owner = int(client["owner"]) if int(client) != 0 and client["shown"] else 0
         slab = self.state["slab"]
         bounds = int(slab["bounds"])
         self.base = int(slab["base"])

@@ -65,11 +65,8 @@ libcpool_sources = \
 	lib/pool/drain.h \
 	lib/pool/feature.h \
 	lib/pool/inline.c \
-	lib/pool/layer.h \
 	lib/pool/memory.c \
 	lib/pool/pool.h \
-	lib/pool/pool_handles.c \
-	lib/pool/pool_layer.c \
 	lib/pool/pools.c \
 	lib/pool/print.c \
 	lib/pool/report.c \

@@ -2,7 +2,7 @@
 /*
  * lanes.c - pools that hand out the same slots in every run, and their state as bytes.
  *
- * Uses the pool by pool/layer.h and the public headers.
+ * Uses the pool by cpool/client.h and the public headers.
  *
  *   lane 0   head -> 3 -> 0 -> 1      words   | 2 + 1 | end | live | 2 + 0 | ...
  *
@@ -29,7 +29,7 @@
 #include "base/structs.h"
 #include "process/descriptor.h"
 #include "host/os.h"
-#include "pool/layer.h"
+#include <cpool/client.h>
 
 /* Slots that are taken from the pool, or given back, at once. */
 #define CPI_LANE_CHUNK 256u
@@ -56,7 +56,7 @@ struct cpool_lane_t {
     cpool_lanes_t *lanes;             /* constant */
 };
 
-/* All constant, but for the words, the bits, `shown` and what is led to. */
+/* All constant, but for the words, the bits, `client` and what is led to. */
 struct cpool_lanes {
     cpool_t *pool;
     _Atomic uint32_t *words;
@@ -65,7 +65,7 @@ struct cpool_lanes {
     size_t capacity;
     size_t slot_size; /* bytes */
     size_t n;
-    struct cpi_shown shown;
+    cpool_client_t client;
     struct cpi_ending ending;
     char name[32];
     cpool_lane_t lanes[];
@@ -222,7 +222,11 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_config_t *given, size
     if (lanes == NULL)
         return CPOOL_ENOMEM;
     config.memory_flags |= CPOOL_MEMORY_KEEP_PAGES; /* each lane's slots are kept */
-    code = cpi_layer_create(&lanes->pool, &config, CPOOL_VIEW_LANES);
+    cpi_text_copy(lanes->name, sizeof lanes->name, config.name);
+    lanes->client = (cpool_client_t){.size = sizeof lanes->client, .kind = CPOOL_VIEW_LANES,
+                                     .owner = lanes, .name = lanes->name};
+    code = cpool_client_create(&lanes->client, &config);
+    lanes->pool = lanes->client.pool;
     if (code == 0) {
         code = take_all(lanes);
         if (code != 0)
@@ -237,11 +241,7 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_config_t *given, size
     for (size_t i = 0; i < n; i++)
         lanes->lanes[i].lanes = lanes;
     deal(lanes, lanes->capacity);
-    cpi_text_copy(lanes->name, sizeof lanes->name, config.name);
-    cpi_layer_own(lanes->pool, lanes);
-    lanes->shown = (struct cpi_shown){.kind = CPOOL_VIEW_LANES, .owner = lanes,
-                                      .name = lanes->name, .pool = lanes->pool};
-    cpi_layer_show(&lanes->shown);
+    cpool_client_show(&lanes->client, true);
     *result = lanes;
     return 0;
 }
@@ -257,7 +257,7 @@ int cpool_lanes_destroy(cpool_lanes_t *lanes)
     if (CPI_HAS_ENDED(lanes))
         return CPOOL_EPOOL;
     capacity = lanes->capacity;
-    cpi_layer_hide(&lanes->shown);
+    cpool_client_show(&lanes->client, false);
     free_slots = cpool_lanes_balance(lanes);
     give_all(lanes);
     code = cpool_destroy(lanes->pool);
@@ -283,7 +283,7 @@ size_t cpool_lane_count(const cpool_lane_t *lane)
 
 cpool_t *cpool_lanes_pool(const cpool_lanes_t *lanes)
 {
-    return CPI_HAS_ENDED(lanes) ? NULL : cpi_layer_face(lanes->pool);
+    return CPI_HAS_ENDED(lanes) ? NULL : lanes->client.face;
 }
 
 void *cpool_lane_alloc(cpool_lane_t *lane)

@@ -53,7 +53,7 @@ void cpi_object_report(int code, const char *function, const cpool_objects_t *po
 
 cpool_t *cpool_objects_pool(const cpool_objects_t *pool)
 {
-    return CPI_HAS_ENDED(pool) || cpi_object_is_fake(pool) ? NULL : cpi_layer_face(pool->pool);
+    return CPI_HAS_ENDED(pool) || cpi_object_is_fake(pool) ? NULL : pool->client.face;
 }
 
 bool cpool_object_is_active(const cpool_objects_t *pool, const void *object)
@@ -333,11 +333,11 @@ int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is
  * without a slot. */
 CPI_WITHIN static inline void *pop(const cpool_objects_t *pool, uintptr_t *index, uint32_t *was)
 {
-    const cpool_t *slots = pool->short_get;
+    cpool_t *slots = pool->short_get;
     void *slot;
 
     *index = *was = CPI_OBJECT_VACANT;
-    if (CPI_UNLIKELY(!cpi_layer_pop(slots, &slot)))
+    if (CPI_UNLIKELY(!cpi_object_pop(slots, &slot)))
         return NULL;
     CPOOL_INDEX_(slots, slot, *index);
     *was = cpi_load(&pool->records[*index], relaxed); /* [own] */
@@ -514,7 +514,7 @@ CPI_WITHIN static inline int give_shortly(cpool_objects_t *pool, uintptr_t index
     if (pool->resets == CPI_RESET_ON_PUT)
         cpi_object_reset(pool, object);
     cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
-    return cpi_layer_push(pool->slots, object);
+    return cpi_object_push(pool->slots, object, index);
 }
 
 /* With hooks, by what may be its index. */
@@ -542,7 +542,7 @@ int cpool_object_put(cpool_objects_t *pool, void *object)
         return put(pool, object, index);
     if (CPI_UNLIKELY(!retire(&pool->records[index])))
         return cpi_object_refuse(pool, object, "cpool_object_put");
-    return cpi_layer_push(slots, object);
+    return cpi_object_push(slots, object, index);
 }
 
 /* --- Active objects --- */

@@ -2,7 +2,7 @@
 /*
  * object.h - what an object pool is made of.
  *
- * The slots come from the public interface of pools, and from pool/layer.h.
+ * The slots come from the public interface of pools, and from cpool/client.h.
  *
  *   records    | state 0 | state 1 | ...        one word for each object
  *   vacancy    | 0 1 1 0 ...                    one bit: the slot is vacant
@@ -51,12 +51,12 @@
 #include <stdint.h>
 
 #include <cpool.h>
+#include <cpool/client.h>
 #include <cpool/object.h>
 
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "process/descriptor.h"
-#include "pool/layer.h"
 
 /* The states of an object, in the low bits of its record.  Above them its uses are counted.
  * Zero is VACANT, so that records need no initialisation.  ACTIVE is INACTIVE and OUT.  Of a slot
@@ -132,7 +132,7 @@ struct cpool_objects {
     void *records_block;           /* where the records lie, from calloc */
     _Atomic uint32_t *records;     /* one for each object, from the begin of a line */
     cpool_t *slots;                /* `pool`, or CPI_HANDLE_NONE */
-    const cpool_t *short_get;      /* likewise: `pool` where the thread's cache serves a get */
+    cpool_t *short_get;      /* likewise: `pool` where the thread's cache serves a get */
     uintptr_t brief_get;           /* CPI_OBJECT_INACTIVE where it calls no hooks, or 0 */
     uintptr_t short_put, brief_put; /* the same of puts: `max`, or 0 */
     enum cpi_object_resets resets;
@@ -151,7 +151,7 @@ struct cpool_objects {
     _Atomic(void *) *blocks;         /* a fake pool's objects by index, or NULL */
     const struct cpi_object_policy *policy; /* or NULL */
     void *policy_data;
-    struct cpi_shown shown;
+    cpool_client_t client;
     struct cpi_ending ending;
     char name[32];
     _Atomic(struct cpi_object_lives *) lives; /* NULL until the first retain */
@@ -197,6 +197,28 @@ void cpi_object_fake_count(size_t by);
 /* The fake pool of an address in no pool of slots, or NULL. */
 cpool_objects_t *cpi_object_fake_pool(const void *object);
 
+/* --- The short way, to the loaded magazine of the calling thread's cache --- */
+
+/* Returns false if the thread's cache and the depot have no slot, or for `none`. */
+CPI_WITHIN static inline bool cpi_object_pop(cpool_t *slots, void **slot)
+{
+    cpool_cache_t *entry;
+
+    CPOOL_OWN_ENTRY_(entry, slots);
+    CPOOL_POP_(entry, *slot, return (*slot = cpool_client_take(slots, CPOOL_CLIENT_NEAR, NULL)) != NULL);
+    return true;
+}
+
+/* Gives back a slot that is live.  Returns 0. */
+CPI_WITHIN static inline int cpi_object_push(cpool_t *slots, void *slot, uintptr_t index)
+{
+    cpool_cache_t *entry;
+
+    CPOOL_OWN_ENTRY_(entry, slots);
+    CPOOL_PUSH_(entry, slot, true, cpool_free_abi1(slots, slot, index, entry));
+    return 0;
+}
+
 /* --- Addresses and records --- */
 
 /* The address of an object. */
@@ -204,7 +226,7 @@ static inline void *cpi_object_at(const cpool_objects_t *pool, uintptr_t index)
 {
     if (cpi_object_is_fake(pool))
         return cpi_load(&pool->blocks[index], relaxed); /* [own] */
-    return cpool_at(pool->pool, index);
+    return cpool_at(pool->client.face, index);
 }
 
 /* The index of a slot of the pool of slots, or a number not below `max`. */

@@ -20,6 +20,7 @@
 #include "base/bits.h"
 #include "base/structs.h"
 #include "base/error.h"
+#include "pool/report.h"
 #include "process/thread.h"
 
 #define CPI_OBJECT_FLAGS \
@@ -109,6 +110,8 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
     if (pool->align < sizeof(void *))
         pool->align = sizeof(void *);
     pool->forks = cpi_thread_forks();
+    pool->client = (cpool_client_t){.size = sizeof pool->client, .kind = CPOOL_VIEW_OBJECTS,
+                                    .owner = pool, .name = pool->name};
     cpi_text_copy(pool->name, sizeof pool->name, config->name);
     cpi_store(&pool->room, CPI_ROOM(config->capacity, 0), relaxed); /* [alone] */
 }
@@ -118,12 +121,12 @@ static void choose_ways(cpool_objects_t *pool)
 {
     if (cpi_object_is_fake(pool))
         pool->pool_flags &= ~CPOOL_CHECKED;
-    else if (cpi_layer_is_checked(pool->pool))
+    else if ((pool->client.flags & CPOOL_CHECKED) != 0)
         pool->pool_flags |= CPOOL_CHECKED;
     pool->short_get = CPI_HANDLE_NONE;
     pool->slots = cpi_object_is_fake(pool) ? CPI_HANDLE_NONE : pool->pool;
     if (cpi_object_is_fake(pool) || (pool->flags & CPOOL_OBJECT_COUNTED) != 0 ||
-        pool->max_inactive != 0 || !cpi_layer_is_short(pool->pool))
+        pool->max_inactive != 0 || !pool->client.direct)
         return;
     pool->short_put = pool->max;
     if (pool->traces == NULL)
@@ -193,7 +196,8 @@ static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config
     slots.memory_flags = config->memory_flags | CPOOL_MEMORY_NO_POISON;
     if (cpi_object_is_fake(pool))
         return make_no_slots(&slots);
-    code = cpi_layer_create(&pool->pool, &slots, CPOOL_VIEW_OBJECTS);
+    code = cpool_client_create(&pool->client, &slots);
+    pool->pool = pool->client.pool;
     if (code != 0)
         return code;
     cpool_shrink(pool->pool, pool->max - 1);
@@ -235,18 +239,13 @@ static int make_memory(cpool_objects_t *pool, const cpool_object_config_t *confi
 /* A fake pool has figures of its own. */
 static void show(cpool_objects_t *pool)
 {
-    pool->shown.kind = CPOOL_VIEW_OBJECTS;
-    pool->shown.owner = pool;
-    pool->shown.name = pool->name;
-    pool->shown.pool = pool->pool;
+    pool->client.figures = cpi_object_correct_figures;
     if (cpi_object_is_fake(pool)) {
-        pool->shown.figures = cpi_object_fake_figures;
+        pool->client.figures = cpi_object_fake_figures;
+        pool->client.sums = true;
         cpi_object_fake_count(1);
-    } else {
-        pool->shown.correct = cpi_object_correct_figures;
-        cpi_layer_own(pool->pool, pool);
     }
-    cpi_layer_show(&pool->shown);
+    cpool_client_show(&pool->client, true);
 }
 
 /* A pool without objects, and how many it is to be populated with. */
@@ -371,7 +370,7 @@ int cpool_objects_destroy(cpool_objects_t *pool)
     hook_left = remains.busy > 0 && pool->forks == cpi_thread_forks();
     if (hook_left)
         cpi_object_report(CPOOL_EHOOK, "cpool_objects_destroy", pool, NULL);
-    cpi_layer_hide(&pool->shown);
+    cpool_client_show(&pool->client, false);
     if (cpi_object_is_fake(pool))
         cpi_object_fake_count(SIZE_MAX);
     code = end_slots(pool);
@@ -472,7 +471,7 @@ int cpool_object_release(void *object)
 
     if (object == NULL)
         return 0;
-    pool = slots != NULL ? cpi_layer_owner(slots, CPOOL_VIEW_OBJECTS) : NULL;
+    pool = slots != NULL ? cpool_client_owner(slots, CPOOL_VIEW_OBJECTS) : NULL;
     if (pool == NULL && slot != object)
         pool = cpi_object_fake_pool(object);
     if (pool != NULL)

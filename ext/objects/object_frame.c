@@ -120,7 +120,7 @@ static void *get_near(cpool_objects_t *pool, cpool_frame_t *frame)
     uint32_t record;
 
     if (pool->type.activate != NULL || !ends_as_slots(pool) ||
-        !cpi_layer_pop(pool->short_get, &slot))
+        !cpi_object_pop(pool->short_get, &slot))
         return NULL;
     index = cpi_object_index_of(pool, slot);
     record = cpi_load(&pool->records[index], relaxed); /* [own] */
@@ -132,7 +132,7 @@ static void *get_near(cpool_objects_t *pool, cpool_frame_t *frame)
               (record & ~CPI_OBJECT_STATES) + CPI_OBJECT_USE + CPI_OBJECT_INACTIVE, relaxed);
     if (cpool_frame_adopt(frame, slot) == 0)
         return slot;
-    (void)cpi_layer_push(pool->slots, slot);
+    (void)cpi_object_push(pool->slots, slot, index);
     return NULL;
 }
 

@@ -190,8 +190,7 @@ static uintptr_t occupy_beside_trim(cpool_objects_t *pool)
 
 uintptr_t cpi_object_reached(const cpool_objects_t *pool)
 {
-    return cpi_object_is_fake(pool) ? cpi_load(&pool->reached, relaxed) /* [hint] */
-                                    : cpi_layer_reached(pool->pool);
+    return cpi_load(&pool->reached, relaxed); /* [hint] */
 }
 
 static uintptr_t take_from(_Atomic uint64_t *stretch)
@@ -213,8 +212,12 @@ static uintptr_t take_run(cpool_objects_t *pool, size_t *n)
     void *slot;
 
     if (!cpi_object_is_fake(pool)) {
-        slot = cpi_layer_fresh(pool->pool, n);
-        return slot != NULL ? cpi_object_index_of(pool, slot) : CPI_OBJECT_NONE;
+        slot = cpool_client_take(pool->pool, CPOOL_CLIENT_FRESH, n);
+        if (slot == NULL)
+            return CPI_OBJECT_NONE;
+        index = cpi_object_index_of(pool, slot);
+        cpi_raise(&pool->reached, index + *n, relaxed); /* [hint] [failed] */
+        return index;
     }
     do {
         if (*n > pool->max - index)
@@ -326,7 +329,7 @@ uintptr_t cpi_object_take_free(cpool_objects_t *pool, void *slot, bool near, siz
         uintptr_t index;
 
         if (slot == NULL && !cpi_object_is_fake(pool))
-            slot = near ? cpi_layer_near(pool->pool) : cpool_alloc(pool->pool);
+            slot = near ? cpool_client_take(pool->pool, CPOOL_CLIENT_NEAR, NULL) : cpool_alloc(pool->pool);
         if (slot == NULL)
             return CPI_OBJECT_NONE;
         index = cpi_object_index_of(pool, slot);
@@ -452,7 +455,7 @@ static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
     while (++i < words);
     for (; (end = cpi_bitmap_find_down(taken, end, true)) > 0; end = begin) {
         begin = cpi_bitmap_find_down(taken, end, false);
-        bytes += cpi_layer_discard(pool->pool, cpool_at(pool->pool, from - from % 64 + begin),
+        bytes += cpool_client_discard(pool->pool, cpool_at(pool->pool, from - from % 64 + begin),
                                    end - begin);
     }
     for (i = 0; i < words; i++)

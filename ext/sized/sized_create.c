@@ -100,7 +100,9 @@ static int largest_pool(struct cpool_sized *plan, size_t *largest)
         size_t bytes;
 
         pool_config(&plan->given, plan->sizes[number], &config);
-        bytes = cpi_layer_memory_required(&config);
+        config.memory_flags |= CPOOL_CLIENT_RESERVED;
+        bytes = cpool_memory_required(&config);
+        config.memory_flags ^= CPOOL_CLIENT_RESERVED;
         if (bytes == 0) {
             config.memory = &config; /* not looked at before the settings are */
             return cpool_create(&pool, &config);
@@ -172,7 +174,6 @@ static int make_pool(struct cpool_sized *blocks, size_t number)
     size_t part = (size_t)1 << blocks->shift;
     char name[CPI_SIZED_NAME];
     cpool_config_t config;
-    cpool_t *pool;
     int code;
 
     pool_config(&blocks->given, blocks->sizes[number], &config);
@@ -181,11 +182,10 @@ static int make_pool(struct cpool_sized *blocks, size_t number)
     config.name = name;
     config.memory = (void *)(blocks->base + number * part);
     config.memory_size = part;
-    code = cpi_layer_create(&pool, &config, CPOOL_VIEW_SIZED | CPI_LAYER_RESERVED);
-    if (code == 0) {
-        cpi_layer_own(pool, blocks);
-        cpi_store(&blocks->pools[number], pool, release); /* [made] */
-    }
+    config.memory_flags |= CPOOL_CLIENT_RESERVED;
+    code = cpool_client_create(&blocks->client, &config);
+    if (code == 0)
+        cpi_store(&blocks->pools[number], blocks->client.pool, release); /* [made] */
     return code;
 }
 
@@ -209,7 +209,7 @@ static void add_figures(const cpool_t *pool, cpool_stats_t *sum)
 
     if (pool == NULL)
         return;
-    cpi_layer_figures(pool, &stats);
+    (void)cpool_stats(pool, &stats);
     sum->capacity += stats.capacity;
     sum->max_capacity += stats.max_capacity;
     sum->live += stats.live;
@@ -254,8 +254,9 @@ static int fill_in(struct cpool_sized *blocks)
     fill_table(blocks);
     cpi_text_copy(blocks->name, sizeof blocks->name, blocks->given.name);
     blocks->fallback = *blocks->given.fallback;
-    blocks->shown = (struct cpi_shown){.kind = CPOOL_VIEW_SIZED, .owner = blocks,
-                                       .name = blocks->name, .figures = sum_figures};
+    blocks->client = (cpool_client_t){.size = sizeof blocks->client, .kind = CPOOL_VIEW_SIZED,
+                                      .owner = blocks, .name = blocks->name, .sums = true,
+                                      .figures = sum_figures};
     code = make_pool(blocks, 0);
     for (size_t number = 1; number < blocks->classes; number++)
         atomic_init(&blocks->pools[number], CPI_HANDLE_NONE);
@@ -286,8 +287,7 @@ static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config,
         cpi_os_release(*blocks, plan.header);
         return code;
     }
-    (*blocks)->shown.pool = cpi_sized_pool(*blocks, 0);
-    cpi_layer_show(&(*blocks)->shown);
+    cpool_client_show(&(*blocks)->client, true);
     return 0;
 }
 
@@ -349,7 +349,7 @@ int cpool_sized_destroy(cpool_sized_t *blocks)
     if (CPI_HAS_ENDED(blocks))
         return CPOOL_EPOOL;
     live = cpi_load(&blocks->fallback_live, relaxed) > 0; /* [count] */
-    cpi_layer_hide(&blocks->shown);
+    cpool_client_show(&blocks->client, false);
     code = end(blocks);
     blocks->largest = 0;
     cpi_store(&blocks->pools[0], CPI_HANDLE_NONE, relaxed); /* [alone] */
@@ -375,7 +375,7 @@ int cpool_sized_class(const cpool_sized_t *blocks, size_t size, cpool_sized_clas
     number = cpi_sized_first(blocks, size);
     known.block_size = blocks->sizes[number];
     known.source = cpi_sized_pool(blocks, number);
-    known.pool = known.source != NULL ? cpi_layer_face(known.source) : NULL;
+    known.pool = known.source != NULL ? cpool_of(cpool_at(known.source, 0), NULL) : NULL;
     known.dry = cpi_load(&blocks->dry[number], relaxed);   /* [count] */
     known.lent = cpi_load(&blocks->lent[number], relaxed); /* [count] */
     cpi_struct_write(description, &known, sizeof known);

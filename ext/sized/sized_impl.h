@@ -34,7 +34,11 @@
 
 #include "base/atomic.h"
 #include "process/descriptor.h"
-#include "pool/layer.h"
+#include "host/os.h"
+
+#include <cpool/client.h>
+
+#include "process/thread.h"
 
 struct cpool_sized {
     /* Written once, with the lock held: CPI_HANDLE_NONE before.  First, because GCC adds any other
@@ -50,7 +54,7 @@ struct cpool_sized {
     size_t range;     /* bytes from base to the last class's end */
     size_t header;    /* bytes of this and the table */
     cpool_sized_fallback_t fallback;
-    struct cpi_shown shown;
+    cpool_client_t client;
     struct cpi_ending ending;
     char name[32];
     size_t sizes[CPOOL_SIZED_CLASSES_MAX];

@@ -1,30 +1,59 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/client.h - for libraries over pools, such as retired slots.  Programs do not need it.
+ * cpool/client.h - for libraries over pools, such as object pools, blocks of many sizes, lanes and
+ * retired slots.  Programs do not need it.
  *
  * OVERVIEW
  *
- * A client is a structure of such a library.  It has a key, under which each thread may own a part
- * of it until the thread's end, and it may ask to be told when a pool is dry or ends:
+ * A client is a structure of such a library, with one or more pools whose slots are the client's
+ * alone:
  *
- *     domain->client.size = sizeof domain->client;
- *     domain->client.hooks = &hooks;
- *     code = cpool_client_create(&domain->client, NULL);
- *     if (code == CPOOL_OK)
- *         cpool_client_show(&domain->client, true);
+ *     struct stack {
+ *         cpool_client_t client;
+ *         cpool_t *slots;
+ *         ...
+ *     };
+ *
+ *     stack->client.size = sizeof stack->client;
+ *     stack->client.kind = CPOOL_VIEW_OBJECTS;
+ *     stack->client.owner = stack;
+ *     stack->client.name = stack->name;
+ *     code = cpool_client_create(&stack->client, &config);
+ *     if (code == CPOOL_OK) {
+ *         stack->slots = stack->client.pool;
+ *         cpool_client_show(&stack->client, true);
+ *     }
  *     ...
- *     cpool_client_show(&domain->client, false);
+ *     cpool_client_show(&stack->client, false);
+ *     cpool_destroy(stack->slots);
+ *
+ * Such a pool has two descriptors.  The client takes and gives slots by the first one, `pool`,
+ * with the functions of <cpool.h>.  Everybody else sees the second one, its `face`: cpool_of,
+ * cpool_each, cpool_stats, cpool_print and reports show the client by kind and name.  Functions
+ * that take or give slots, or change how many there are, report a face as CPOOL_EPOOL.
+ * cpool_index and cpool_at answer at once for a face, and by a call for `pool`.
  *
  * NOTES
  *
+ * Slots: a client that decides by itself how many slots there are creates the pool with `capacity`
+ * equal to `max_capacity`, and lowers the capacity with cpool_shrink before the first alloc.  Such
+ * a pool never grows by itself, and its figures show as capacity how many were handed out.
+ *
+ * The inline path: where `direct` is true nothing is to be done for a slot but to pop it off the
+ * thread's loaded magazine or to push it.  A client may do that with CPOOL_OWN_ENTRY_, CPOOL_POP_
+ * and CPOOL_PUSH_ of <cpool/fast.h>.  A pop that finds nothing is followed by
+ * cpool_client_take(pool, CPOOL_CLIENT_NEAR, NULL) or cpool_alloc_abi1, a push by cpool_free_abi1.
+ * By `none`, a descriptor of no pool, each pop finds nothing and each push fails.
+ *
  * The lock: cpool_client_lock takes the one lock of the library, which a fork waits for.  The
- * library calls `retired` and `ended` with it held.  Functions of this header may be called with it
- * held, other functions may not, unless it says so.
+ * library calls `figures`, `retired` and `ended` with it held.  Functions of this header and
+ * cpool_stats may be called with it held, other functions may not, unless it says so.
  */
 #ifndef CPOOL_CLIENT_H
 #define CPOOL_CLIENT_H
 
 #include <cpool.h>
+#include <cpool/pools.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,10 +63,23 @@ extern "C" {
  * ---- Clients of pools (cpool_client.3) --------------------------------------
  */
 
+/* A flag of memory, for a pool's configuration and cpool_client_memory: addresses without memory.
+ * With it `memory` and `memory_size` of the configuration are addresses that the client has
+ * reserved.  The pool commits what it needs of them, and gives memory back when it is trimmed.
+ * They begin at a page, or at a huge one with CPOOL_MEMORY_HUGE_PAGES.  cpool_memory_required
+ * takes the flag, too, and cpool_create refuses it. */
+#define CPOOL_CLIENT_RESERVED 0x10000000u
+
+/* Flags of cpool_client_memory: from the beginning of a huge page.  And NULL if that is more than
+ * half of a limited address space. */
+#define CPOOL_CLIENT_HUGE 0x20000000u
+#define CPOOL_CLIENT_SPARING 0x40000000u
+
 /* What the library knows of the process, and does for a client. */
 typedef struct cpool_client_system {
     const unsigned *forks;   /* atomic: another number in the child of each fork.  Threads that
                                 worked under another number may have vanished */
+    const unsigned *ends;    /* atomic: 1 once exit has been called */
     uint64_t (*now)(void);   /* the monotonic clock, nanoseconds */
     void (*back_off)(unsigned times); /* lets a thread run that this one waits for, for the
                                 `times`-th time in a row.  From 32 on it sleeps for a tenth of a
@@ -46,7 +88,7 @@ typedef struct cpool_client_system {
                                 system has none, or refuses it */
 } cpool_client_system_t;
 
-/* What a library asks to be told of pools with retired slots, once for all of its clients. */
+/* What a library asks to be told of retired slots, once for all of its clients. */
 typedef struct cpool_client_hooks {
     /* An alloc has found nothing, or the pool `ends` or is reset.  Gives retired slots of the pool
      * back, and returns how many these were.  When the pool ends it forgets all others.  Called
@@ -59,33 +101,88 @@ typedef struct cpool_client_hooks {
 /* A client, in memory of its own that is zero at first.  The first members are set before
  * cpool_client_create, which sets the others. */
 typedef struct cpool_client {
-    size_t size;    /* sizeof(cpool_client_t) */
+    size_t size;       /* sizeof(cpool_client_t) */
+    unsigned kind;     /* CPOOL_VIEW_OBJECTS, _SIZED or _LANES.  0: it is not shown */
+    void *owner;       /* the client's own structure, as cpool_view_t has it */
+    const char *name;  /* of the client */
+    bool sums;         /* `figures` adds up those of several pools, and none of them is shown */
+    /* Changes the figures of `pool`, or fills in those of all pools, which are 0.  With the lock
+     * held.  NULL: they are those of `pool` */
+    void (*figures)(const void *owner, cpool_stats_t *stats);
     const cpool_client_hooks_t *hooks; /* or NULL */
 
-    cpool_t *pool;  /* the key */
-    cpool_t *none;  /* a key under which no thread owns anything */
+    cpool_t *pool;     /* the pool that was created last */
+    cpool_t *face;     /* what everybody else sees of it */
+    cpool_t *none;     /* a descriptor of no pool */
+    unsigned flags;    /* the pool's flags and memory_flags, with those of CPOOL_OPTIONS */
+    bool direct;       /* see the notes on the inline path */
     const cpool_client_system_t *system;
+
+    /* The library's, while the client is shown. */
+    bool shown;
+    uint64_t number;
+    struct cpool_client *next;
 } cpool_client_t;
 
 /*
- * cpool_client_create - makes the key of a client, which is a descriptor without slots.
+ * cpool_client_create - makes a pool whose slots are a client's, or a key.
  *
- * config   NULL
+ * client   it may have others, and be shown already
+ * config   as of cpool_create.  NULL: `pool` is a key, a descriptor without slots, under which
+ *          each thread may keep something (cpool_client_own)
  *
- * The key ends when the client is hidden.
+ * A pool ends with cpool_destroy.  A client has one key at most, and no pools beside it.  The key
+ * ends when the client is hidden, or at once if it was never shown.
  *
- * Returns 0, CPOOL_ENOMEM, CPOOL_EPOOLS or CPOOL_ESYSTEM.
- * Any thread.  It may block.
+ * Returns 0, or a code of cpool_create.
+ * Any thread, also with the lock held if an equal one was created before.  It may block.
  */
 CPOOL_API int cpool_client_create(cpool_client_t *client, const cpool_config_t *config)
     CPOOL_MUST_USE_;
 
 /*
- * cpool_client_show - has the library know a client, which is complete, or ends its key.
+ * cpool_client_show - shows a client, which is complete, or hides it again.
+ *
+ * From then on cpool_each shows it, and addresses in its pools lead to it.  It is hidden before
+ * its pools are destroyed.
  *
  * Any thread.  It takes the lock, if the thread has not got it.
  */
 CPOOL_API void cpool_client_show(cpool_client_t *client, bool shown);
+
+/* Where cpool_client_take looks. */
+enum cpool_client_from {
+    CPOOL_CLIENT_NEAR, /* in the calling thread's cache and in the depot.  Other threads' caches
+                          may have free slots, too: cpool_alloc looks there */
+    CPOOL_CLIENT_FRESH /* slots that were never handed out, or not since a reset: past all caches,
+                          and beyond the capacity, which stays as it is */
+};
+
+/*
+ * cpool_client_take - takes a slot of one origin.
+ *
+ * pool   a client's, or none
+ * n      of fresh slots that lie side by side, how many to take.  Set to their number, which is 1
+ *        in tracked and checked pools.  NULL: one
+ *
+ * Returns the first slot, or NULL if there is none there, or the operating system refuses memory.
+ * Any thread, lock-free.
+ */
+CPOOL_API void *cpool_client_take(cpool_t *pool, enum cpool_client_from from, size_t *n)
+    CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
+
+/*
+ * cpool_client_discard - gives the pages within n slots back to the operating system.
+ *
+ * first   the one with the lowest address.  All are live, and the client's
+ *
+ * The bytes of these slots on such pages become zero.  Checked pools, and pools in caller-provided
+ * memory, keep theirs.
+ *
+ * Returns the bytes given back that were resident.
+ * Any thread, lock-free.
+ */
+CPOOL_API size_t cpool_client_discard(cpool_t *pool, void *first, size_t n) CPOOL_NONNULL_(1);
 
 /*
  * cpool_client_lock, cpool_client_unlock - the library's lock.
@@ -113,7 +210,7 @@ CPOOL_API void cpool_client_report(cpool_error_t *error, const char *format, ...
 /*
  * cpool_client_memory - memory of whole pages, which reads as zero, past malloc.
  *
- * flags   0
+ * flags   0, CPOOL_CLIENT_RESERVED, CPOOL_CLIENT_HUGE and CPOOL_CLIENT_SPARING
  *
  * It is resident as far as it is touched.  Returns NULL if the operating system refuses it.
  * Any thread.  It makes system calls.
@@ -167,6 +264,16 @@ CPOOL_LOCAL_ cpool_client_owned_t *cpool_client_find(const cpool_t *key)
 
     CPOOL_OWN_ENTRY_(entry, key);
     return CPOOL_CAST_(cpool_client_owned_t *, entry->home);
+}
+
+/* The owner of a pool by its face, as cpool_of returns it: of a client of this kind that is shown.
+ * NULL: there is none.  Wait-free, async-signal-safe. */
+CPOOL_LOCAL_ void *cpool_client_owner(const cpool_t *face, unsigned kind)
+{
+    const cpool_client_t *client =
+        CPOOL_CAST_(const cpool_client_t *, __atomic_load_n(&face->reserved[0], __ATOMIC_ACQUIRE));
+
+    return client != NULL && client->kind == kind ? client->owner : NULL;
 }
 #endif
 

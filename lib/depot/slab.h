@@ -6,8 +6,8 @@
  *   | used before | never touched ... | may be grown to |
  *
  * Invariants: slot i lies at base + i * stride.  fresh <= slots, and beyond capacity
- * only where the pool was shrunk, or a layer takes more (cpi_layer_fresh).  The memory below fresh
- * is usable.  No byte of a slot is ever read or written here.
+ * only where the pool was shrunk, or a client takes more (CPOOL_CLIENT_FRESH).  The memory below
+ * fresh is usable.  No byte of a slot is ever read or written here.
  *
  * ORDERING TABLE
  *   see    | bounds load          | acquire | slab.c's bump | the mark of the party that bumped

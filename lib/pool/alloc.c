@@ -20,7 +20,6 @@
 #include "base/atomic.h"
 #include "base/tools.h"
 #include "pool/feature.h"
-#include "pool/layer.h"
 #include "pool/drain.h"
 #include "pool/stats.h"
 
@@ -470,24 +469,4 @@ void *cpool_alloc_abi1(cpool_t *handle, cpool_cache_t *entry)
 void cpool_free_abi1(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *entry)
 {
     cpi_free_out(handle, slot, index, entry, CPI_CALLER());
-}
-
-void cpi_layer_free(cpool_t *handle, void *slot)
-{
-    uintptr_t index;
-
-    CPOOL_INDEX_(handle, slot, index);
-    cpool_free_abi1(handle, slot, index, cpi_thread_entry(handle));
-}
-
-/* The inline path has left its mark. */
-CPI_APART bool cpi_layer_pop_hidden(cpool_cache_t *entry, void **slot)
-{
-    const struct cpi_cache *cache = entry->home;
-
-    if (cache != NULL && cpi_cache_active(cache) != entry)
-        return cpi_cache_pop(cache, cpi_cache_active(cache), slot);
-    if (cache != NULL)
-        cpi_cache_unmark(entry, cpi_entry_count(entry));
-    return false;
 }

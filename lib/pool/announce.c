@@ -9,7 +9,6 @@
 
 #include "base/atomic.h"
 #include "base/tools.h"
-#include "pool/layer.h"
 #include "process/thread.h"
 
 /* Memory of slots that is committed and hidden at creation, bytes.  To hide it later
@@ -27,7 +26,7 @@ static bool share_granules(const struct cpi_slab *slab)
 
 CPI_COLD bool cpi_announce_wanted(const cpool_config_t *config)
 {
-    return config->memory == NULL && (config->flags & CPI_LAYER_RESERVED) == 0 &&
+    return config->memory == NULL && (config->flags & CPOOL_CLIENT_RESERVED) == 0 &&
            (config->memory_flags & CPOOL_MEMORY_NO_POISON) == 0 &&
            (cpi_tools_found() & CPI_TOOLS_BYTES) != 0;
 }

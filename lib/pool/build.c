@@ -3,7 +3,6 @@
  * build.c - laying a pool out in memory, giving that back, and the pool's handle.
  */
 #include "pool/feature.h"
-#include "pool/layer.h"
 #include "pool/alloc.h"
 #include "pool/config.h"
 #include "pool/create.h"
@@ -139,7 +138,7 @@ CPI_COLD static struct cpi_pool *build(char *region, const struct cpi_layout *la
 /* Whether the addresses of a pool's region are the caller's, but not their memory. */
 static bool is_reserved_by_caller(unsigned flags)
 {
-    return (flags & CPI_LAYER_RESERVED) != 0;
+    return (flags & CPOOL_CLIENT_RESERVED) != 0;
 }
 
 /* The caller's memory must have this alignment and this size, bytes. */
@@ -278,14 +277,14 @@ static int place(struct cpi_pool *pool)
     uintptr_t from;
     uintptr_t to;
 
-    if (!cpi_layer_take_handles(pool))
+    if (!cpi_client_take_handles(pool))
         return CPOOL_EPOOLS;
     slots_range(pool, &from, &to);
     if (!cpi_ranges_add(pool->face, from, to)) {
-        cpi_layer_give_handles(pool);
+        cpi_client_give_handles(pool);
         return CPOOL_ENOMEM;
     }
-    cpi_layer_open_handles(pool);
+    cpi_client_open_handles(pool);
     pool->number = cpi_pool_next_number();
     cpi_registry_add(&pool->registry, pool->handle);
     return 0;
@@ -310,11 +309,9 @@ void cpi_pool_withdraw(struct cpi_pool *pool)
 
     cpi_registry_remove(&pool->registry);
     slots_range(pool, &from, &to);
-    cpi_handle_close(pool->handle);
-    if (pool->face != pool->handle)
-        cpi_handle_close(pool->face);
+    cpi_client_close_handles(pool);
     cpi_pool_note_end(pool);
     cpi_ranges_remove(pool->face, from, to);
-    cpi_layer_give_handles(pool);
+    cpi_client_give_handles(pool);
     cpi_handle_drop();
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * client.c - what libraries over pools ask of the library (cpool/client.h).
+ * client.c - pools whose slots belong to a library over pools (cpool/client.h).
+ *
+ * The client has the pool's handle, and everybody else its face (descriptor.h).  So functions that
+ * take or give slots, or change how many there are, are refused to everybody else, at no cost to
+ * any pool.  Functions that ask serve both.
  *
  * ORDERING TABLE
+ *   owner | face's client store | release | the load in <cpool/client.h> | the client
  *   hooks | hooks store         | release | slots.c's told | the table
  *   ended | ended store         | relaxed | - | -
- *   barrier | membarrier(2)     | - | the client's table | -
+ *   barrier | membarrier(2)     | -       | a client's own fences | what the client says
  */
 #include <cpool/client.h>
 
@@ -17,10 +22,12 @@
 #include "base/tools.h"
 #include "cache/reclaim.h"
 #include "host/os.h"
-#include "pool/feature.h"
 #include "pool/alloc.h"
+#include "pool/create.h"
+#include "pool/feature.h"
 #include "pool/report.h"
 #include "pool/slots.h"
+#include "pool/stats.h"
 #include "process/thread.h"
 
 /* --- The process --- */
@@ -30,8 +37,8 @@ static bool pass_barrier(void)
     return cpi_has_barrier() && cpi_barrier_passed(); /* [barrier] */
 }
 
-static const cpool_client_system_t process = {&cpi_thread_forked, cpi_os_now, cpi_os_back_off,
-                                              pass_barrier};
+static const cpool_client_system_t process = {&cpi_thread_forked, &cpi_thread_exits, cpi_os_now,
+                                              cpi_os_back_off, pass_barrier};
 
 bool cpool_client_lock(void)
 {
@@ -63,7 +70,63 @@ void cpool_client_report(cpool_error_t *error, const char *format, ...)
     cpi_report(error, "%s", text);
 }
 
-/* --- Clients --- */
+/* --- The descriptors of pools and clients --- */
+
+/* Has addresses of the pool lead to its client, or to none.  With the lock held. */
+static void set_owner(const struct cpi_pool *pool, const cpool_client_t *client)
+{
+    cpi_word_store(&pool->face->reserved[0], (uintptr_t)client, release); /* [owner] */
+}
+
+bool cpi_client_take_handles(struct cpi_pool *pool)
+{
+    pool->handle = cpi_handle_take();
+    pool->face = pool->handle;
+    if (pool->handle == NULL || pool->client == NULL)
+        return pool->handle != NULL;
+    pool->face = cpi_handle_take();
+    if (pool->face == NULL)
+        cpi_handle_give(pool->handle);
+    return pool->face != NULL;
+}
+
+void cpi_client_give_handles(const struct cpi_pool *pool)
+{
+    if (pool->face != pool->handle)
+        cpi_handle_give(pool->face);
+    cpi_handle_give(pool->handle);
+}
+
+void cpi_client_open_handles(struct cpi_pool *pool)
+{
+    cpool_t shape = {.base = pool->slab.base, .inverse = pool->slab.inverse,
+                     .shift = pool->slab.shift, .state = pool, .slots = pool->slab.slots,
+                     .stride = pool->slab.stride};
+
+    if (pool->face == pool->handle) {
+        cpi_handle_open(pool->handle, &shape);
+        return;
+    }
+    shape.slots = 0;
+    cpi_handle_open(pool->handle, &shape);
+    shape.slots = pool->slab.slots;
+    shape.state = NULL;
+    cpi_handle_set_behind(pool->face, (uintptr_t)pool);
+    cpi_handle_open(pool->face, &shape);
+    if (pool->client->shown)
+        set_owner(pool, pool->client);
+}
+
+void cpi_client_close_handles(struct cpi_pool *pool)
+{
+    cpi_handle_close(pool->handle);
+    if (pool->face == pool->handle)
+        return;
+    cpi_handle_close(pool->face);
+    set_owner(pool, NULL);
+}
+
+/* --- Creation --- */
 
 static int take_key(cpool_client_t *client)
 {
@@ -76,47 +139,175 @@ static int take_key(cpool_client_t *client)
     return CPOOL_EPOOLS;
 }
 
+/* Such a client has no pools. */
+static bool has_key(const cpool_client_t *client)
+{
+    return client->pool != NULL && client->face == NULL;
+}
+
 int cpool_client_create(cpool_client_t *client, const cpool_config_t *config)
 {
+    cpool_t *handle = NULL;
     bool locked;
     int code;
 
-    (void)config;
     client->system = &process;
-    if (!cpi_thread_startup())
-        return CPOOL_ESYSTEM;
-    locked = cpool_client_lock();
-    code = take_key(client);
-    unlock_if(locked);
+    if (config != NULL) {
+        code = cpi_pool_create(&handle, config, client);
+    } else if (!cpi_thread_startup()) {
+        code = CPOOL_ESYSTEM;
+    } else {
+        locked = cpool_client_lock();
+        code = take_key(client);
+        unlock_if(locked);
+    }
     if (code == 0)
         client->none = CPI_HANDLE_NONE;
+    if (handle != NULL) {
+        const struct cpi_pool *pool = handle->state;
+
+        client->pool = handle;
+        client->face = pool->face;
+        client->flags = pool->flags;
+        client->direct = pool->registry.inline_path;
+    }
     return code;
 }
 
+/* --- Showing --- */
+
+/* In the order of creation.  Guarded by the lock. */
+static cpool_client_t *clients;
+
+const cpool_client_t *cpi_client_first(uint64_t from)
+{
+    const cpool_client_t *client = clients;
+
+    while (client != NULL && (client->number < from || client->kind == 0))
+        client = client->next;
+    return client;
+}
+
+/* With the lock held. */
+static void show_pools(const cpool_client_t *client, bool shown)
+{
+    for (size_t i = 1; i < cpi_handle_count(); i++) {
+        const struct cpi_pool *pool = cpi_handles()->handles[i].state;
+
+        if (pool != NULL && pool->client == client)
+            set_owner(pool, shown ? client : NULL);
+    }
+}
 
 void cpool_client_show(cpool_client_t *client, bool shown)
 {
+    cpool_client_t **link = &clients;
     bool locked = cpool_client_lock();
 
-    if (!shown) {
+    while (*link != NULL && *link != client)
+        link = &(*link)->next;
+    if (shown) {
+        client->number = cpi_pool_next_number();
+        client->next = NULL;
+        *link = client;
+        if (client->hooks != NULL)
+            cpi_store(&cpi_client_hooks, client->hooks, release); /* [hooks] */
+    } else if (client->shown) {
+        *link = client->next;
+    }
+    client->shown = shown;
+    show_pools(client, shown);
+    if (!shown && has_key(client)) {
         cpi_handle_give(client->pool);
         cpi_handle_drop();
         client->pool = NULL;
-    } else if (client->hooks != NULL) {
-        cpi_store(&cpi_client_hooks, client->hooks, release); /* [hooks] */
     }
     unlock_if(locked);
+}
+
+/* --- Slots --- */
+
+static void *take_near(struct cpi_pool *pool)
+{
+    const struct cpi_call call = CPI_CALL("cpool_client_take");
+    struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
+    void *slot;
+
+    if (cache != NULL) {
+        if (cpi_cache_active(cache) == cache->entry) /* the inline path has left its mark */
+            cpi_cache_unmark(cache->entry, cpi_entry_count(cache->entry));
+        cpi_pool_note_exchange(pool, cache);
+    }
+    do {
+        slot = cpi_pool_take(pool, cache);
+        cpi_pool_came(pool);
+    } while (slot != NULL && !cpi_pool_passes(pool, slot, call));
+    return slot;
+}
+
+static void *take_fresh(struct cpi_pool *pool, size_t *n)
+{
+    const struct cpi_call call = CPI_CALL("cpool_client_take");
+    uintptr_t beyond = pool->slab.slots - cpi_slab_capacity(&pool->slab);
+    void *slot;
+
+    if (!cpi_pool_is_plain(pool))
+        *n = 1;
+    do {
+        struct cpi_uncached uncached;
+        uintptr_t index;
+
+        cpi_depot_enter(&pool->depot, &uncached);
+        *n = cpi_cache_bump(&pool->slab, &pool->depot, *n, beyond, &index);
+        slot = *n > 0 ? cpi_slab_slot(&pool->slab, index) : NULL;
+        cpi_depot_leave(&pool->depot, &uncached);
+    } while (slot != NULL && !cpi_pool_passes(pool, slot, call));
+    return slot;
+}
+
+void *cpool_client_take(cpool_t *handle, enum cpool_client_from from, size_t *n)
+{
+    size_t one = 1;
+
+    if (handle->state == NULL)
+        return NULL;
+    return from == CPOOL_CLIENT_FRESH ? take_fresh(handle->state, n != NULL ? n : &one)
+                                      : take_near(handle->state);
+}
+
+size_t cpool_client_discard(cpool_t *handle, void *first, size_t n)
+{
+    struct cpi_pool *pool = handle->state;
+    uintptr_t end = (uintptr_t)first + n * pool->slab.stride;
+    uintptr_t from = cpi_align_up((uintptr_t)first, pool->slab.extent.page);
+    uintptr_t to = cpi_align_down(end, pool->slab.extent.page);
+    uint64_t calls = 0;
+    size_t resident;
+    size_t given;
+
+    if (!pool->region_owned || pool->checked || from >= to)
+        return 0;
+    resident = cpi_os_resident((void *)from, to - from, &calls);
+    given = cpi_os_purge((void *)from, to - from);
+    cpi_pool_note_calls(pool, calls + 1);
+    return resident < given ? resident : given;
 }
 
 /* --- Memory --- */
 
 void *cpool_client_memory(size_t size, unsigned flags)
 {
-    void *memory = NULL;
+    size_t align = (flags & CPOOL_CLIENT_HUGE) != 0 ? cpi_os_huge_page_size()
+                                                    : cpi_os_page_size();
+    size_t space = (flags & CPOOL_CLIENT_SPARING) != 0 ? cpi_os_address_space() : SIZE_MAX;
+    void *memory;
 
-    (void)flags;
-    if (cpi_align_up_checked(size, cpi_os_page_size(), &size))
-        memory = cpi_os_map(size);
+    if (!cpi_align_up_checked(size, cpi_os_page_size(), &size) ||
+        (space != SIZE_MAX && size > space - space / 2))
+        return NULL;
+    if ((flags & CPOOL_CLIENT_RESERVED) != 0)
+        return cpi_os_reserve(size, align);
+    memory = cpi_os_map(size);
     if (memory != NULL)
         cpi_tools_add_root(memory, size); /* blocks that clients have are no leaks */
     return memory;
@@ -125,8 +316,8 @@ void *cpool_client_memory(size_t size, unsigned flags)
 void cpool_client_release(void *memory, size_t size, unsigned flags, uintptr_t *ended)
 {
     size = cpi_align_up(size, cpi_os_page_size());
-    (void)flags;
-    cpi_tools_remove_root(memory, size);
+    if ((flags & CPOOL_CLIENT_RESERVED) == 0)
+        cpi_tools_remove_root(memory, size);
     if (ended == NULL) {
         cpi_os_release(memory, size);
         return;

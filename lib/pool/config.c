@@ -8,7 +8,6 @@
 #include "pool/config.h"
 #include "pool/slots.h"
 
-#include "pool/layer.h"
 
 #include <string.h>
 
@@ -70,7 +69,7 @@
 #define CPI_STALL_MS ((size_t)1000)
 
 #define CPI_POOL_FLAGS                                                                 \
-    (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPI_LAYER_RESERVED)
+    (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPOOL_CLIENT_RESERVED)
 
 static int check_scalars(const cpool_config_t *config)
 {
@@ -367,11 +366,20 @@ int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given)
 {
     int code = cpi_struct_read(config, sizeof *config, given);
 
-    if (code == 0 && (config->flags & CPI_LAYER_RESERVED) != 0)
+    if (code == 0 && (config->flags & CPOOL_CLIENT_RESERVED) != 0)
         return CPOOL_EFLAGS;
     if (code == 0 && (config->flags & CPOOL_FILL) != 0)
         config->flags |= CPOOL_CHECKED;
     return code;
+}
+
+bool cpi_pool_read_reserved(cpool_config_t *config)
+{
+    unsigned reserved = config->memory_flags & CPOOL_CLIENT_RESERVED;
+
+    config->memory_flags ^= reserved;
+    config->flags |= reserved;
+    return reserved != 0;
 }
 
 bool cpi_pool_add_options(cpool_config_t *config)

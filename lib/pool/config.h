@@ -51,6 +51,9 @@ int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given);
 /* Adds the requests of CPOOL_OPTIONS.  Returns true if that is more than there was. */
 bool cpi_pool_add_options(cpool_config_t *config);
 
+/* CPOOL_CLIENT_RESERVED is one of the flags from now on.  Returns whether it is there. */
+bool cpi_pool_read_reserved(cpool_config_t *config);
+
 /*
  * Checks a configuration and computes the layout.  `page` is the page size, or 0 for memory of the
  * caller's.  Returns 0 or the code that cpool_create is to return.

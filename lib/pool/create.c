@@ -6,12 +6,11 @@
 
 #include "base/tools.h"
 #include "pool/config.h"
-#include "pool/layer.h"
 #include "pool/alloc.h"
 #include "pool/report.h"
 #include "pool/slots.h"
 
-int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned layer)
+int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, const cpool_client_t *client)
 {
     bool held = cpi_lock_is_held();
     struct cpi_pool *pool = NULL;
@@ -25,11 +24,12 @@ int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned laye
         return code;
     if (!cpi_thread_startup())
         return CPOOL_ESYSTEM;
-    config.flags |= layer & CPI_LAYER_RESERVED;
+    if (client != NULL)
+        cpi_pool_read_reserved(&config);
     code = cpi_pool_build(&pool, &config);
     if (code != 0)
         return code;
-    pool->layer.kind = layer & ~CPI_LAYER_RESERVED;
+    pool->client = client;
     if (!held)
         cpi_lock();
     code = cpi_pool_publish(pool);
@@ -48,7 +48,7 @@ int cpool_create(cpool_t **pool, const cpool_config_t *config)
         return CPOOL_ENULL;
     *pool = NULL;
     cpi_tools_wrote(pool, sizeof *pool);
-    return cpi_pool_create(pool, config, 0);
+    return cpi_pool_create(pool, config, NULL);
 }
 
 static void clear_words(const struct cpi_pool *pool)

@@ -10,14 +10,14 @@
 #include "pool/pool.h"
 
 /*
- * create is cpool_create for a layer of this kind, or for none: 0.  build makes
- * a pool in memory of its own or of the caller's.  Both return 0 or a code.  publish gives it
+ * create is cpool_create for a client, or for none: NULL.  build makes a pool in memory of its own
+ * or of the caller's.  Both return 0 or a code.  publish gives it
  * a handle, by which it can be used, with the lock held.  Returns 0,
  * CPOOL_EPOOLS if none is left, or CPOOL_ENOMEM.  withdraw takes the handle back, with the
  * lock held and the caches ended.  release gives the memory of a pool
  * without a handle back.  next_number counts pools, with the lock held.
  */
-int cpi_pool_create(cpool_t **pool, const cpool_config_t *config, unsigned layer);
+int cpi_pool_create(cpool_t **pool, const cpool_config_t *config, const cpool_client_t *client);
 int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config);
 int cpi_pool_publish(struct cpi_pool *pool);
 void cpi_pool_withdraw(struct cpi_pool *pool);

@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 #include <cpool.h>
-#include <cpool/pools.h>
+#include <cpool/client.h>
 
 #include "base/atomic.h"
 #include "depot/depot.h"
@@ -48,12 +48,6 @@ struct cpi_maintenance {
                                for barriers */
 };
 
-/* The layer to which the slots belong, if there is one. */
-struct cpi_layer {
-    unsigned kind;         /* constant: CPOOL_VIEW_OBJECTS ..., or 0 for none */
-    _Atomic(void *) owner; /* the layer's own pool, or NULL until that is complete */
-};
-
 /* Bytes of a pool's name, with its end. */
 #define CPI_NAME_SIZE 32
 
@@ -66,7 +60,7 @@ struct cpi_usage {
 
 struct cpi_pool {
     cpool_t *handle; /* constant: the way to slots */
-    cpool_t *face;   /* constant: the one that is shown, `handle` without a layer */
+    cpool_t *face;   /* constant: the one that is shown, `handle` without a client */
     struct cpool_typed *typed; /* NULL unless the pool is typed, and its program there */
 
     /* Growing and giving back: see alloc.c and memory.c. */
@@ -91,7 +85,7 @@ struct cpi_pool {
 
     struct cpi_usage usage;
 
-    struct cpi_layer layer; /* see pool_layer.c */
+    const cpool_client_t *client; /* constant: whose the slots are (client.c), or NULL */
 
     _Atomic uint64_t stalls; /* allocs that gave up waiting for a stopped thread */
 
@@ -120,6 +114,17 @@ static inline cpool_t *cpi_typed_opened(const struct cpool_typed *typed)
                                     acquire); /* [opened] */
 }
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
+
+/* client.c.  The descriptors of a pool: its own, and its face.  take returns false if none is left.
+ * open has addresses lead to the face.  With the lock held. */
+bool cpi_client_take_handles(struct cpi_pool *pool);
+void cpi_client_give_handles(const struct cpi_pool *pool);
+void cpi_client_open_handles(struct cpi_pool *pool);
+void cpi_client_close_handles(struct cpi_pool *pool);
+
+/* client.c.  The first client that is shown with a number of at least this, or NULL.  With the lock
+ * held. */
+const cpool_client_t *cpi_client_first(uint64_t from);
 
 /* stats.c.  Counts so many requests to the operating system. */
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pools.c - the pools of the process: by address, by name, all of them.
- *
- * ORDERING TABLE
- *   owner | layer's owner load, with the lock held | relaxed | - | -
  */
 #include "pool/create.h"
 #include "pool/stats.h"
@@ -13,9 +10,6 @@
 
 #include <cpool/pools.h>
 
-#include "base/atomic.h"
-#include "base/list.h"
-#include "pool/layer.h"
 #include "host/os.h"
 #include "process/addresses.h"
 #include "base/error.h"
@@ -41,58 +35,38 @@ cpool_t *cpool_of(const void *address, void **slot)
 
 /* --- Views --- */
 
-#define CPI_LAYERS (CPOOL_VIEW_OBJECTS | CPOOL_VIEW_SIZED | CPOOL_VIEW_LANES)
-
-/* The layers' own pools, in the order of creation.  Guarded by the lock. */
-static struct cpi_shown *layers;
-
-void cpi_layer_show(struct cpi_shown *shown)
+uint64_t cpi_pool_next_number(void)
 {
-    struct cpi_shown **link = &layers;
+    static uint64_t created; /* guarded by the lock */
 
-    cpi_lock();
-    while (*link != NULL)
-        link = &(*link)->next;
-    shown->number = cpi_pool_next_number();
-    shown->next = NULL;
-    *link = shown;
-    cpi_unlock();
+    return created++;
 }
 
-void cpi_layer_hide(const struct cpi_shown *shown)
-{
-    cpi_lock();
-    CPI_LIST_WALK_AND_REMOVE(&layers, shown);
-    cpi_unlock();
-}
+#define CPI_CLIENTS (CPOOL_VIEW_OBJECTS | CPOOL_VIEW_SIZED | CPOOL_VIEW_LANES)
 
-/* With the lock held, like the next one.  A layer may count other slots as live. */
-static void correct(struct cpi_view *view, const struct cpi_pool *pool)
-{
-    const struct cpi_shown *shown;
-
-    for (shown = pool->layer.kind != 0 ? layers : NULL; shown != NULL; shown = shown->next)
-        if (shown->pool == pool->handle && shown->correct != NULL)
-            shown->correct(shown->owner, &view->stats);
-}
-
+/* With the lock held.  A client may count other slots as live. */
 static void fill_in(struct cpi_view *view, struct cpi_pool *pool)
 {
+    const cpool_client_t *client =
+        pool->client != NULL && pool->client->shown ? pool->client : NULL;
+
     cpi_pool_figures(pool, &view->stats);
-    correct(view, pool);
+    if (client != NULL && client->figures != NULL && !client->sums)
+        client->figures(client->owner, &view->stats);
     view->stats.size = sizeof view->stats;
     memcpy(view->name, pool->name, sizeof view->name);
     view->public.size = sizeof view->public;
     view->public.pool = pool->face;
     view->public.name = view->name;
     view->public.stats = &view->stats;
-    view->public.flags = pool->flags & ~CPI_LAYER_RESERVED;
+    view->public.flags = pool->flags & ~CPOOL_CLIENT_RESERVED;
     view->public.kind = (pool->typed != NULL ? CPOOL_VIEW_TYPED : 0u) |
-                        (pool->region_owned ? 0u : CPOOL_VIEW_CALLERS) | pool->layer.kind;
+                        (pool->region_owned ? 0u : CPOOL_VIEW_CALLERS) |
+                        (pool->client != NULL ? pool->client->kind : 0u);
     view->public.first = (void *)pool->slab.base;
     view->public.slots = pool->slab.slots;
     view->public.number = pool->number;
-    view->public.owner = cpi_load(&pool->layer.owner, relaxed); /* [owner] */
+    view->public.owner = client != NULL ? client->owner : NULL;
 }
 
 bool cpi_view_read(struct cpi_view *view, size_t number)
@@ -109,43 +83,42 @@ bool cpi_view_read(struct cpi_view *view, size_t number)
 }
 
 /* With the lock held. */
-static void fill_in_shown(struct cpi_view *view, const struct cpi_shown *shown)
+static void fill_in_client(struct cpi_view *view, const cpool_client_t *client)
 {
     memset(view, 0, sizeof *view);
-    if (shown->pool != NULL)
-        fill_in(view, shown->pool->state);
-    if (shown->figures != NULL) {
+    if (client->face != NULL)
+        fill_in(view, client->pool->state);
+    if (client->sums) {
         memset(&view->stats, 0, sizeof view->stats);
-        shown->figures(shown->owner, &view->stats);
+        client->figures(client->owner, &view->stats);
         view->public.pool = NULL;
         view->public.first = NULL;
         view->public.slots = 0;
     }
-    cpi_text_copy(view->name, sizeof view->name, shown->name);
+    cpi_text_copy(view->name, sizeof view->name, client->name);
     view->stats.size = sizeof view->stats;
     view->public.size = sizeof view->public;
     view->public.name = view->name;
     view->public.stats = &view->stats;
-    view->public.kind |= shown->kind;
-    view->public.number = shown->number;
-    view->public.owner = shown->owner;
+    view->public.kind |= client->kind;
+    view->public.number = client->number;
+    view->public.owner = client->owner;
 }
 
-/* Reads the first layer with a number of at least *from, which becomes that of the next one.
+/* Reads the first client with a number of at least *from, which becomes that of the next one.
  * False if there is none. */
-static bool read_shown(struct cpi_view *view, uint64_t *from)
+static bool read_client(struct cpi_view *view, uint64_t *from)
 {
-    const struct cpi_shown *shown;
+    const cpool_client_t *client;
 
     cpi_lock();
-    for (shown = layers; shown != NULL && shown->number < *from; shown = shown->next)
-        ;
-    if (shown != NULL) {
-        fill_in_shown(view, shown);
-        *from = shown->number + 1;
+    client = cpi_client_first(*from);
+    if (client != NULL) {
+        fill_in_client(view, client);
+        *from = client->number + 1;
     }
     cpi_unlock();
-    return shown != NULL;
+    return client != NULL;
 }
 
 size_t cpool_each(bool (*visit)(const cpool_view_t *view, void *arg), void *arg)
@@ -156,12 +129,12 @@ size_t cpool_each(bool (*visit)(const cpool_view_t *view, void *arg), void *arg)
     bool goes_on = true;
 
     for (size_t i = 1; i < cpi_handle_count() && goes_on; i++) {
-        if (!cpi_view_read(&view, i) || (view.public.kind & CPI_LAYERS) != 0)
+        if (!cpi_view_read(&view, i) || (view.public.kind & CPI_CLIENTS) != 0)
             continue;
         visited++;
         goes_on = visit(&view.public, arg);
     }
-    while (goes_on && read_shown(&view, &from)) {
+    while (goes_on && read_client(&view, &from)) {
         visited++;
         goes_on = visit(&view.public, arg);
     }
@@ -178,21 +151,21 @@ static cpool_t *find_pool(const char *name)
     for (size_t i = 1; i < cpi_handle_count(); i++) {
         const struct cpi_pool *pool = cpi_handles()->handles[i].state;
 
-        if (pool != NULL && pool->layer.kind == 0 && strcmp(pool->name, name) == 0 &&
+        if (pool != NULL && pool->client == NULL && strcmp(pool->name, name) == 0 &&
             (found == NULL || pool->number < found->number))
             found = pool;
     }
     return found != NULL ? found->handle : NULL;
 }
 
-/* The same for a layer's pools. */
-static void *find_shown(unsigned kind, const char *name)
+/* The same for clients. */
+static void *find_client(unsigned kind, const char *name)
 {
-    const struct cpi_shown *shown = layers;
+    const cpool_client_t *client = cpi_client_first(0);
 
-    while (shown != NULL && (shown->kind != kind || strcmp(shown->name, name) != 0))
-        shown = shown->next;
-    return shown != NULL ? shown->owner : NULL;
+    while (client != NULL && (client->kind != kind || strcmp(client->name, name) != 0))
+        client = cpi_client_first(client->number + 1);
+    return client != NULL ? client->owner : NULL;
 }
 
 void *cpool_find(unsigned kind, const char *name)
@@ -204,7 +177,7 @@ void *cpool_find(unsigned kind, const char *name)
         return NULL;
     cpi_text_copy(cut, sizeof cut, name);
     cpi_lock();
-    found = kind == 0 ? find_pool(cut) : find_shown(kind, cut);
+    found = kind == 0 ? find_pool(cut) : find_client(kind, cut);
     cpi_unlock();
     return found;
 }

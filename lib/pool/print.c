@@ -12,7 +12,6 @@
 
 #include <cpool/pools.h>
 
-#include "pool/layer.h"
 
 /* The flags that are told, by their words for a person and their members in JSON. */
 static const struct {
@@ -72,7 +71,7 @@ static void print_text(const cpool_view_t *view, FILE *out)
     const cpool_stats_t *stats = view->stats;
     const char *before = " (";
 
-    fprintf(out, "%s '%s'", cpi_layer_title(view->kind), view->name);
+    fprintf(out, "%s '%s'", cpi_client_title(view->kind), view->name);
     for (size_t i = 0; i < CPI_PRINTED_FLAGS; i++)
         print_word(out, (view->flags & printed_flags[i].flag) != 0, printed_flags[i].word, &before);
     print_word(out, (view->kind & CPOOL_VIEW_TYPED) != 0, "typed", &before);
@@ -102,7 +101,7 @@ static void print_json(const cpool_view_t *view, FILE *out)
                 words[(view->flags & printed_flags[i].flag) != 0]);
     fprintf(out, ",\"typed\":%s,\"callers_memory\":%s,\"kind\":\"%s\"}",
             words[(view->kind & CPOOL_VIEW_TYPED) != 0],
-            words[(view->kind & CPOOL_VIEW_CALLERS) != 0], cpi_layer_title(view->kind));
+            words[(view->kind & CPOOL_VIEW_CALLERS) != 0], cpi_client_title(view->kind));
 }
 
 /* --- One pool, and all --- */

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "process/addresses.h"
-#include "pool/layer.h"
 
 static void set_error(cpool_error_t *error, int code, const char *function,
                       const struct cpi_pool *pool)
@@ -30,7 +29,7 @@ CPI_COLD void cpi_pool_report(int code, const char *function, const struct cpi_p
                pool->name, (const void *)pool->face);
 }
 
-const char *cpi_layer_title(unsigned kind)
+const char *cpi_client_title(unsigned kind)
 {
     if ((kind & CPOOL_VIEW_OBJECTS) != 0)
         return "objects";
@@ -47,7 +46,7 @@ static void report_face(const char *function, const struct cpi_pool *pool)
     set_error(&error, CPOOL_EPOOL, function, pool);
     cpi_report(&error,
                "%s: the slots of %s '%s' (%p) are taken and given back by its own functions",
-               function, cpi_layer_title(pool->layer.kind), pool->name,
+               function, cpi_client_title(pool->client->kind), pool->name,
                (const void *)pool->face);
 }
 
@@ -87,7 +86,7 @@ static const char *find_ended(const cpool_t *handle, char name[CPI_NAME_SIZE])
 
 void cpi_pool_report_handle(const char *function, const cpool_t *handle)
 {
-    const struct cpi_pool *pool = cpi_layer_pool(handle);
+    const struct cpi_pool *pool = cpi_pool_behind(handle);
     char name[CPI_NAME_SIZE] = "";
     cpool_error_t error;
 

@@ -28,6 +28,9 @@ void cpi_pool_report_damage(const struct cpi_pool *pool, const struct cpi_damage
                             const char *function);
 CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle);
 
+/* The word for a client of this kind. */
+const char *cpi_client_title(unsigned kind);
+
 /* Reports that a typed pool of this name cannot be made on first use, and why. */
 CPI_COLD void cpi_pool_report_unmade(const char *name, int code);
 
@@ -47,7 +50,7 @@ static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *fu
 }
 
 /* The pool behind a face, or NULL.  Wait-free. */
-static inline struct cpi_pool *cpi_layer_pool(const cpool_t *face)
+static inline struct cpi_pool *cpi_pool_behind(const cpool_t *face)
 {
     return cpi_handle_is_one(face) ? (struct cpi_pool *)cpi_handle_behind(face) : NULL;
 }
@@ -55,7 +58,7 @@ static inline struct cpi_pool *cpi_layer_pool(const cpool_t *face)
 /* The pool of any handle or face, or NULL. */
 static inline struct cpi_pool *cpi_pool_at(const cpool_t *handle)
 {
-    return CPI_LIKELY(cpi_handle_is_alive(handle)) ? handle->state : cpi_layer_pool(handle);
+    return CPI_LIKELY(cpi_handle_is_alive(handle)) ? handle->state : cpi_pool_behind(handle);
 }
 
 /* The same as cpi_pool_of for functions that take and give no slots: they take faces, too. */

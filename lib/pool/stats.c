@@ -13,12 +13,15 @@
 #include "pool/report.h"
 #include "pool/slots.h"
 
-#include "pool/layer.h"
 
 #include <string.h>
 
 #include "base/atomic.h"
 #include "base/structs.h"
+
+/* Programs have these inline, too (cpool/fast.h). */
+#undef cpool_index
+#undef cpool_at
 
 size_t cpool_index(const cpool_t *handle, const void *slot)
 {
@@ -101,8 +104,8 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->live = figures.live > 0 ? (size_t)figures.live : 0;
     stats->in_depot = figures.in_depot;
     stats->capacity = cpi_slab_capacity(&pool->slab);
-    if (pool->layer.kind != 0 && stats->capacity < stats->circulating)
-        stats->capacity = stats->circulating; /* see cpi_layer_fresh */
+    if (pool->client != NULL && stats->capacity < stats->circulating)
+        stats->capacity = stats->circulating; /* see CPOOL_CLIENT_FRESH */
     stats->max_capacity = pool->slab.slots;
     stats->in_caches = figures.rounds;
     stats->fresh = stats->capacity > stats->circulating ? stats->capacity - stats->circulating : 0;
@@ -138,6 +141,7 @@ int cpool_stats(const cpool_t *handle, cpool_stats_t *stats)
 {
     struct cpi_pool *pool;
     cpool_stats_t known;
+    bool locked;
 
     if (handle == NULL || stats == NULL)
         return CPOOL_ENULL;
@@ -146,16 +150,17 @@ int cpool_stats(const cpool_t *handle, cpool_stats_t *stats)
     pool = cpi_pool_seen(handle, "cpool_stats");
     if (pool == NULL)
         return CPOOL_EPOOL;
-    cpi_lock();
+    locked = cpool_client_lock();
     cpi_pool_figures(pool, &known);
-    cpi_unlock();
+    if (locked)
+        cpi_unlock();
     cpi_struct_write(stats, &known, sizeof known);
     return 0;
 }
 
 /* --- Before a pool is made --- */
 
-static size_t memory_required(const cpool_config_t *config, unsigned reserved)
+size_t cpool_memory_required(const cpool_config_t *config)
 {
     struct cpi_layout layout;
     cpool_config_t known;
@@ -164,8 +169,7 @@ static size_t memory_required(const cpool_config_t *config, unsigned reserved)
 
     if (config == NULL || cpi_pool_read_config(&known, config) != 0)
         return 0;
-    known.flags |= reserved;
-    page = reserved != 0 ? cpi_layout_page(&known) : 0;
+    page = cpi_pool_read_reserved(&known) ? cpi_layout_page(&known) : 0;
     with_options = known;
     if (cpi_pool_add_options(&with_options) &&
         cpi_layout_compute(&layout, &with_options, page) == 0)
@@ -173,12 +177,3 @@ static size_t memory_required(const cpool_config_t *config, unsigned reserved)
     return cpi_layout_compute(&layout, &known, page) == 0 ? layout.total : 0;
 }
 
-size_t cpool_memory_required(const cpool_config_t *config)
-{
-    return memory_required(config, 0);
-}
-
-size_t cpi_layer_memory_required(const cpool_config_t *config)
-{
-    return memory_required(config, CPI_LAYER_RESERVED);
-}

@@ -17,10 +17,10 @@
  * were given up, and late: a handle of a destroyed pool is recognised until CPI_HANDLES_KEPT other
  * pools have been destroyed.  Domains of retired slots have descriptors, too.
  *
- * A pool with slots that belong to a layer above has two.  The layer takes and gives slots by
- * the first one, which nobody else obtains.  The second one is the pool's face, which tells
- * everybody else where the slots lie.  It has neither `state` nor entries, so no slot is taken
- * or given by it.
+ * A pool with slots that belong to a client (cpool/client.h) has two.  The client takes and gives
+ * slots by the first one, which nobody else obtains.  The second one is the pool's face, which
+ * tells everybody else where the slots lie.  It has neither `state` nor entries, so no slot is
+ * taken or given by it.
  *
  * The array is far away from all other memory.  So the handle NULL, which leads to an entry as
  * far below a thread's table as the descriptors' address says, leads to none, and traps.

@@ -9,7 +9,7 @@
 
 #include "fault.h"
 
-#include "pool/layer.h"
+#include <cpool/client.h>
 
 /* Slots and bytes of one, so that the slots alone take several pages of any machine. */
 enum { FAULT_CAPACITY = 200, FAULT_MOST = 250, FAULT_SLOT = 2048 };
@@ -55,9 +55,7 @@ static inline void fault_make_at_the_edge(struct fault_scene *scene)
     fault_make(scene);
     committed = support_stats(scene->pool).committed_bytes;
     do {
-        size_t n = 1;
-
-        scene->slots[scene->count++] = cpi_layer_fresh(scene->pool, &n);
+        scene->slots[scene->count++] = cpool_client_take(scene->pool, CPOOL_CLIENT_FRESH, NULL);
         REQUIRE(scene->slots[scene->count - 1] != NULL);
     } while (scene->count < 2 || support_stats(scene->pool).committed_bytes == committed);
 }

@@ -18,7 +18,7 @@ tests_modules = \
 	tests/modules/pool/check_fault_create \
 	tests/modules/pool/check_fault_memory \
 	tests/modules/pool/check_fault_use \
-	tests/modules/pool/check_layer \
+	tests/modules/pool/check_client \
 	tests/modules/pool/check_reserved \
 	tests/modules/pool/check_layout \
 	tests/modules/pool/check_populate \

@@ -13,6 +13,8 @@
 #include "domains.h"
 #include "fault_pool.h"
 
+#include "process/descriptor.h"
+
 /* Readers, and slots that each of them may hold back: four bags of eight. */
 enum { READERS = 4, HELD = 32 };
 

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 #include "process/addresses.h"
-#include "pool/layer.h"
+#include <cpool/client.h>
 
 /* Nodes of the tree of addresses that need no memory of the system's. */
 enum { OWN_NODES = 31 };
@@ -65,19 +65,24 @@ static void have_addresses(struct fault_scene *scene)
 {
     cpool_config_t config = fault_config(scene);
 
-    scene->count = cpi_layer_memory_required(&config);
+    config.memory_flags |= CPOOL_CLIENT_RESERVED;
+    scene->count = cpool_memory_required(&config);
     scene->memory = mmap(NULL, scene->count, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(scene->memory != MAP_FAILED);
 }
 
 static int create_in_addresses(struct fault_scene *scene)
 {
+    static cpool_client_t client;
     cpool_config_t config = fault_config(scene);
     int code;
 
     config.memory = scene->memory;
     config.memory_size = scene->count;
-    code = cpi_layer_create(&scene->pool, &config, CPI_LAYER_RESERVED);
+    config.memory_flags |= CPOOL_CLIENT_RESERVED;
+    client = (cpool_client_t){ .size = sizeof client };
+    code = cpool_client_create(&client, &config);
+    scene->pool = client.pool;
     REQUIRE((code == 0) == (scene->pool != NULL));
     return code;
 }
@@ -164,7 +169,7 @@ static const struct fault_case creations[] = {
            { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 2, 2, 0, 0 },
            { MUNMAP, 1, 1, 0, 0 }) },
-    { "cpi_layer_create, reserved", 0, have_addresses, create_in_addresses, end_there, 0,
+    { "cpool_client_create, reserved", 0, have_addresses, create_in_addresses, end_there, 0,
       ROWS(FIRST_POOL(CPOOL_ESYSTEM, 0, CPOOL_ENOMEM),
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },

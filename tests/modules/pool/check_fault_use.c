@@ -7,7 +7,7 @@
 
 #include <cpool/debug.h>
 #include <cpool/frame.h>
-#include "pool/layer.h"
+#include <cpool/client.h>
 #include <cpool/pools.h>
 
 /* Slots that are taken at once: more than what the first step of memory has room for. */
@@ -25,7 +25,7 @@ static int alloc_fresh(struct fault_scene *scene)
 {
     size_t n = 1;
 
-    return fault_keep(scene, cpi_layer_fresh(scene->pool, &n));
+    return fault_keep(scene, cpool_client_take(scene->pool, CPOOL_CLIENT_FRESH, &n));
 }
 
 static int alloc_bulk(struct fault_scene *scene)
@@ -60,7 +60,7 @@ static const struct fault_case takings[] = {
       ROWS(FIRST_USE(4, SOME, NONE)) },
     { "cpool_depot_alloc", 0, fault_make, depot_alloc, fault_end, SOME,
       ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
-    { "cpi_layer_fresh", 0, fault_make, alloc_fresh, fault_end, SOME,
+    { "cpool_client_take, fresh", 0, fault_make, alloc_fresh, fault_end, SOME,
       ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
     { "cpool_alloc, dry", 0, fault_make_dry, alloc, fault_end, NONE,
       ROWS({ MEMBARRIER, 1, 1, NONE, NONE }) },

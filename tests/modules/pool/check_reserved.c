@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_reserved.c - address space that a layer has reserved, and that is no place for a pool.
+ * check_reserved.c - address space that a client has reserved, and that is no place for a pool.
  *
- * Includes layer.h.
+ * Includes client.h.
  */
 #include "support.h"
 
 #include <sys/mman.h>
 
-#include "pool/layer.h"
+#include <cpool/client.h>
 
 /* Address space without memory, and two pages beside it. */
 static char *reserve(size_t size)
@@ -19,9 +19,25 @@ static char *reserve(size_t size)
     return range;
 }
 
+static size_t required_by(const cpool_config_t *config)
+{
+    cpool_config_t reserved = *config;
+
+    reserved.memory_flags |= CPOOL_CLIENT_RESERVED;
+    return cpool_memory_required(&reserved);
+}
+
 static int create(cpool_t **pool, const cpool_config_t *config)
 {
-    return cpi_layer_create(pool, config, CPI_LAYER_RESERVED);
+    static cpool_client_t client;
+    cpool_config_t reserved = *config;
+    int code;
+
+    client = (cpool_client_t){ .size = sizeof client };
+    reserved.memory_flags |= CPOOL_CLIENT_RESERVED;
+    code = cpool_client_create(&client, &reserved);
+    *pool = client.pool;
+    return code;
 }
 
 static void require_refused(const cpool_config_t *config, int code)
@@ -36,7 +52,7 @@ TEST(create_in_wrong_range_refused)
 {
     cpool_config_t config = support_config(256, 100000);
     size_t page = support_page_size();
-    size_t required = cpi_layer_memory_required(&config);
+    size_t required = required_by(&config);
     char *range = reserve(required + page);
     cpool_t *pool;
 

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_layer.c - what layers above a pool ask of it: fresh slots one by one, pages of live
- * slots, a glance, and the layer's own pool by the face.
- *
- * Includes layer.h.
+ * check_client.c - what a library over pools asks of them: fresh slots one by one, pages of live
+ * slots, its own structure by the face, and things that threads own.
  */
 #include "support.h"
 
 #include <string.h>
 
-#include "pool/layer.h"
+#include <cpool/client.h>
 
 enum { CAPACITY = 4, MOST = 7 };
 
@@ -19,20 +17,20 @@ static const unsigned modes[] = { 0, CPOOL_CHECKED };
 
 static cpool_t *make_pool(unsigned flags)
 {
+    static cpool_client_t client;
     cpool_config_t config = support_config(32, CAPACITY);
-    cpool_t *pool;
 
+    client = (cpool_client_t){ .size = sizeof client, .kind = CPOOL_VIEW_OBJECTS };
     config.flags = flags;
     config.max_capacity = MOST;
-    REQUIRE_EQUAL(cpi_layer_create(&pool, &config, CPOOL_VIEW_OBJECTS), 0);
-    return pool;
+    REQUIRE_EQUAL(cpool_client_create(&client, &config), 0);
+    REQUIRE_EQUAL(client.direct, flags == 0);
+    return client.pool;
 }
 
 static void *fresh(cpool_t *pool)
 {
-    size_t n = 1;
-
-    return cpi_layer_fresh(pool, &n);
+    return cpool_client_take(pool, CPOOL_CLIENT_FRESH, NULL);
 }
 
 /* Within the capacity it stays, and beyond it rises by one with each slot. */
@@ -66,14 +64,14 @@ TEST_TIMES(fresh_slots_come_in_runs, MODES)
     size_t n = MOST - 1;
     size_t taken;
 
-    REQUIRE(cpi_layer_fresh(pool, &n) == cpool_at(pool, 0));
+    REQUIRE(cpool_client_take(pool, CPOOL_CLIENT_FRESH, &n) == cpool_at(pool, 0));
     REQUIRE_EQUAL(n, one ? 1 : MOST - 1);
     taken = n;
     n = MOST;
-    REQUIRE(cpi_layer_fresh(pool, &n) == cpool_at(pool, taken));
+    REQUIRE(cpool_client_take(pool, CPOOL_CLIENT_FRESH, &n) == cpool_at(pool, taken));
     REQUIRE_EQUAL(n, 1);
     taken += n;
-    REQUIRE_EQUAL(cpi_layer_reached(pool), taken);
+    REQUIRE_EQUAL(support_stats(pool).circulating, taken);
     support_require_live(pool, taken);
     while (taken > 0)
         cpool_free(pool, cpool_at(pool, --taken));
@@ -83,30 +81,28 @@ TEST_TIMES(fresh_slots_come_in_runs, MODES)
 TEST(owner_is_found_by_the_face_and_the_kind)
 {
     cpool_config_t config = support_config(32, CAPACITY);
-    struct cpi_shown shown = { .kind = CPOOL_VIEW_LANES, .name = "data" };
+    cpool_client_t client = { .size = sizeof client, .kind = CPOOL_VIEW_LANES, .name = "data" };
     cpool_t *plain = support_create_plain(32, CAPACITY);
-    cpool_t *pool;
     cpool_t *face;
     int data = 0;
 
-    shown.owner = &data;
-    REQUIRE_EQUAL(cpi_layer_create(&pool, &config, CPOOL_VIEW_LANES), 0);
-    face = cpi_layer_face(pool);
-    REQUIRE(face != pool && cpi_layer_face(plain) == plain);
-    REQUIRE(cpi_layer_owner(face, CPOOL_VIEW_LANES) == NULL);
-    cpi_layer_own(pool, &data);
-    REQUIRE(cpool_find(CPOOL_VIEW_LANES, shown.name) == NULL);
-    cpi_layer_show(&shown);
-    REQUIRE(cpi_layer_owner(face, CPOOL_VIEW_LANES) == &data);
-    REQUIRE(cpi_layer_owner(face, CPOOL_VIEW_SIZED) == NULL);
-    REQUIRE(cpi_layer_owner(plain, CPOOL_VIEW_LANES) == NULL);
-    REQUIRE(cpi_layer_owner(NULL, CPOOL_VIEW_LANES) == NULL);
-    REQUIRE(cpool_find(CPOOL_VIEW_LANES, shown.name) == &data);
-    REQUIRE(cpool_find(CPOOL_VIEW_SIZED, shown.name) == NULL);
-    cpi_layer_hide(&shown);
-    REQUIRE(cpool_find(CPOOL_VIEW_LANES, shown.name) == NULL);
-    support_destroy_empty(pool);
-    REQUIRE(cpi_layer_owner(face, CPOOL_VIEW_LANES) == NULL);
+    client.owner = &data;
+    REQUIRE_EQUAL(cpool_client_create(&client, &config), 0);
+    face = client.face;
+    REQUIRE(face != client.pool && cpool_of(cpool_at(face, 0), NULL) == face);
+    REQUIRE(cpool_client_owner(face, CPOOL_VIEW_LANES) == NULL);
+    REQUIRE(cpool_find(CPOOL_VIEW_LANES, client.name) == NULL);
+    cpool_client_show(&client, true);
+    REQUIRE(cpool_client_owner(face, CPOOL_VIEW_LANES) == &data);
+    REQUIRE(cpool_client_owner(face, CPOOL_VIEW_SIZED) == NULL);
+    REQUIRE(cpool_client_owner(plain, CPOOL_VIEW_LANES) == NULL);
+    REQUIRE(cpool_find(CPOOL_VIEW_LANES, client.name) == &data);
+    REQUIRE(cpool_find(CPOOL_VIEW_SIZED, client.name) == NULL);
+    cpool_client_show(&client, false);
+    REQUIRE(cpool_client_owner(face, CPOOL_VIEW_LANES) == NULL);
+    REQUIRE(cpool_find(CPOOL_VIEW_LANES, client.name) == NULL);
+    support_destroy_empty(client.pool);
+    REQUIRE(cpool_client_owner(face, CPOOL_VIEW_LANES) == NULL);
     support_destroy_empty(plain);
 }
 
@@ -125,7 +121,7 @@ TEST(discarded_slots_are_zero_and_their_neighbours_are_not)
         REQUIRE(slots[i] != NULL);
         memset(slots[i], 7, SIZE);
     }
-    REQUIRE(cpi_layer_discard(pool, slots[FROM], N) <= (size_t)N * SIZE);
+    REQUIRE(cpool_client_discard(pool, slots[FROM], N) <= (size_t)N * SIZE);
     for (size_t i = 0; i < MANY; i++) {
         bool inside = i >= FROM && i < FROM + N;
 
