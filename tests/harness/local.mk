@@ -18,7 +18,7 @@ tests_harness_libharness_a_SOURCES = tests/harness/inside.h tests/harness/inside
 	tests/harness/fault.h tests/harness/fault_pool.h tests/harness/refuse.c tests/harness/refuse.h \
 	tests/harness/fixture.c tests/harness/fixture.h tests/harness/growth.c \
 	tests/harness/growth.h tests/harness/main.c \
-	tests/harness/misuse.c tests/harness/misuse.h tests/harness/object.h \
+	tests/harness/misuse.c tests/harness/misuse.h \
 	tests/harness/random.h tests/harness/support.c \
 	tests/harness/support.h tests/harness/support_pool.c tests/harness/support_threads.c \
 	tests/harness/waiter.c tests/harness/waiter.h
@@ -39,7 +39,7 @@ tests_ldadd_public = tests/harness/libharness.a lib/libcpool.la $(tests_libs)
 tests_ldadd_module = tests/harness/libharness.a lib/libcpool-asserted.a $(tests_libs)
 
 # Those of the libraries over pools, each by the list in its ext/*/local.mk.
-tests_ext = $(ext_sized_tests) $(ext_lanes_tests) $(ext_retire_tests)
+tests_ext = $(ext_sized_tests) $(ext_lanes_tests) $(ext_objects_tests) $(ext_retire_tests)
 tests_ext_steps = $(foreach test,$(tests_ext),$(if $(findstring /check_steps,$(test)),$(test)))
 tests_ext_cppflags = $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness -I$(top_srcdir)/tests/steps
 

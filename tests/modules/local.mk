@@ -29,9 +29,7 @@ tests_modules = \
 	tests/modules/track/check_slotmap \
 	tests/modules/track/check_slotmap_narrow \
 	tests/modules/track/check_track_twice \
-	tests/modules/check/check_guard_unit \
-	tests/modules/object/check_fault_objects \
-	tests/modules/object/check_object_heap
+	tests/modules/check/check_guard_unit
 
 if HAVE_CHECK
 check_PROGRAMS += $(tests_modules)

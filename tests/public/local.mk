@@ -29,16 +29,8 @@ tests_public = \
 	tests/public/check_many \
 	tests/public/check_memory \
 	tests/public/check_null \
-	tests/public/check_object \
-	tests/public/check_object_frame \
-	tests/public/check_object_near \
-	tests/public/check_object_retain \
-	tests/public/check_object_room \
-	tests/public/check_object_threads \
-	tests/public/check_object_typed \
 	tests/public/check_pools \
 	tests/public/check_print \
-	tests/public/check_priority \
 	tests/public/check_reserve \
 	tests/public/check_reset \
 	tests/public/check_share \
@@ -82,8 +74,8 @@ TESTS += tests/public/check_hpp
 endif
 endif
 
-tests_public_check_hpp_SOURCES = tests/public/check_hpp.cpp tests/public/hpp_forms.cpp tests/public/hpp_objects.cpp \
-	tests/public/hpp_resources.cpp ext/retire/tests/hpp_retire.cpp
+tests_public_check_hpp_SOURCES = tests/public/check_hpp.cpp tests/public/hpp_forms.cpp \
+	tests/public/hpp_resources.cpp ext/objects/tests/hpp_objects.cpp ext/retire/tests/hpp_retire.cpp
 tests_public_check_hpp_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 # In C++20, by check-cxx.sh.
@@ -152,11 +144,6 @@ tests_public_check_leaks_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 # Addresses are fixed in it, where the compiler does that.
 tests_public_check_null_CFLAGS = $(AM_CFLAGS) -fno-pie
 tests_public_check_null_LDFLAGS = $(AM_LDFLAGS) -static -no-pie
-
-# With assertions.
-tests_public_asserted = $(filter tests/public/check_object% tests/public/check_priority%, $(tests_public))
-$(tests_public_asserted): LDADD = $(tests_ldadd_module)
-$(tests_public_asserted): lib/libcpool-asserted.a
 
 tests_public_check_typed_noinline_SOURCES = tests/public/check_typed.c
 tests_public_check_typed_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE

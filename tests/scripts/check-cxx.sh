@@ -31,7 +31,8 @@ fi
 try() {
     built=$((built + 1))
     # shellcheck disable=SC2086 # several words
-    if ! "$@" $warnings -I"$top/include" -Iinclude "$top/tests/public"/*hpp*.cpp "$library" \
+    if ! "$@" $warnings -I"$top/include" -Iinclude "$top/tests/public"/*hpp*.cpp \
+        "$top"/ext/*/tests/hpp_*.cpp "$library" \
         -pthread -Wl,-rpath,"$(pwd)/lib/.libs" -o "$work/program" > "$work/output" 2>&1; then
         echo "does not compile: $*"
         head -n 20 "$work/output"

@@ -13,12 +13,7 @@ tests_steps = \
 	tests/steps/check_steps_fork \
 	tests/steps/check_steps_frame \
 	tests/steps/check_steps_notice \
-	tests/steps/check_steps_object \
-	tests/steps/check_steps_object_claim \
-	tests/steps/check_steps_object_fork \
-	tests/steps/check_steps_object_retain \
 	tests/steps/check_steps_owner \
-	tests/steps/check_steps_priority \
 	tests/steps/check_steps_queue \
 	tests/steps/check_steps_retry \
 	tests/steps/check_steps_signal \
@@ -34,7 +29,7 @@ endif
 
 tests_steps_libsteps_a_SOURCES = tests/steps/inline_steps.h tests/steps/meeting.c tests/steps/meeting.h \
 	tests/steps/script.c tests/steps/script.h tests/steps/steps.c \
-	tests/steps/steps.h tests/steps/steps_objects.h
+	tests/steps/steps.h
 tests_steps_libsteps_a_CPPFLAGS = $(tests_cppflags)
 
 tests_ldadd_steps = tests/steps/libsteps.a tests/harness/libharness.a \

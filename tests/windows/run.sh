@@ -201,7 +201,8 @@ cxx() {
     flags="-O1 -Wall -Wextra -Wpedantic -Wshadow -Werror $static $includes"
     for standard in c++17 c++11; do
         # shellcheck disable=SC2086 # several words
-        $cxx -std=$standard $flags "$top"/tests/public/*hpp*.cpp "$out/lib/libcpool.a" $end \
+        $cxx -std=$standard $flags "$top"/tests/public/*hpp*.cpp "$top"/ext/*/tests/hpp_*.cpp \
+            "$out/lib/libcpool.a" $end \
             -o "$out/hpp.exe" && runs ./hpp.exe || return
     done
 }

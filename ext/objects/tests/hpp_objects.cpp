@@ -3,7 +3,7 @@
  * hpp_objects.cpp - <cpool/cpool.hpp>: pools of objects that stay constructed, handles
  * of tracked pools, frames, and frames of coroutines.  A part of check_hpp.
  */
-#include "hpp.h"
+#include "../../../tests/public/hpp.h"
 
 #include <cstdlib>
 #include <string>
