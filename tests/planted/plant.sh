@@ -59,7 +59,7 @@ line=$(grep "^$3 *|" "$list") || {
 }
 file=$(printf '%s\n' "$line" | cut -d '|' -f 2 | tr -d ' ')
 edit=$(printf '%s\n' "$line" | cut -d '|' -f 4- | sed 's/^ *//')
-mkdir -p "$copy" && cp -R "$lib"/*/ "$lib"/../ext/*/ "$copy" && chmod -R u+w "$copy" || exit 1
+mkdir -p "$copy" && cp -R "$lib"/*/ "$lib"/../ext/*/ "$lib"/../ext/*.h "$copy" && chmod -R u+w "$copy" || exit 1
 [ -f "$(echo "$copy"/*/"$file")" ] || cp -R "$lib/../include/cpool" "$copy" || exit 1
 target=$(echo "$copy"/*/"$file")
 edited "$target" "$3" "$edit" && mv "$work/edited" "$target"
