@@ -21,7 +21,7 @@ static size_t size_of(const void *given)
     return size;
 }
 
-static size_t lesser(size_t a, size_t b)
+static size_t lesser_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -44,7 +44,7 @@ int cpi_struct_read(void *known, size_t size, const void *given)
         if (bytes[i] != 0)
             return CPOOL_ETAIL;
     memset(known, 0, size);
-    memcpy(known, given, lesser(size, given_size));
+    memcpy(known, given, lesser_size(size, given_size));
     memcpy(known, &size, sizeof size);
     return 0;
 }
@@ -54,7 +54,7 @@ void cpi_struct_write(void *given, const void *known, size_t size)
     unsigned char *to = given;
     const unsigned char *from = known;
     size_t given_size = size_of(given);
-    size_t common = lesser(size, given_size);
+    size_t common = lesser_size(size, given_size);
 
     memcpy(to + sizeof size, from + sizeof size, common - sizeof size);
     memset(to + common, 0, given_size - common);

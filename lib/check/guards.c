@@ -29,7 +29,7 @@
  * flags: bits 1 and 2 would have it unmap the block, or look for the head of an arena.  With
  * neither of them, and with bit 3, it says that the size is invalid.
  */
-static unsigned char filling(enum cpi_damage_place place, const unsigned char *at)
+static unsigned char filling_byte(enum cpi_damage_place place, const unsigned char *at)
 {
     unsigned varies = place == CPI_DAMAGE_INSIDE ? 0 : ~0x0eu;
     unsigned fixed = place == CPI_DAMAGE_INSIDE ? CPI_GUARD_FREED : 0xb8u;
@@ -38,23 +38,24 @@ static unsigned char filling(enum cpi_damage_place place, const unsigned char *a
 }
 
 /* Tools take the bytes between slots, and freed ones, for nobody's. */
-CPI_UNINSTRUMENTED static void fill(enum cpi_damage_place place, unsigned char *from, size_t n)
+CPI_UNINSTRUMENTED static void fill_bytes(enum cpi_damage_place place, unsigned char *from,
+                                          size_t n)
 {
     cpi_tools_pause();
     for (size_t i = 0; i < n; i++)
-        from[i] = filling(place, from + i);
+        from[i] = filling_byte(place, from + i);
     cpi_tools_resume();
 }
 
 /* Looks for bytes that were changed, from one offset to before another, and adds what it finds to
  * the damage.  Before there is any, `first` is beyond `last`. */
-CPI_UNINSTRUMENTED static void search(const unsigned char *bytes, size_t from, size_t to,
-                                      struct cpi_damage *damage)
+CPI_UNINSTRUMENTED static void search_damage(const unsigned char *bytes, size_t from, size_t to,
+                                             struct cpi_damage *damage)
 {
     enum cpi_damage_place place = damage->place;
 
     for (size_t i = from; i < to; i++) {
-        if (bytes[i] == filling(place, bytes + i))
+        if (bytes[i] == filling_byte(place, bytes + i))
             continue;
         if (damage->first > damage->last)
             damage->first = i;
@@ -63,19 +64,19 @@ CPI_UNINSTRUMENTED static void search(const unsigned char *bytes, size_t from, s
 }
 
 /* The bytes from the first damaged one on, to before `end`. */
-CPI_UNINSTRUMENTED static void show(const unsigned char *bytes, size_t end,
-                                    struct cpi_damage *damage)
+CPI_UNINSTRUMENTED static void copy_damage(const unsigned char *bytes, size_t end,
+                                           struct cpi_damage *damage)
 {
     for (size_t i = damage->first; i < end && damage->shown < CPI_DAMAGE_SHOWN; i++) {
-        damage->expected[damage->shown] = filling(damage->place, bytes + i);
+        damage->expected[damage->shown] = filling_byte(damage->place, bytes + i);
         damage->found[damage->shown++] = bytes[i];
     }
 }
 
 /* Looks at both ends of these bytes, as far as each is verified.  Returns whether they are
  * intact. */
-static bool is_intact(const unsigned char *bytes, size_t size, size_t start,
-                      enum cpi_damage_place place, struct cpi_damage *damage)
+static bool are_bytes_intact(const unsigned char *bytes, size_t size, size_t start,
+                             enum cpi_damage_place place, struct cpi_damage *damage)
 {
     size_t end = size - start > start ? size - start : start;
 
@@ -85,10 +86,10 @@ static bool is_intact(const unsigned char *bytes, size_t size, size_t start,
     damage->last = 0;
     damage->shown = 0;
     cpi_tools_pause();
-    search(bytes, 0, start, damage);
-    search(bytes, end, size, damage);
+    search_damage(bytes, 0, start, damage);
+    search_damage(bytes, end, size, damage);
     if (damage->first <= damage->last)
-        show(bytes, damage->first < start ? start : size, damage);
+        copy_damage(bytes, damage->first < start ? start : size, damage);
     cpi_tools_resume();
     return damage->first > damage->last;
 }
@@ -96,7 +97,7 @@ static bool is_intact(const unsigned char *bytes, size_t size, size_t start,
 /* --- Gaps --- */
 
 /* Bytes looked at on each side of a slot. */
-static size_t reach(size_t gap)
+static size_t gap_reach(size_t gap)
 {
     return gap < CPI_GUARD_REACH ? gap : CPI_GUARD_REACH;
 }
@@ -118,14 +119,14 @@ static unsigned char *gap_before(const struct cpi_slab *slab, uintptr_t index, s
 
 static void fill_gap(unsigned char *gap, size_t size)
 {
-    fill(CPI_DAMAGE_AFTER, gap, reach(size));
-    fill(CPI_DAMAGE_AFTER, gap + size - reach(size), reach(size));
+    fill_bytes(CPI_DAMAGE_AFTER, gap, gap_reach(size));
+    fill_bytes(CPI_DAMAGE_AFTER, gap + size - gap_reach(size), gap_reach(size));
 }
 
 static bool is_gap_intact(unsigned char *gap, size_t size, enum cpi_damage_place place,
                           struct cpi_damage *damage)
 {
-    bool intact = is_intact(gap, size, reach(size), place, damage);
+    bool intact = are_bytes_intact(gap, size, gap_reach(size), place, damage);
 
     if (!intact)
         fill_gap(gap, size);
@@ -176,15 +177,15 @@ bool cpi_guard_verify(const struct cpi_slab *slab, uintptr_t index, struct cpi_d
 
 static void fill_slot(const struct cpi_slab *slab, uintptr_t index)
 {
-    fill(CPI_DAMAGE_INSIDE, cpi_slab_slot(slab, index), slab->slot_size);
+    fill_bytes(CPI_DAMAGE_INSIDE, cpi_slab_slot(slab, index), slab->slot_size);
 }
 
 /* Whether a slot is as fill_slot has left it. */
 static bool is_untouched(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
 {
     damage->index = index;
-    return is_intact(cpi_slab_slot(slab, index), slab->slot_size, slab->slot_size,
-                     CPI_DAMAGE_INSIDE, damage);
+    return are_bytes_intact(cpi_slab_slot(slab, index), slab->slot_size, slab->slot_size,
+                            CPI_DAMAGE_INSIDE, damage);
 }
 
 bool cpi_guard_take(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)

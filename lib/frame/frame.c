@@ -198,7 +198,7 @@ int cpool_frame_begin(cpool_frame_t **frame, cpool_t *handle)
 
 /* Gives a magazine to the depot, or takes an empty one for 0: inside the thread's cache, or in
  * flight at the depot. */
-static uint32_t exchange(struct cpi_pool *pool, uint32_t node)
+static uint32_t exchange_magazine(struct cpi_pool *pool, uint32_t node)
 {
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
     struct cpi_uncached uncached;
@@ -230,7 +230,7 @@ static void set_full(cpool_frame_t *frame, uint32_t node)
     cpi_word_store(&frame->full, node, release); /* [record] */
 }
 
-static bool is_empty(const cpool_frame_t *frame)
+static bool is_frame_empty(const cpool_frame_t *frame)
 {
     return frame->next == frame->first && frame->full == 0;
 }
@@ -240,7 +240,7 @@ static bool is_empty(const cpool_frame_t *frame)
 CPI_COLD static bool stash_record(struct cpi_pool *pool, cpool_frame_t *frame)
 {
     struct cpi_depot *depot = &pool->depot;
-    uint32_t node = exchange(pool, 0);
+    uint32_t node = exchange_magazine(pool, 0);
     struct cpi_magazine *magazine;
 
     if (node == 0)
@@ -281,7 +281,7 @@ void *cpi_frame_take_back(cpool_frame_t *frame)
     struct cpi_pool *pool = frame->pool->state;
     void *slot;
 
-    if (is_empty(frame))
+    if (is_frame_empty(frame))
         return NULL;
     if (frame->next == frame->first) {
         uint32_t node = unchain_top(&pool->depot, frame);
@@ -290,7 +290,7 @@ void *cpi_frame_take_back(cpool_frame_t *frame)
         memcpy(frame->first, magazine->rounds, pool->depot.limit * sizeof(void *));
         set_next(frame, frame->first + pool->depot.limit);
         cpi_magazine_set_count(magazine, 0);
-        exchange(pool, node);
+        exchange_magazine(pool, node);
     }
     slot = frame->next[-1];
     set_next(frame, frame->next - 1);
@@ -416,9 +416,9 @@ CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi
         return;
     whole = cpi_pool_is_plain(pool);
     slot = cpi_frame_take_back(frame);
-    while (!is_empty(frame)) {
+    while (!is_frame_empty(frame)) {
         if (whole && frame->full != 0) {
-            exchange(pool, unchain_top(&pool->depot, frame));
+            exchange_magazine(pool, unchain_top(&pool->depot, frame));
             cpi_pool_came(pool);
         } else if (!whole || !give_inside(pool, frame)) {
             give_one(pool, slot, call);

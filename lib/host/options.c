@@ -33,8 +33,8 @@ static struct cpi_options of_process;
 static cpi_once_t once = CPI_ONCE_INIT;
 static bool any_refused;
 
-static bool take(struct cpi_options *into, const struct word *word, const char *text,
-                 size_t length)
+static bool take_word(struct cpi_options *into, const struct word *word, const char *text,
+                      size_t length)
 {
     if (length != strlen(word->name) || memcmp(text, word->name, length) != 0)
         return false;
@@ -54,7 +54,7 @@ CPI_COLD void cpi_options_parse(struct cpi_options *into, const char *text,
         length = strcspn(text, CPI_OPTIONS_SEPARATORS);
         if (length == 0)
             return;
-        for (i = 0; i < CPI_WORDS && !take(into, &known_words[i], text, length); i++)
+        for (i = 0; i < CPI_WORDS && !take_word(into, &known_words[i], text, length); i++)
             ;
         if (i == CPI_WORDS)
             refused(text, length);

@@ -114,7 +114,7 @@ void cpi_os_want_huge_pages(void *address, size_t size)
 
 #endif
 
-CPI_COLD static void *map(uintptr_t wish, size_t size, int protection)
+CPI_COLD static void *map_pages(uintptr_t wish, size_t size, int protection)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | CPI_NO_RESERVE;
     int saved = errno;
@@ -145,7 +145,7 @@ CPI_COLD void *cpi_os_reserve(size_t size, size_t align)
 
     if (spare > SIZE_MAX - size)
         return NULL;
-    address = map(0, size + spare, PROT_NONE);
+    address = map_pages(0, size + spare, PROT_NONE);
     if (address == NULL || spare == 0)
         return address;
     before = (size_t)(-(uintptr_t)address & (align - 1));
@@ -158,7 +158,7 @@ CPI_COLD void *cpi_os_reserve(size_t size, size_t align)
 
 void *cpi_os_map_at(uintptr_t wish, size_t size)
 {
-    return map(wish, size, PROT_READ | PROT_WRITE);
+    return map_pages(wish, size, PROT_READ | PROT_WRITE);
 }
 
 bool cpi_os_commit(void *address, size_t size)
@@ -203,7 +203,7 @@ CPI_COLD void cpi_os_free_block(void *block)
 #define CPI_MEMBARRIER_EXPEDITED (1 << 3)
 #define CPI_MEMBARRIER_REGISTER (1 << 4)
 
-static bool membarrier(int command)
+static bool call_membarrier(int command)
 {
     int saved = errno;
     bool done = syscall(SYS_membarrier, command, 0, 0) == 0;
@@ -214,14 +214,14 @@ static bool membarrier(int command)
 
 CPI_COLD bool cpi_os_barrier_ready(void)
 {
-    return membarrier(CPI_MEMBARRIER_REGISTER) && membarrier(CPI_MEMBARRIER_EXPEDITED);
+    return call_membarrier(CPI_MEMBARRIER_REGISTER) && call_membarrier(CPI_MEMBARRIER_EXPEDITED);
 }
 
 bool cpi_os_barrier(void)
 {
     /* The child of a fork may have to register anew. */
-    return membarrier(CPI_MEMBARRIER_EXPEDITED) ||
-           (membarrier(CPI_MEMBARRIER_REGISTER) && membarrier(CPI_MEMBARRIER_EXPEDITED));
+    return call_membarrier(CPI_MEMBARRIER_EXPEDITED) ||
+           (call_membarrier(CPI_MEMBARRIER_REGISTER) && call_membarrier(CPI_MEMBARRIER_EXPEDITED));
 }
 
 #else

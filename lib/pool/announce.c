@@ -32,7 +32,7 @@ CPI_COLD bool cpi_announce_wanted(const cpool_config_t *config)
 }
 
 /* The slots' memory with the lead, as far as it is usable. */
-static size_t usable(const struct cpi_pool *pool)
+static size_t usable_bytes(const struct cpi_pool *pool)
 {
     return cpi_load(&pool->slab.extent.committed, relaxed); /* [shown] */
 }
@@ -57,7 +57,7 @@ static void open_slots(const struct cpi_pool *pool)
                    slab->stride - slab->slot_size);
     if (holds)
         cpi_unlock();
-    cpi_tools_hide(pool->tools, slab->extent.base, usable(pool));
+    cpi_tools_hide(pool->tools, slab->extent.base, usable_bytes(pool));
 }
 
 CPI_COLD void cpi_announce_end(struct cpi_pool *pool)
@@ -65,7 +65,7 @@ CPI_COLD void cpi_announce_end(struct cpi_pool *pool)
     const struct cpi_slab *slab = &pool->slab;
     bool holds = hold_off_forks();
 
-    cpi_tools_show(pool->tools, slab->extent.base, usable(pool));
+    cpi_tools_show(pool->tools, slab->extent.base, usable_bytes(pool));
     cpi_tools_close(pool->tools, pool, slab->extent.base, slab->extent.size);
     if (holds)
         cpi_unlock();

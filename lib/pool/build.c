@@ -20,8 +20,8 @@
 #define CPI_CACHES_FEW ((size_t)16)
 
 /* A region of the caller's is usable already, one of ours as far as committed. */
-static void part(struct cpi_extent *extent, char *region, const struct cpi_layout *layout,
-                 size_t at, size_t size)
+static void lay_out_extent(struct cpi_extent *extent, char *region, const struct cpi_layout *layout,
+                           size_t at, size_t size)
 {
     if (layout->callers)
         cpi_extent_init_committed(extent, region + at, size);
@@ -35,7 +35,7 @@ static void lay_out_side(struct cpi_pool *pool, const struct cpi_layout *layout,
 {
     struct cpi_extent extent;
 
-    part(&extent, at, layout, 0, layout->slots * size);
+    lay_out_extent(&extent, at, layout, 0, layout->slots * size);
     if (layout->callers)
         memset(extent.base, 0, extent.size);
     cpi_slab_set_side(&pool->slab, side, &extent, size);
@@ -58,7 +58,7 @@ static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout
     struct cpi_extent extent;
     size_t lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
 
-    part(&extent, region, layout, layout->lead_at, layout->slab_size);
+    lay_out_extent(&extent, region, layout, layout->lead_at, layout->slab_size);
     cpi_slab_init(&pool->slab, &extent, lead, &shape);
     for (unsigned i = 0; i < CPI_SIDES; i++)
         if (layout->sides[i] != 0)
@@ -70,10 +70,10 @@ static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout
     struct cpi_extent for_slots;
     struct cpi_extent for_caches;
 
-    part(&for_slots, region, layout, layout->for_slots_at,
-         layout->for_caches_at - layout->for_slots_at);
-    part(&for_caches, region, layout, layout->for_caches_at,
-         layout->sides_at[0] - layout->for_caches_at);
+    lay_out_extent(&for_slots, region, layout, layout->for_slots_at,
+                   layout->for_caches_at - layout->for_slots_at);
+    lay_out_extent(&for_caches, region, layout, layout->for_caches_at,
+                   layout->sides_at[0] - layout->for_caches_at);
     cpi_depot_init(&pool->depot, &for_slots, &for_caches, (uint32_t)layout->rounds,
                    (uint32_t)layout->uncached);
 }
@@ -101,8 +101,8 @@ static void set_ways(struct cpi_pool *pool)
 }
 
 /* Builds the pool in a region with its first fixed_bytes usable. */
-CPI_COLD static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
-                      const cpool_config_t *config, size_t fixed_bytes)
+CPI_COLD static struct cpi_pool *build_pool(char *region, const struct cpi_layout *layout,
+                                            const cpool_config_t *config, size_t fixed_bytes)
 {
     struct cpi_pool *pool = (struct cpi_pool *)(void *)region;
     struct cpi_registry *registry = &pool->registry;
@@ -149,7 +149,7 @@ static int check_memory(const cpool_config_t *config, size_t align, size_t size)
     return config->memory_size < size ? CPOOL_EMEMSIZE : 0;
 }
 
-static int reserve(char **region, struct cpi_layout *layout, const cpool_config_t *config)
+static int reserve_region(char **region, struct cpi_layout *layout, const cpool_config_t *config)
 {
     int code = cpi_layout_compute(layout, config, cpi_layout_page(config));
 
@@ -167,7 +167,7 @@ CPI_COLD static int build_in_pages(struct cpi_pool **pool, const cpool_config_t 
     struct cpi_layout layout;
     size_t fixed;
     char *region;
-    int code = reserve(&region, &layout, config);
+    int code = reserve_region(&region, &layout, config);
 
     /* Most addresses of a small pool are for its caches.  They may be limited, and where a
      * program locks all its memory they count as memory. */
@@ -175,7 +175,7 @@ CPI_COLD static int build_in_pages(struct cpi_pool **pool, const cpool_config_t 
         cpool_config_t few = *config;
 
         few.thread_caches = CPI_CACHES_FEW;
-        code = reserve(&region, &layout, &few);
+        code = reserve_region(&region, &layout, &few);
     }
     if (code != 0)
         return code;
@@ -187,7 +187,7 @@ CPI_COLD static int build_in_pages(struct cpi_pool **pool, const cpool_config_t 
     }
     if ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0)
         cpi_os_want_huge_pages(region + layout.lead_at, layout.total - layout.lead_at);
-    *pool = build(region, &layout, config, fixed);
+    *pool = build_pool(region, &layout, config, fixed);
     return 0;
 }
 
@@ -200,7 +200,7 @@ CPI_COLD static int build_in_callers_memory(struct cpi_pool **pool, const cpool_
         code = check_memory(config, CPOOL_MEMORY_ALIGN, layout.total);
     if (code != 0)
         return code;
-    *pool = build(config->memory, &layout, config, layout.for_slots_at);
+    *pool = build_pool(config->memory, &layout, config, layout.for_slots_at);
     return 0;
 }
 
@@ -272,7 +272,7 @@ static void slots_range(const struct cpi_pool *pool, uintptr_t *from, uintptr_t 
 }
 
 /* While the descriptors are held. */
-static int place(struct cpi_pool *pool)
+static int place_pool(struct cpi_pool *pool)
 {
     uintptr_t from;
     uintptr_t to;
@@ -296,7 +296,7 @@ CPI_COLD int cpi_pool_publish(struct cpi_pool *pool)
 
     if (cpi_thread_tables_gone() || !cpi_handle_hold())
         return CPOOL_ENOMEM;
-    code = place(pool);
+    code = place_pool(pool);
     if (code != 0)
         cpi_handle_drop();
     return code;

@@ -236,7 +236,7 @@ static size_t longest_lead(const struct cpi_layout *layout)
 }
 
 /* Appends a part of `bytes` bytes, starting at a multiple of unit. */
-static bool append(struct cpi_layout *layout, size_t *at, size_t bytes)
+static bool append_part(struct cpi_layout *layout, size_t *at, size_t bytes)
 {
     return cpi_align_up_checked(layout->total, layout->unit, at) &&
            cpi_add(*at, bytes, &layout->total);
@@ -259,10 +259,10 @@ static bool append_magazines(struct cpi_layout *layout)
 
     magazines = whole_units(layout, magazines, stride);
     if (!cpi_multiply(magazines, stride, &bytes) ||
-        !append(layout, &layout->for_slots_at, bytes) ||
+        !append_part(layout, &layout->for_slots_at, bytes) ||
         !cpi_multiply(cpi_registry_magazines(layout->caches, layout->spares), stride, &bytes))
         return false;
-    return append(layout, &layout->for_caches_at, bytes);
+    return append_part(layout, &layout->for_caches_at, bytes);
 }
 
 /* `size` bytes for each slot, beside the slots. */
@@ -270,7 +270,7 @@ static bool append_side(struct cpi_layout *layout, size_t *at, size_t size)
 {
     size_t bytes;
 
-    return cpi_multiply(layout->slots, size, &bytes) && append(layout, at, bytes);
+    return cpi_multiply(layout->slots, size, &bytes) && append_part(layout, at, bytes);
 }
 
 /* Addresses that are never committed, in memory of our own: a write that runs over the first or
@@ -279,7 +279,7 @@ static bool append_trap(struct cpi_layout *layout)
 {
     size_t at;
 
-    return layout->callers || append(layout, &at, layout->unit);
+    return layout->callers || append_part(layout, &at, layout->unit);
 }
 
 static bool append_slots(struct cpi_layout *layout)
@@ -293,7 +293,7 @@ static bool append_slots(struct cpi_layout *layout)
         return false;
     return cpi_multiply(layout->slots, layout->stride, &bytes) &&
            cpi_add(bytes, longest_lead(layout), &layout->slab_size) &&
-           append(layout, &layout->lead_at, layout->slab_size) && append_trap(layout);
+           append_part(layout, &layout->lead_at, layout->slab_size) && append_trap(layout);
 }
 
 /* The parts that are there from the beginning. */

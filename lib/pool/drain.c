@@ -40,7 +40,7 @@ CPI_COLD static void note_wrong(struct cpi_drain *drain, uintptr_t index)
         cpi_bitmap_set(drain->wrong, index);
 }
 
-static void mark(struct cpi_drain *drain, uintptr_t index, uintptr_t fresh)
+static void mark_slot(struct cpi_drain *drain, uintptr_t index, uintptr_t fresh)
 {
     if (CPI_UNLIKELY(index >= fresh || cpi_bitmap_is_set(drain->marks, index))) {
         note_wrong(drain, index);
@@ -58,7 +58,7 @@ static void empty_magazine(struct cpi_drain *drain, uint32_t node)
     uintptr_t fresh = cpi_slab_fresh(&pool->slab);
 
     for (uint32_t i = 0; i < count; i++)
-        mark(drain, cpi_slab_index(&pool->slab, magazine->rounds[i]), fresh);
+        mark_slot(drain, cpi_slab_index(&pool->slab, magazine->rounds[i]), fresh);
     cpi_magazine_set_count(magazine, 0);
     if (drain->held * pool->depot.limit >= drain->marked) {
         cpi_depot_give(&pool->depot, &drain->uncached.counters, node);
@@ -82,7 +82,7 @@ void cpi_drain_go_on(struct cpi_drain *drain)
 
 /* The lock is given up while too many operations are in flight, because one of them may be in a
  * function of the program's that takes it. */
-static void enter(struct cpi_drain *drain)
+static void enter_slot(struct cpi_drain *drain)
 {
     unsigned times = 0;
 
@@ -103,7 +103,7 @@ bool cpi_drain_begin(struct cpi_drain *drain, struct cpi_pool *pool)
     if (drain->marks == NULL)
         return false;
     cpi_lock();
-    enter(drain);
+    enter_slot(drain);
     cpi_depot_begin_drain(&pool->depot);
     cpi_drain_go_on(drain);
     return true;
@@ -141,7 +141,7 @@ static void begin_filling(struct cpi_drain *drain)
     drain->count = 0;
 }
 
-static void give(struct cpi_drain *drain, uintptr_t index)
+static void give_marked(struct cpi_drain *drain, uintptr_t index)
 {
     struct cpi_pool *pool = drain->pool;
     struct cpi_magazine *magazine;
@@ -176,7 +176,7 @@ static void give_portions(struct cpi_drain *drain, cpi_prepare *prepare, void *c
             if (prepare != NULL)
                 prepare(context, pool, bottom, first, end);
             for (; end > first; end--)
-                give(drain, end - 1);
+                give_marked(drain, end - 1);
         }
         above = bottom;
     }

@@ -35,7 +35,7 @@ struct purge {
 };
 
 /* Bytes that were resident, as far as it is asked and the system tells. */
-static size_t resident(struct purge *purge, uintptr_t from, size_t size)
+static size_t resident_bytes(struct purge *purge, uintptr_t from, size_t size)
 {
     size_t ask = CPI_ASKED_MAX - purge->asked;
 
@@ -65,7 +65,7 @@ static void purge_portion(void *context, struct cpi_pool *pool, uintptr_t bottom
         from = least;
     if (to <= from)
         return;
-    bytes = resident(purge, from, to - from);
+    bytes = resident_bytes(purge, from, to - from);
     purge->calls++;
     given = cpi_os_purge((void *)from, to - from);
     purge->bytes += bytes < given ? bytes : given;
@@ -218,7 +218,7 @@ size_t cpool_shrink(cpool_t *handle, size_t n)
 /* --- Growing --- */
 
 /* Raises the capacity by up to n slots, and commits their memory first. */
-static size_t grow(struct cpi_pool *pool, size_t n)
+static size_t raise_capacity(struct cpi_pool *pool, size_t n)
 {
     uint64_t bounds;
     uintptr_t capacity;
@@ -245,7 +245,7 @@ size_t cpool_grow(cpool_t *handle, size_t n)
 
     if (pool == NULL)
         return 0;
-    more = grow(pool, n);
+    more = raise_capacity(pool, n);
     if (more > 0)
         cpi_pool_came(pool);
     return more;
@@ -311,7 +311,7 @@ static bool make_sides_resident(const struct cpi_slab *slab, uintptr_t end,
 
 /* Commits and populates.  A cache takes a whole run of fresh slots, of which the lowest go out
  * first, but the gaps of a checked pool are filled in all of it. */
-static bool draw(struct cpi_pool *pool, size_t n, struct residence *residence)
+static bool provide_resident(struct cpi_pool *pool, size_t n, struct residence *residence)
 {
     struct cpi_slab *slab = &pool->slab;
     uintptr_t end = cpi_slab_fresh(slab) + n;
@@ -344,7 +344,7 @@ static int make_room(struct cpi_pool *pool, size_t n)
 }
 
 /* The first alloc is to find a cache that is registered and has a full magazine. */
-static void warm(struct cpi_pool *pool, struct cpi_call call)
+static void warm_cache(struct cpi_pool *pool, struct cpi_call call)
 {
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
     void *slot = cpi_pool_alloc(pool, cache, call);
@@ -366,10 +366,10 @@ int cpool_reserve(cpool_t *handle, size_t n)
         return 0;
     code = make_room(pool, n);
     residence.by_touch = !cpi_os_can_populate(&residence.calls);
-    if (code == 0 && !draw(pool, n, &residence))
+    if (code == 0 && !provide_resident(pool, n, &residence))
         code = CPOOL_ENOMEM;
     if (code == 0)
-        warm(pool, CPI_CALL(function));
+        warm_cache(pool, CPI_CALL(function));
     cpi_pool_note_calls(pool, residence.calls);
     return code;
 }

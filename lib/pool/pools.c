@@ -45,7 +45,7 @@ uint64_t cpi_pool_next_number(void)
 #define CPI_CLIENTS (CPOOL_VIEW_OBJECTS | CPOOL_VIEW_SIZED | CPOOL_VIEW_LANES)
 
 /* With the lock held.  A client may count other slots as live. */
-static void fill_in(struct cpi_view *view, struct cpi_pool *pool)
+static void fill_view(struct cpi_view *view, struct cpi_pool *pool)
 {
     const cpool_client_t *client =
         pool->client != NULL && pool->client->shown ? pool->client : NULL;
@@ -77,17 +77,17 @@ bool cpi_view_read(struct cpi_view *view, size_t number)
     if (number < cpi_handle_count())
         pool = cpi_handles()->handles[number].state;
     if (pool != NULL)
-        fill_in(view, pool);
+        fill_view(view, pool);
     cpi_unlock();
     return pool != NULL;
 }
 
 /* With the lock held. */
-static void fill_in_client(struct cpi_view *view, const cpool_client_t *client)
+static void fill_client_view(struct cpi_view *view, const cpool_client_t *client)
 {
     memset(view, 0, sizeof *view);
     if (client->face != NULL)
-        fill_in(view, client->pool->state);
+        fill_view(view, client->pool->state);
     if (client->sums) {
         memset(&view->stats, 0, sizeof view->stats);
         client->figures(client->owner, &view->stats);
@@ -114,7 +114,7 @@ static bool read_client(struct cpi_view *view, uint64_t *from)
     cpi_lock();
     client = cpi_client_first(*from);
     if (client != NULL) {
-        fill_in_client(view, client);
+        fill_client_view(view, client);
         *from = client->number + 1;
     }
     cpi_unlock();

@@ -147,7 +147,7 @@ static const cpool_client_hooks_t *hooks_of(const struct cpi_pool *pool)
     return cpi_wait_is_delayed(pool) ? cpi_load(&cpi_client_hooks, acquire) : NULL; /* [told] */
 }
 
-static size_t give_back(struct cpi_pool *pool, bool ends)
+static size_t give_back_held(struct cpi_pool *pool, bool ends)
 {
     const cpool_client_hooks_t *told = hooks_of(pool);
 
@@ -156,12 +156,12 @@ static size_t give_back(struct cpi_pool *pool, bool ends)
 
 bool cpi_client_dry(struct cpi_pool *pool)
 {
-    return give_back(pool, false) != 0;
+    return give_back_held(pool, false) != 0;
 }
 
 void cpi_client_settle(struct cpi_pool *pool)
 {
-    (void)give_back(pool, true);
+    (void)give_back_held(pool, true);
 }
 
 void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats)

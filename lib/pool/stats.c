@@ -55,23 +55,24 @@ static void read_usage(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->average = counts > 0 ? (size_t)((sum + counts / 2) / counts) : stats->live;
 }
 
-static size_t committed(const struct cpi_extent *extent)
+static size_t extent_committed(const struct cpi_extent *extent)
 {
     return cpi_load(&extent->committed, relaxed); /* [figure] */
 }
 
 static size_t committed_bytes(const struct cpi_pool *pool)
 {
-    size_t bytes = pool->fixed_bytes + committed(&pool->registry.caches) +
-                   committed(&pool->depot.for_slots) + committed(&pool->depot.for_caches) +
-                   committed(&pool->slab.extent);
+    size_t bytes = pool->fixed_bytes + extent_committed(&pool->registry.caches) +
+                   extent_committed(&pool->depot.for_slots) +
+                   extent_committed(&pool->depot.for_caches) +
+                   extent_committed(&pool->slab.extent);
 
     for (unsigned i = 0; i < CPI_SIDES; i++)
-        bytes += pool->slab.sides[i].size != 0 ? committed(&pool->slab.sides[i].extent) : 0;
+        bytes += pool->slab.sides[i].size != 0 ? extent_committed(&pool->slab.sides[i].extent) : 0;
     return pool->region_owned ? bytes : pool->region_size;
 }
 
-static uint64_t calls(const struct cpi_extent *extent)
+static uint64_t extent_calls(const struct cpi_extent *extent)
 {
     return cpi_load(&extent->calls, relaxed); /* [figure] */
 }
@@ -80,12 +81,12 @@ static uint64_t system_calls(const struct cpi_pool *pool,
                              const struct cpi_registry_figures *figures)
 {
     uint64_t sum = cpi_load(&pool->maintenance.calls, relaxed) + /* [figure] */
-                   figures->barriers + calls(&pool->registry.caches) +
-                   calls(&pool->depot.for_slots) + calls(&pool->depot.for_caches) +
-                   calls(&pool->slab.extent);
+                   figures->barriers + extent_calls(&pool->registry.caches) +
+                   extent_calls(&pool->depot.for_slots) + extent_calls(&pool->depot.for_caches) +
+                   extent_calls(&pool->slab.extent);
 
     for (unsigned i = 0; i < CPI_SIDES; i++)
-        sum += pool->slab.sides[i].size != 0 ? calls(&pool->slab.sides[i].extent) : 0;
+        sum += pool->slab.sides[i].size != 0 ? extent_calls(&pool->slab.sides[i].extent) : 0;
     return sum;
 }
 

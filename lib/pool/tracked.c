@@ -22,7 +22,7 @@
 #define CPI_SLOTMAP_LINE (CPI_LINE / CPI_SLOTMAP_SIZE)
 
 /* The pool, or NULL after it has been reported that it is none, or not tracked. */
-static const struct cpi_pool *tracked(const cpool_t *handle, const char *function)
+static const struct cpi_pool *tracked_pool(const cpool_t *handle, const char *function)
 {
     const struct cpi_pool *pool = cpi_pool_seen(handle, function);
 
@@ -34,7 +34,7 @@ static const struct cpi_pool *tracked(const cpool_t *handle, const char *functio
 
 cpool_handle_t cpool_handle(const cpool_t *handle, const void *slot)
 {
-    const struct cpi_pool *pool = tracked(handle, "cpool_handle");
+    const struct cpi_pool *pool = tracked_pool(handle, "cpool_handle");
     uintptr_t index;
 
     if (pool == NULL)
@@ -46,7 +46,7 @@ cpool_handle_t cpool_handle(const cpool_t *handle, const void *slot)
 
 void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
 {
-    const struct cpi_pool *pool = tracked(owner, "cpool_resolve");
+    const struct cpi_pool *pool = tracked_pool(owner, "cpool_resolve");
     const struct cpi_slotmap *map;
     uintptr_t index;
 
@@ -109,7 +109,7 @@ static uint64_t next_live(const struct cpi_slotmap *map, uintptr_t *index, uintp
 }
 
 /* Slots that were live before have a word below this. */
-static size_t bounded(const struct cpi_pool *pool, size_t end)
+static size_t bounded_end(const struct cpi_pool *pool, size_t end)
 {
     size_t fresh = cpi_slab_fresh(&pool->slab);
 
@@ -118,7 +118,7 @@ static size_t bounded(const struct cpi_pool *pool, size_t end)
 
 void *cpool_iter_next(cpool_iter_t *iter)
 {
-    const struct cpi_pool *pool = tracked(iter->pool, "cpool_iter_next");
+    const struct cpi_pool *pool = tracked_pool(iter->pool, "cpool_iter_next");
     uintptr_t index = iter->next;
 
     if (pool == NULL)
@@ -127,7 +127,7 @@ void *cpool_iter_next(cpool_iter_t *iter)
         cpi_pool_report(CPOOL_ESTRUCT, "cpool_iter_next", pool);
         return NULL;
     }
-    iter->end = bounded(pool, iter->end);
+    iter->end = bounded_end(pool, iter->end);
     if (index >= iter->end)
         return NULL;
     iter->handle = next_live(&pool->map, &index, iter->end);

@@ -118,7 +118,7 @@ static void give_node(struct node *node)
     used_nodes--;
 }
 
-static bool is_empty(const struct node *node)
+static bool is_node_empty(const struct node *node)
 {
     for (size_t i = 0; i < CPI_NODE_ENTRIES; i++)
         if (cpi_load(&node->entries[i], relaxed) != 0) /* [own] */
@@ -206,7 +206,7 @@ static void clear_range(entry_t *entries, unsigned level, const struct change *c
             struct change part = part_of(change, first, last, i, level);
 
             clear_range(node_of(word)->entries, level + 1, &part);
-            if (is_empty(node_of(word))) {
+            if (is_node_empty(node_of(word))) {
                 cpi_store(&entries[i], 0, release); /* [show] */
                 give_node(node_of(word));
             }

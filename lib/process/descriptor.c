@@ -59,7 +59,7 @@ static size_t holders; /* guarded by the lock */
 #define CPI_WISH_ALIGN ((uintptr_t)64 * 1024) /* as coarse as systems want it */
 
 /* A system that takes no wishes, and tools that keep addresses to themselves, have it near. */
-static struct cpi_handles *reserve(void)
+static struct cpi_handles *reserve_handles(void)
 {
     struct cpi_handles *near = cpi_os_map(sizeof *near);
     uintptr_t wish = cpi_align_down(CPI_OS_FAR + (uintptr_t)near / 4, CPI_WISH_ALIGN);
@@ -80,7 +80,7 @@ CPI_COLD bool cpi_handle_hold(void)
     struct cpi_handles *reserved = cpi_handles();
 
     if (reserved == CPI_HANDLES_NOWHERE) {
-        reserved = reserve();
+        reserved = reserve_handles();
         if (reserved == NULL)
             return false;
         /* A descriptor leads to a pool that may lie in a block of malloc's. */

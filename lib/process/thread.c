@@ -226,7 +226,7 @@ CPI_COLD static void purge_table(struct cpi_thread *thread)
 }
 
 /* With the lock held.  The caches are gone, so the table is all zeroes again. */
-static void retire(struct cpi_thread *thread)
+static void retire_thread(struct cpi_thread *thread)
 {
     CPI_ASSERT(cpi_lock_is_held() && thread->used);
     CPI_LIST_WALK_AND_REMOVE(&used_threads, thread);
@@ -277,7 +277,7 @@ static void give_up(struct cpi_thread *thread, uintptr_t word)
     cpi_registry_thread_ended(thread);
     cpi_lock();
     set_word(word);
-    retire(thread);
+    retire_thread(thread);
     cpi_unlock();
 }
 
@@ -287,7 +287,7 @@ CPI_COLD static void thread_ended(void *thread)
 }
 
 /* This very thread holds the lock, also in the child. */
-CPI_COLD static void after_fork_in_child(void)
+CPI_COLD static void mend_child(void)
 {
     struct cpi_thread *self = cpi_thread_known();
     struct cpi_thread *thread = used_threads;
@@ -299,7 +299,7 @@ CPI_COLD static void after_fork_in_child(void)
         if (thread != self) {
             end_owned(thread, true);
             cpi_registry_thread_vanished(thread);
-            retire(thread);
+            retire_thread(thread);
         }
         thread = next;
     }
@@ -318,7 +318,7 @@ static bool register_fork_handlers(void)
 {
     if (cpi_exchange(&handlers_registered, true, relaxed)) /* [register] */
         return true;
-    if (cpi_at_fork(cpi_lock, cpi_unlock, after_fork_in_child) == 0)
+    if (cpi_at_fork(cpi_lock, cpi_unlock, mend_child) == 0)
         return true;
     cpi_store(&handlers_registered, false, relaxed); /* [register] */
     return false;
@@ -365,7 +365,7 @@ CPI_COLD bool cpi_thread_startup(void)
 }
 
 /* With the lock held. */
-CPI_COLD static struct cpi_thread *take_structure(void)
+CPI_COLD static struct cpi_thread *take_thread(void)
 {
     static unsigned made;
     struct cpi_thread *thread = spare_threads;
@@ -392,7 +392,7 @@ CPI_COLD static struct cpi_thread *make_self(void)
 
     cpi_lock();
     if (!unloaded)
-        thread = take_structure();
+        thread = take_thread();
     /* Before the unlock: a fork finds either both or none. */
     if (thread != NULL)
         set_word((uintptr_t)thread->table - (uintptr_t)cpi_handles());
@@ -458,7 +458,7 @@ CPI_COLD static void release_tables(void)
 
     if (self != NULL) {
         set_word(CPI_ENDED);
-        retire(self);
+        retire_thread(self);
     }
     release_list(&spare_threads);
     spares = 0;

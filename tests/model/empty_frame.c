@@ -49,7 +49,7 @@ static void *model_record[MODEL_LIMIT];
 static void *ender(void *number)
 {
     model_begin(number);
-    exchange(&model_pool, unchain_top(&model_depot, &model_frames.frame[0]));
+    exchange_magazine(&model_pool, unchain_top(&model_depot, &model_frames.frame[0]));
     model_kept = model_alloc();
     model_barrier_end();
     return NULL;
