@@ -221,7 +221,8 @@ static void count_retired(const cpool_t *pool, cpool_stats_t *stats)
             stats->retired += cpi_reader_held(&domain->reader[i], pool);
 }
 
-static const cpool_client_hooks_t retire_hooks = {give_back_retired, count_retired};
+static const cpool_client_hooks_t retire_hooks = {give_back_retired, count_retired,
+                                                  owner_ended};
 
 /* --- Domains --- */
 
@@ -237,7 +238,7 @@ static void init_reader(struct cpool_domain *domain, struct cpi_reader *reader)
     reader->section.inside = domain->epoch + 1;
     reader->section.epoch = CPI_OFFLINE;
     atomic_init(&reader->plain, CPI_POOL_NONE);
-    reader->owned.ended = owner_ended;
+    reader->owned.hooks = &retire_hooks;
     for (size_t k = 0; k < CPI_BAGS; k++, array += 2 * domain->bag_size) {
         reader->bags[k].slots = array;
         reader->bags[k].pools = (cpool_t *_Atomic *)(void *)(array + domain->bag_size);

@@ -88,7 +88,9 @@ typedef struct cpool_client_system {
                                 system has none, or refuses it */
 } cpool_client_system_t;
 
-/* What a library asks to be told of retired slots, once for all of its clients. */
+struct cpool_client_owned;
+
+/* What a library asks to be told, once for all of its clients. */
 typedef struct cpool_client_hooks {
     /* An alloc has found nothing, or the pool `ends` or is reset.  Gives retired slots of the pool
      * back, and returns how many these were.  When the pool ends it forgets all others.  Called
@@ -96,6 +98,10 @@ typedef struct cpool_client_hooks {
     size_t (*give_back)(cpool_t *pool, bool ends);
     /* Adds the slots of the pool that are retired to stats->retired.  With the lock held. */
     void (*retired)(const cpool_t *pool, cpool_stats_t *stats);
+    /* Takes a thing from its thread, which ends, or has vanished in a fork.  It calls
+     * cpool_client_own to have it owned by nobody.  With the lock held, which it may leave meanwhile
+     * if the thread has not vanished. */
+    void (*ended)(struct cpool_client_owned *owned, bool vanished);
 } cpool_client_hooks_t;
 
 /* A client, in memory of its own that is zero at first.  The first members are set before
@@ -232,10 +238,7 @@ CPOOL_API void cpool_client_release(void *memory, size_t size, unsigned flags,
 
 /* Something that a thread owns until its end. */
 typedef struct cpool_client_owned {
-    /* Takes it from the thread, which ends, or has vanished in a fork.  It calls cpool_client_own
-     * to have it owned by nobody.  With the lock held, which it may leave meanwhile if the thread
-     * has not vanished. */
-    void (*ended)(struct cpool_client_owned *owned, bool vanished);
+    const cpool_client_hooks_t *hooks; /* `ended` is called at the thread's end */
 
     /* The library's. */
     void *thread; /* NULL: nobody owns it */

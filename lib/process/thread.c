@@ -256,7 +256,7 @@ CPI_COLD void cpi_thread_disown(cpool_client_owned_t *owned)
 static void end_owned(struct cpi_thread *thread, bool vanished)
 {
     while (thread->owned != NULL)
-        thread->owned->ended(thread->owned, vanished);
+        thread->owned->hooks->ended(thread->owned, vanished);
 }
 
 /* Gives the caches and the structure back, unless it has been released.  The thread's word becomes
