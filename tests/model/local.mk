@@ -21,7 +21,7 @@ model_names = \
 	extent_commit \
 	reclaim_again reclaim_again_fenceless reclaim_fenceless reclaim_hidden reclaim_loaded \
 	reclaim_opens reclaim_swap reclaim_swap_fenceless \
-	retire_parked retire_sections retire_symmetric \
+	retire_offline retire_sections retire_symmetric \
 	slab_bump slab_lower slot_word \
 	stack_aba stack_handoff stack_own
 

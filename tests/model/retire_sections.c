@@ -38,7 +38,7 @@ static char pools[2];
 static int *left[NODES]; /* of which the retire was refused */
 #endif
 
-#if defined(MODEL_SYMMETRIC) || defined(MODEL_PARKED) || defined(MODEL_OPEN)
+#if defined(MODEL_SYMMETRIC) || defined(MODEL_OFFLINE) || defined(MODEL_OPEN)
 static const bool is_offline = true;
 #else
 static const bool is_offline = false; /* the readers have begun inline */
@@ -171,7 +171,7 @@ static void *writer(void *number)
 }
 
 #if defined(MODEL_ASKED)
-/* Asks the reader, and parks it. */
+/* Asks the reader, and takes it offline. */
 static void *asker(void *number)
 {
     struct cpi_blocker seen;
