@@ -64,6 +64,7 @@ libcpool_sources = \
 	lib/pool/drain.c \
 	lib/pool/drain.h \
 	lib/pool/feature.h \
+	lib/pool/handles.c \
 	lib/pool/inline.c \
 	lib/pool/memory.c \
 	lib/pool/pool.h \

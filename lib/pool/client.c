@@ -7,7 +7,6 @@
  * any pool.  Functions that ask serve both.
  *
  * ORDERING TABLE
- *   owner | face's client store | release | the load in <cpool/client.h> | the client
  *   hooks | hooks store         | release | slots.c's told | the table
  *   ended | ended store         | relaxed | - | -
  *   barrier | membarrier(2)     | -       | a client's own fences | what the client says
@@ -42,10 +41,7 @@ static const cpool_client_system_t process = {&cpi_thread_forked, &cpi_thread_ex
 
 bool cpool_client_lock(void)
 {
-    if (cpi_lock_is_held())
-        return false;
-    cpi_lock();
-    return true;
+    return cpi_lock_unless_held();
 }
 
 void cpool_client_unlock(void)
@@ -68,62 +64,6 @@ void cpool_client_report(cpool_error_t *error, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     cpi_report(error, "%s", text);
-}
-
-/* --- The descriptors of pools and clients --- */
-
-/* Has addresses of the pool lead to its client, or to none.  With the lock held. */
-static void set_owner(const struct cpi_pool *pool, const cpool_client_t *client)
-{
-    cpi_word_store(&pool->face->reserved[0], (uintptr_t)client, release); /* [owner] */
-}
-
-bool cpi_client_take_handles(struct cpi_pool *pool)
-{
-    pool->handle = cpi_handle_take();
-    pool->face = pool->handle;
-    if (pool->handle == NULL || pool->client == NULL)
-        return pool->handle != NULL;
-    pool->face = cpi_handle_take();
-    if (pool->face == NULL)
-        cpi_handle_give(pool->handle);
-    return pool->face != NULL;
-}
-
-void cpi_client_give_handles(const struct cpi_pool *pool)
-{
-    if (pool->face != pool->handle)
-        cpi_handle_give(pool->face);
-    cpi_handle_give(pool->handle);
-}
-
-void cpi_client_open_handles(struct cpi_pool *pool)
-{
-    cpool_t shape = {.base = pool->slab.base, .inverse = pool->slab.inverse,
-                     .shift = pool->slab.shift, .state = pool, .slots = pool->slab.slots,
-                     .stride = pool->slab.stride};
-
-    if (pool->face == pool->handle) {
-        cpi_handle_open(pool->handle, &shape);
-        return;
-    }
-    shape.slots = 0;
-    cpi_handle_open(pool->handle, &shape);
-    shape.slots = pool->slab.slots;
-    shape.state = NULL;
-    cpi_handle_set_behind(pool->face, (uintptr_t)pool);
-    cpi_handle_open(pool->face, &shape);
-    if (pool->client->shown)
-        set_owner(pool, pool->client);
-}
-
-void cpi_client_close_handles(struct cpi_pool *pool)
-{
-    cpi_handle_close(pool->handle);
-    if (pool->face == pool->handle)
-        return;
-    cpi_handle_close(pool->face);
-    set_owner(pool, NULL);
 }
 
 /* --- Creation --- */
@@ -195,7 +135,7 @@ static void show_pools(const cpool_client_t *client, bool shown)
         const struct cpi_pool *pool = cpi_handles()->handles[i].state;
 
         if (pool != NULL && pool->client == client)
-            set_owner(pool, shown ? client : NULL);
+            cpi_client_set_owner(pool, shown ? client : NULL);
     }
 }
 

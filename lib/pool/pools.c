@@ -35,13 +35,6 @@ cpool_t *cpool_of(const void *address, void **slot)
 
 /* --- Views --- */
 
-uint64_t cpi_pool_next_number(void)
-{
-    static uint64_t created; /* guarded by the lock */
-
-    return created++;
-}
-
 #define CPI_CLIENTS (CPOOL_VIEW_OBJECTS | CPOOL_VIEW_SIZED | CPOOL_VIEW_LANES)
 
 /* With the lock held.  A client may count other slots as live. */

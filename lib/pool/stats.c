@@ -151,7 +151,7 @@ int cpool_stats(const cpool_t *handle, cpool_stats_t *stats)
     pool = cpi_pool_seen(handle, "cpool_stats");
     if (pool == NULL)
         return CPOOL_EPOOL;
-    locked = cpool_client_lock();
+    locked = cpi_lock_unless_held();
     cpi_pool_figures(pool, &known);
     if (locked)
         cpi_unlock();

@@ -140,7 +140,16 @@ bool cpi_try_lock(void);
 bool cpi_lock_at_end(void);
 void cpi_unlock(void);
 
-/* Whether the calling thread holds it, for assertions. */
+/* Whether the calling thread holds it. */
 bool cpi_lock_is_held(void);
+
+/* Takes it, and returns whether the calling thread did not hold it already. */
+static inline bool cpi_lock_unless_held(void)
+{
+    if (cpi_lock_is_held())
+        return false;
+    cpi_lock();
+    return true;
+}
 
 #endif /* CPI_THREAD_H */
