@@ -20,9 +20,8 @@
  * the next stamp.  An empty bag is filled from its beginning when its owner opens it.  Claims
  * and marks of threads that have vanished in a fork are void.
  *
- * Where words are short, epochs wrap.  While a section lasts, each bag that is closed holds
- * another slot back, which takes 8 bytes, so that fewer than 2^29 are closed.  Stamps and sections
- * are less than 2^30 apart, and the sign of the difference says which came first.
+ * Epochs wrap where words are short, but stamps and sections are less than 2^30 apart, because
+ * each bag that is closed while a section lasts holds another slot back, which takes 8 bytes.
  *
  * ORDERING TABLE
  *   fill   | count store       | release | full, the child of a fork | the slots below
@@ -159,12 +158,6 @@ static void close_bag(struct cpool_domain *domain, struct cpi_bag *bag)
     cpi_store(&bag->stamp, epoch, release); /* [note] */
 }
 
-static void close_bags(struct cpi_reader *reader)
-{
-    for (unsigned i = 0; i < CPI_BAGS; i++)
-        close_bag(reader->domain, &reader->bags[i]);
-}
-
 static bool has_room(const struct cpi_reader *reader)
 {
     const struct cpi_bag *bag = &reader->bags[reader->open];
@@ -292,7 +285,8 @@ static void close_wanted(struct cpool_domain *domain, const struct cpi_reader *s
 
         if (!is_wanted(reader, self, all) || !claim_bags(reader))
             continue;
-        close_bags(reader);
+        for (unsigned k = 0; k < CPI_BAGS; k++)
+            close_bag(domain, &reader->bags[k]);
         if (reader == self)
             open_bag(reader);
         leave_bags(reader);
@@ -332,8 +326,7 @@ static void report_blocker(struct cpi_reader *reader, const struct cpi_blocker *
     struct cpi_blocker *blocker = &reader->blocker;
 
     if (seen->reader != blocker->reader || seen->inside != blocker->inside) {
-        blocker->reader = seen->reader;
-        blocker->inside = seen->inside;
+        *blocker = *seen;
         blocker->since = domain->stall_limit != 0 ? domain->client.system->now() : 0;
     } else if (seen->reader != NULL && blocker->since != 0 &&
                domain->client.system->now() - blocker->since >= domain->stall_limit) {
