@@ -200,16 +200,6 @@ void cpi_drain_end(struct cpi_drain *drain, cpi_prepare *prepare, void *context)
 
 /* --- Afterwards --- */
 
-void cpi_drain_await(const struct cpi_depot *depot)
-{
-    uint32_t now = cpi_depot_drains(depot);
-    unsigned times = 0;
-
-    while (now % 2 != 0 && !cpi_depot_has_stocked(depot) && cpi_depot_partial_rounds(depot) == 0 &&
-           cpi_depot_drains(depot) == now)
-        cpi_os_back_off(times++);
-}
-
 CPI_COLD static void report_wrong(const struct cpi_drain *drain, const char *function)
 {
     uintptr_t above = drain->pool->slab.slots;

@@ -27,6 +27,7 @@
 #ifndef CPI_DRAIN_H
 #define CPI_DRAIN_H
 
+#include "host/os.h"
 #include "pool/pool.h"
 
 struct cpi_drain {
@@ -77,6 +78,14 @@ void cpi_drain_close(struct cpi_drain *drain, const char *function);
 
 /* Returns once a draining thread that has the depot's magazines has given some back, without a
  * lock. */
-void cpi_drain_await(const struct cpi_depot *depot);
+static inline void cpi_drain_await(const struct cpi_depot *depot)
+{
+    uint32_t now = cpi_depot_drains(depot);
+    unsigned times = 0;
+
+    while (now % 2 != 0 && !cpi_depot_has_stocked(depot) && cpi_depot_partial_rounds(depot) == 0 &&
+           cpi_depot_drains(depot) == now)
+        cpi_os_back_off(times++);
+}
 
 #endif /* CPI_DRAIN_H */
