@@ -154,7 +154,7 @@ static int spoil(cpool_config_t *config)
     case 11: config->thread_caches = CPOOL_THREAD_CACHES_MAX + 1; return CPOOL_ECACHES;
     case 12:
         *(input_below(2) == 0 ? &config->flags : &config->memory_flags) |=
-            1u << (16 + input_below(16));
+            1u << (16 + input_below(12)); /* above them are those of clients */
         return CPOOL_EFLAGS;
     case 13: config->memory_size = 1 + input_number(9999); return CPOOL_EMEMORY;
     case 14: config->slot_size = SIZE_MAX - input_below(100);
