@@ -76,9 +76,7 @@ dist_man3_MANS = \
 	doc/man/cpool_reader_destroy.3 \
 	doc/man/cpool_retire.3 \
 	doc/man/cpool_retire_flush.3 \
-	doc/man/cpool_lane.3 \
 	doc/man/cpool_lane_alloc.3 \
-	doc/man/cpool_lane_count.3 \
 	doc/man/cpool_lane_free.3 \
 	doc/man/cpool_lanes.3 \
 	doc/man/cpool_lanes_balance.3 \

@@ -58,13 +58,16 @@ static struct unit *unit_at(const struct world *world, size_t index)
 
 static int begin(struct world *world)
 {
-    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_config_t units = CPOOL_CONFIG_INIT;
+    cpool_lanes_config_t config = CPOOL_LANES_CONFIG_INIT;
 
     memset(world, 0, sizeof *world);
-    config.name = "units";
-    config.slot_size = sizeof(struct unit);
-    config.capacity = UNITS;
-    return cpool_lanes_create(&world->lanes, &config, PLAYERS);
+    units.name = "units";
+    units.slot_size = sizeof(struct unit);
+    units.capacity = UNITS;
+    config.slots = &units;
+    config.lanes = PLAYERS;
+    return cpool_lanes_create(&world->lanes, &config);
 }
 
 static void end(struct world *world)
@@ -74,7 +77,7 @@ static void end(struct world *world)
 
 static void spawn(struct world *world, uint32_t player, uint32_t input)
 {
-    struct unit *unit = cpool_lane_alloc(cpool_lane(world->lanes, player));
+    struct unit *unit = cpool_lane_alloc(world->lanes, player);
 
     if (unit == NULL)
         return; /* the player has as many units as slots */
@@ -92,7 +95,7 @@ static void move(struct world *world, size_t index, const uint32_t *inputs)
     unit->strength -= (inputs[other] & 1u) + 1u;
     if (unit->strength <= 2) { /* the slot goes to the player that wins */
         world->alive[index] = 0;
-        (void)cpool_lane_free(cpool_lane(world->lanes, other), unit);
+        (void)cpool_lane_free(world->lanes, other, unit);
     }
 }
 

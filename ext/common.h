@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <cpool.h>
+#include <cpool/client.h>
 
 #ifndef CPI_ATOMIC_H
 
@@ -28,6 +29,9 @@
     (CPI_ATOMIC_POINT(), atomic_load_explicit((object), memory_order_##order))
 #define cpi_store(object, value, order) \
     (CPI_ATOMIC_POINT(), atomic_store_explicit((object), (value), memory_order_##order))
+
+#define cpi_fetch_add(object, value, order) \
+    (CPI_ATOMIC_POINT(), atomic_fetch_add_explicit((object), (value), memory_order_##order))
 
 #ifndef cpi_cas_strong
 #define cpi_cas_strong(object, expected, desired, success, failure)             \
@@ -110,5 +114,33 @@ static inline int cpi_given_write(void *given, const void *known, size_t size)
     memcpy(given, &given_size, sizeof given_size);
     return 0;
 }
+
+/* Copies a name, or none: NULL, as far as it fits.  What is no printable character, quotes and
+ * backslashes become '?', as in the names of pools. */
+static inline void cpi_copy_name(char *copy, size_t size, const char *name)
+{
+    size_t i = 0;
+
+    for (; name != NULL && name[i] != '\0' && i + 1 < size; i++)
+        copy[i] = name[i] < ' ' || name[i] > '~' || strchr("\"\\", name[i]) != NULL ? '?' : name[i];
+    copy[i] = '\0';
+}
+
+/* Whether a structure has ended: its word for cpool_client_release tells.  That is reported, on
+ * behalf of the function. */
+static inline bool cpi_ended_check(const uintptr_t *ended, const void *structure,
+                                   const char *function)
+{
+    cpool_error_t error = {
+        .code = CPOOL_EPOOL, .function = function, .name = "", .address = structure};
+
+    if (CPI_LIKELY(__atomic_load_n(ended, __ATOMIC_RELAXED) == 0))
+        return false;
+    cpool_client_report(&error, "%s: it has been destroyed (%p)", function, structure);
+    return true;
+}
+
+/* The structure has that word as its member `ended`.  The function is the calling one. */
+#define CPI_ENDED(structure) cpi_ended_check(&(structure)->ended, structure, __func__)
 
 #endif /* CPI_COMMON_H */

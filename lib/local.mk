@@ -59,7 +59,7 @@ lib_libcpool_la_LDFLAGS += -Wl,--version-script=lib/exports.map
 lib_libcpool_la_DEPENDENCIES = lib/libcpool-internal.la lib/exports.map
 endif
 
-EXTRA_DIST += lib/libcpool.map lib/README.md
+EXTRA_DIST += lib/libcpool.map lib/README.md ext/common.h
 
 # The library as two files, cpool.c and cpool.h, which compile by themselves, and two for each library
 # of ext/, which stand beside these.
@@ -68,7 +68,7 @@ amalgamation_rest = amalgamation/cpool.h \
 
 amalgamation: amalgamation/cpool.c $(amalgamation_rest)
 
-amalgamation/cpool.c: $(all_sources) $(include_HEADERS) $(cpoolinclude_HEADERS) \
+amalgamation/cpool.c: $(all_sources) ext/common.h $(include_HEADERS) $(cpoolinclude_HEADERS) \
 		lib/amalgamate.awk lib/amalgamate.sh
 	$(AM_V_GEN)AWK='$(AWK)' $(SHELL) $(srcdir)/lib/amalgamate.sh amalgamation all
 

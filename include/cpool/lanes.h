@@ -9,12 +9,15 @@
  * needs the same slots each time.  Here each logical thread has a lane with its own free
  * slots:
  *
- *     cpool_lanes_create(&lanes, &config, 4);
+ *     cpool_lanes_config_t config = CPOOL_LANES_CONFIG_INIT;
+ *
+ *     config.slots = &units;                              as for cpool_create
+ *     config.lanes = 4;
+ *     cpool_lanes_create(&lanes, &config);
  *     ...
- *     cpool_lane_t *lane = cpool_lane(lanes, worker);     in each job
- *     struct unit *unit = cpool_lane_alloc(lane);
+ *     struct unit *unit = cpool_lane_alloc(lanes, worker);     in each job
  *     ...
- *     cpool_lane_free(lane, unit);
+ *     cpool_lane_free(lanes, worker, unit);
  *     ...
  *     cpool_lanes_balance(lanes);                         at the end of each tick
  *
@@ -56,9 +59,23 @@
 extern "C" {
 #endif
 
-/* A pool with lanes, and one of its lanes. */
+/* A pool with lanes. */
 typedef struct cpool_lanes cpool_lanes_t;
-typedef struct cpool_lane_t cpool_lane_t;
+
+/* The configuration.  Start from CPOOL_LANES_CONFIG_INIT. */
+typedef struct cpool_lanes_config {
+    size_t size;                 /* sizeof(cpool_lanes_config_t), set by the initialiser */
+    const cpool_config_t *slots; /* as for cpool_create.  max_capacity must be 0 or the capacity.
+                                    CPOOL_TRACKED, CPOOL_CHECKED and CPOOL_FILL are refused */
+    size_t lanes;                /* 1 to capacity.  At first all have the same number of slots,
+                                    but the first ones one more if that does not divide the
+                                    capacity */
+} cpool_lanes_config_t;
+
+#define CPOOL_LANES_CONFIG_INIT                                                        \
+    {                                                                                  \
+        sizeof(cpool_lanes_config_t), NULL, 0                                          \
+    }
 
 /*
  * ---- Lanes (cpool_lanes.3) -------------------------------------------------
@@ -68,17 +85,14 @@ typedef struct cpool_lane_t cpool_lane_t;
  * cpool_lanes_create - makes a pool with lanes.
  *
  * lanes    receives it, set to NULL on failure
- * config   as for cpool_create.  max_capacity must be 0 or the capacity.  The flags
- *          CPOOL_TRACKED, CPOOL_CHECKED and CPOOL_FILL are refused
- * n        lanes, 1 to capacity.  At first all have the same number of slots, but the first
- *          ones have one more if n does not divide the capacity
+ * config   copied, need not outlive the call
  *
- * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS, CPOOL_EMAXCAPACITY, CPOOL_ECAPACITY for a wrong n, or
+ * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS, CPOOL_EMAXCAPACITY, CPOOL_ECAPACITY for a wrong number of lanes, or
  * the code of cpool_create.
  * Any thread.  It may block and makes system calls.  Its cost is proportional to the number
  * of slots.
  */
-CPOOL_API int cpool_lanes_create(cpool_lanes_t **lanes, const cpool_config_t *config, size_t n)
+CPOOL_API int cpool_lanes_create(cpool_lanes_t **lanes, const cpool_lanes_config_t *config)
     CPOOL_MUST_USE_;
 
 /*
@@ -92,20 +106,17 @@ CPOOL_API int cpool_lanes_create(cpool_lanes_t **lanes, const cpool_config_t *co
 CPOOL_API int cpool_lanes_destroy(cpool_lanes_t *lanes);
 
 /*
- * cpool_lane - a lane by its number, or NULL for one that is not below n.
- *
- * Any thread, wait-free.
- */
-CPOOL_API cpool_lane_t *cpool_lane(cpool_lanes_t *lanes, size_t number) CPOOL_NONNULL_(1);
-
-/*
  * cpool_lane_alloc - takes a slot from a lane.
  *
+ * lane   its number.  The first one is 0
+ *
  * Returns the slot last freed into the lane, else the slot with the lowest index of those
- * that the last balance gave it.  Returns NULL if the lane has none.
+ * that the last balance gave it.  Returns NULL if the lane has none,
+ * or there is no such lane.
  * The lane's user, wait-free.
  */
-CPOOL_API void *cpool_lane_alloc(cpool_lane_t *lane) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
+CPOOL_API void *cpool_lane_alloc(cpool_lanes_t *lanes, size_t lane) CPOOL_MUST_USE_
+    CPOOL_NONNULL_(1);
 
 /*
  * cpool_lane_free - gives a slot to a lane, whichever lane it was taken from.
@@ -113,18 +124,11 @@ CPOOL_API void *cpool_lane_alloc(cpool_lane_t *lane) CPOOL_MUST_USE_ CPOOL_NONNU
  * slot   from an alloc on a lane of the same pool.  NULL is a no-op
  *
  * Returns 0, or a reported code: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an address that is
- * not a slot, or CPOOL_EDOUBLEFREE for a free slot.  If several lanes free a slot at once,
+ * not a slot, CPOOL_EDOUBLEFREE for a free slot, or CPOOL_ECAPACITY for a lane that there is not.  If several lanes free a slot at once,
  * exactly one call returns 0.
  * The lane's user, wait-free.
  */
-CPOOL_API int cpool_lane_free(cpool_lane_t *lane, void *slot) CPOOL_NONNULL_(1);
-
-/*
- * cpool_lane_count - the number of free slots in a lane.
- *
- * The lane's user, wait-free.
- */
-CPOOL_API size_t cpool_lane_count(const cpool_lane_t *lane) CPOOL_NONNULL_(1);
+CPOOL_API int cpool_lane_free(cpool_lanes_t *lanes, size_t lane, void *slot) CPOOL_NONNULL_(1);
 
 /*
  * cpool_lanes_balance - deals all free slots out again, evenly.

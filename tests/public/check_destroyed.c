@@ -155,7 +155,6 @@ static struct {
     cpool_objects_t *objects;
     cpool_sized_t *blocks;
     cpool_lanes_t *lanes;
-    cpool_lane_t *lane;
     cpool_domain_t *domain;
     cpool_reader_t *reader;
     void *slot;
@@ -183,7 +182,8 @@ static void make_structures(unsigned flags, unsigned pool_flags)
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_object_config_t objects = CPOOL_OBJECT_CONFIG_INIT;
     cpool_sized_config_t blocks = CPOOL_SIZED_CONFIG_INIT;
-    cpool_config_t lanes = support_config(SLOT_SIZE, CAPACITY);
+    cpool_config_t slots = support_config(SLOT_SIZE, CAPACITY);
+    cpool_lanes_config_t lanes = CPOOL_LANES_CONFIG_INIT;
 
     type.object_size = SLOT_SIZE;
     objects.type = &type;
@@ -193,7 +193,9 @@ static void make_structures(unsigned flags, unsigned pool_flags)
     blocks.class_bytes = 65536;
     REQUIRE_EQUAL(cpool_objects_create(&ended.objects, &objects), 0);
     REQUIRE_EQUAL(cpool_sized_create(&ended.blocks, &blocks), 0);
-    REQUIRE_EQUAL(cpool_lanes_create(&ended.lanes, &lanes, 2), 0);
+    lanes.slots = &slots;
+    lanes.lanes = 2;
+    REQUIRE_EQUAL(cpool_lanes_create(&ended.lanes, &lanes), 0);
     REQUIRE_EQUAL(domain_create(&ended.domain, 4, 8, 0), 0);
 }
 
@@ -216,9 +218,8 @@ static void use_and_end_structures(unsigned flags, unsigned pool_flags)
     ended.slot = cpool_object_get(ended.objects);
     REQUIRE_EQUAL(cpool_object_put(ended.objects, ended.slot), 0);
     cpool_sized_free(ended.blocks, cpool_sized_alloc(ended.blocks, 100));
-    ended.lane = cpool_lane(ended.lanes, 1);
-    ended.slot = cpool_lane_alloc(ended.lane);
-    REQUIRE_EQUAL(cpool_lane_free(ended.lane, ended.slot), 0);
+    ended.slot = cpool_lane_alloc(ended.lanes, 1);
+    REQUIRE_EQUAL(cpool_lane_free(ended.lanes, 1, ended.slot), 0);
     ended.reader = cpool_domain_reader(ended.domain, 0);
     cpool_read_begin(ended.reader);
     REQUIRE_EQUAL(cpool_retire(ended.reader, pool, cpool_alloc(pool)), 0);
@@ -298,10 +299,8 @@ static void require_lanes_refused(void)
 {
     char state[16];
 
-    REFUSED(cpool_lane_alloc(ended.lane), NULL);
-    REFUSED(cpool_lane_free(ended.lane, ended.slot), CPOOL_EPOOL);
-    REFUSED(cpool_lane_count(ended.lane), 0);
-    REFUSED(cpool_lane(ended.lanes, 0), NULL);
+    REFUSED(cpool_lane_alloc(ended.lanes, 1), NULL);
+    REFUSED(cpool_lane_free(ended.lanes, 1, ended.slot), CPOOL_EPOOL);
     REFUSED(cpool_lanes_balance(ended.lanes), 0);
     REFUSED(cpool_lanes_save(ended.lanes, state, sizeof state), CPOOL_EPOOL);
     REFUSED(cpool_lanes_load(ended.lanes, state, sizeof state), CPOOL_EPOOL);
@@ -361,7 +360,6 @@ TEST_TIMES(structure_refused_after_its_end_by_every_function, 4)
         cpool_reader_t *reader = ended.reader;
         cpool_objects_t *objects = ended.objects;
         cpool_sized_t *blocks = ended.blocks;
-        cpool_lane_t *lane = ended.lane;
         cpool_lanes_t *lanes = ended.lanes;
         cpool_domain_t *domain = ended.domain;
 
@@ -370,7 +368,6 @@ TEST_TIMES(structure_refused_after_its_end_by_every_function, 4)
                 domain != ended.domain);
         ended.objects = objects;
         ended.blocks = blocks;
-        ended.lane = lane;
         ended.lanes = lanes;
         ended.domain = domain;
         ended.reader = reader;

@@ -66,11 +66,14 @@ static cpool_sized_t *make_sized(unsigned pool_flags)
 
 static cpool_lanes_t *make_lanes(void)
 {
-    cpool_config_t config = support_config(SIZE, CAPACITY);
+    cpool_config_t slots = support_config(SIZE, CAPACITY);
+    cpool_lanes_config_t config = CPOOL_LANES_CONFIG_INIT;
     cpool_lanes_t *lanes;
 
-    config.name = "units";
-    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 2), 0);
+    slots.name = "units";
+    config.slots = &slots;
+    config.lanes = 2;
+    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config), 0);
     return lanes;
 }
 
@@ -100,7 +103,7 @@ static struct layer begin(int kind)
         layer.slot = cpool_sized_alloc(layer.sized, SIZE);
     } else {
         layer.lanes = make_lanes();
-        layer.slot = cpool_lane_alloc(cpool_lane(layer.lanes, 0));
+        layer.slot = cpool_lane_alloc(layer.lanes, 0);
     }
     REQUIRE(layer.slot != NULL);
     layer.face = pool_of(&layer);
@@ -116,7 +119,7 @@ static void end(struct layer *layer)
         cpool_sized_free(layer->sized, layer->slot);
         REQUIRE_EQUAL(cpool_sized_destroy(layer->sized), 0);
     } else {
-        REQUIRE_EQUAL(cpool_lane_free(cpool_lane(layer->lanes, 0), layer->slot), 0);
+        REQUIRE_EQUAL(cpool_lane_free(layer->lanes, 0, layer->slot), 0);
         REQUIRE_EQUAL(cpool_lanes_destroy(layer->lanes), 0);
     }
 }

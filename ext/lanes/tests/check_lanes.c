@@ -18,12 +18,21 @@ enum { LANES = 3, CAPACITY = 100, SCARCE = 40, CALLS = 400, TICKS = 3, HELD = 20
 static cpool_lanes_t *lanes;
 static size_t state_size;
 
+static int create(const cpool_config_t *slots, size_t n)
+{
+    cpool_lanes_config_t config = CPOOL_LANES_CONFIG_INIT;
+
+    config.slots = slots;
+    config.lanes = n;
+    return cpool_lanes_create(&lanes, &config);
+}
+
 static void make(size_t capacity, size_t n)
 {
-    cpool_config_t config = support_config(24, capacity);
+    cpool_config_t slots = support_config(24, capacity);
 
     state_size = CPOOL_LANES_STATE_SIZE(capacity, n);
-    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, n), 0);
+    REQUIRE_EQUAL(create(&slots, n), 0);
 }
 
 static size_t index_of(const void *slot)
@@ -38,7 +47,7 @@ static size_t index_of(const void *slot)
 /* A lane's part of the script.  The calls depend on the lane's own random numbers. */
 struct script {
     uint64_t random;
-    cpool_lane_t *lane;
+    size_t lane;
     void *held[HELD];
     size_t count;
     size_t calls;
@@ -49,7 +58,7 @@ struct script {
 static void make_call(struct script *script)
 {
     if (script->count < HELD && random_below(&script->random, 5) < 3) {
-        void *slot = cpool_lane_alloc(script->lane);
+        void *slot = cpool_lane_alloc(lanes, script->lane);
 
         *script->told++ = slot != NULL ? index_of(slot) : SIZE_MAX;
         if (slot != NULL)
@@ -57,7 +66,7 @@ static void make_call(struct script *script)
     } else if (script->count > 0) {
         size_t i = random_below(&script->random, script->count);
 
-        REQUIRE_EQUAL(cpool_lane_free(script->lane, script->held[i]), 0);
+        REQUIRE_EQUAL(cpool_lane_free(lanes, script->lane, script->held[i]), 0);
         script->held[i] = script->held[--script->count];
     }
     script->calls++;
@@ -125,7 +134,7 @@ static void run(struct script *scripts, int way)
 
     make(SCARCE, LANES);
     for (size_t i = 0; i < LANES; i++) {
-        scripts[i] = (struct script){ .random = i + 1, .lane = cpool_lane(lanes, i) };
+        scripts[i] = (struct script){ .random = i + 1, .lane = i };
         scripts[i].told = scripts[i].log;
     }
     for (size_t tick = 1; tick <= TICKS; tick++) {
@@ -158,52 +167,59 @@ TEST(lane_hands_out_its_share_from_the_lowest_index)
 
     make(CAPACITY, LANES);
     for (size_t i = 0; i < LANES; i++) {
-        cpool_lane_t *lane = cpool_lane(lanes, i);
         size_t share = i == 0 ? 34 : 33;
 
-        REQUIRE_EQUAL(cpool_lane_count(lane), share);
         for (size_t k = 0; k < share; k++, taken++) {
-            slots[taken] = cpool_lane_alloc(lane);
+            slots[taken] = cpool_lane_alloc(lanes, i);
             REQUIRE_EQUAL(index_of(slots[taken]), taken);
         }
-        REQUIRE(cpool_lane_alloc(lane) == NULL);
+        REQUIRE(cpool_lane_alloc(lanes, i) == NULL);
     }
-    REQUIRE(cpool_lane(lanes, LANES) == NULL);
+    REQUIRE(cpool_lane_alloc(lanes, LANES) == NULL);
     for (size_t i = 0; i < CAPACITY; i++)
-        REQUIRE_EQUAL(cpool_lane_free(cpool_lane(lanes, 1), slots[i]), 0);
-    REQUIRE(cpool_lane_alloc(cpool_lane(lanes, 0)) == NULL); /* a lane takes nothing */
-    REQUIRE(cpool_lane_alloc(cpool_lane(lanes, 1)) == slots[CAPACITY - 1]);
-    REQUIRE_EQUAL(cpool_lane_free(cpool_lane(lanes, 2), slots[CAPACITY - 1]), 0);
+        REQUIRE_EQUAL(cpool_lane_free(lanes, 1, slots[i]), 0);
+    REQUIRE(cpool_lane_alloc(lanes, 0) == NULL); /* a lane takes nothing */
+    REQUIRE(cpool_lane_alloc(lanes, 1) == slots[CAPACITY - 1]);
+    REQUIRE_EQUAL(cpool_lane_free(lanes, 2, slots[CAPACITY - 1]), 0);
     REQUIRE_EQUAL(cpool_lanes_balance(lanes), CAPACITY);
-    REQUIRE(cpool_lane_alloc(cpool_lane(lanes, 0)) == slots[0]);
-    REQUIRE(cpool_lane_alloc(cpool_lane(lanes, 2)) == slots[67]);
+    REQUIRE(cpool_lane_alloc(lanes, 0) == slots[0]);
+    REQUIRE(cpool_lane_alloc(lanes, 2) == slots[67]);
     REQUIRE_EQUAL(cpool_lanes_balance(lanes), CAPACITY - 2);
-    REQUIRE(cpool_lane_alloc(cpool_lane(lanes, 0)) == slots[1]);
+    REQUIRE(cpool_lane_alloc(lanes, 0) == slots[1]);
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
 }
 
 TEST(free_of_what_is_not_live_refused)
 {
+    void *freed[6];
     char *slot;
 
     make(10, 2);
-    slot = cpool_lane_alloc(cpool_lane(lanes, 0));
+    slot = cpool_lane_alloc(lanes, 0);
     support_capture_reports();
-    REQUIRE_EQUAL(cpool_lane_free(cpool_lane(lanes, 1), slot + 1), CPOOL_EMISALIGNED);
+    REQUIRE_EQUAL(cpool_lane_free(lanes, 1, slot + 1), CPOOL_EMISALIGNED);
     REQUIRE_REPORT(CPOOL_EMISALIGNED);
-    REQUIRE_EQUAL(cpool_lane_free(cpool_lane(lanes, 1),
+    REQUIRE_EQUAL(cpool_lane_free(lanes, 1,
                                   (char *)cpool_at(cpool_lanes_pool(lanes), 9) + 1),
                   CPOOL_EMISALIGNED);
     REQUIRE_REPORT(CPOOL_EMISALIGNED);
-    REQUIRE_EQUAL(cpool_lane_free(cpool_lane(lanes, 1), &lanes), CPOOL_EFOREIGN);
+    REQUIRE_EQUAL(cpool_lane_free(lanes, 1, &lanes), CPOOL_EFOREIGN);
     REQUIRE_REPORT(CPOOL_EFOREIGN);
-    REQUIRE_EQUAL(cpool_lane_free(cpool_lane(lanes, 1), slot), 0);
-    REQUIRE_EQUAL(cpool_lane_free(cpool_lane(lanes, 0), slot), CPOOL_EDOUBLEFREE);
+    REQUIRE_EQUAL(cpool_lane_free(lanes, 1, slot), 0);
+    REQUIRE_EQUAL(cpool_lane_free(lanes, 0, slot), CPOOL_EDOUBLEFREE);
     REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
-    REQUIRE_EQUAL(cpool_lane_free(cpool_lane(lanes, 0), NULL), 0);
+    REQUIRE_EQUAL(cpool_lane_free(lanes, 0, NULL), 0);
     REQUIRE_NO_REPORT();
     support_release_reports();
-    REQUIRE_EQUAL(cpool_lane_count(cpool_lane(lanes, 1)), 6);
+    for (size_t i = 0; i < 6; i++)
+        REQUIRE((freed[i] = cpool_lane_alloc(lanes, 1)) != NULL);
+    REQUIRE(cpool_lane_alloc(lanes, 1) == NULL);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_lane_free(lanes, 2, freed[0]), CPOOL_ECAPACITY);
+    REQUIRE_REPORT(CPOOL_ECAPACITY);
+    support_release_reports();
+    for (size_t i = 0; i < 6; i++)
+        REQUIRE_EQUAL(cpool_lane_free(lanes, 1, freed[i]), 0);
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), 0);
 }
 
@@ -214,19 +230,20 @@ TEST(configuration_that_is_wrong_refused)
 
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         config.flags = refused[i];
-        REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 2), CPOOL_EFLAGS);
+        REQUIRE_EQUAL(create(&config, 2), CPOOL_EFLAGS);
         REQUIRE(lanes == NULL);
     }
     config.flags = 0;
-    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 0), CPOOL_ECAPACITY);
-    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 5), CPOOL_ECAPACITY);
+    REQUIRE_EQUAL(create(&config, 0), CPOOL_ECAPACITY);
+    REQUIRE_EQUAL(create(&config, 5), CPOOL_ECAPACITY);
     config.max_capacity = 5;
-    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 2), CPOOL_EMAXCAPACITY);
-    REQUIRE_EQUAL(cpool_lanes_create(&lanes, NULL, 2), CPOOL_ENULL);
-    REQUIRE_EQUAL(cpool_lanes_create(NULL, &config, 2), CPOOL_ENULL);
+    REQUIRE_EQUAL(create(&config, 2), CPOOL_EMAXCAPACITY);
+    REQUIRE_EQUAL(cpool_lanes_create(&lanes, NULL), CPOOL_ENULL);
+    REQUIRE_EQUAL(create(NULL, 2), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_lanes_create(NULL, NULL), CPOOL_ENULL);
     config.max_capacity = 4;
     config.slot_size = 0;
-    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 2), CPOOL_ESLOTSIZE);
+    REQUIRE_EQUAL(create(&config, 2), CPOOL_ESLOTSIZE);
     REQUIRE_EQUAL(cpool_lanes_destroy(NULL), 0);
 }
 
@@ -264,7 +281,6 @@ static void play(struct script *scripts, uint64_t seed)
 static void find_again(struct script *scripts, cpool_t *before)
 {
     for (size_t i = 0; i < LANES; i++) {
-        scripts[i].lane = cpool_lane(lanes, i);
         for (size_t k = 0; k < scripts[i].count; k++)
             scripts[i].held[k] = cpool_at(cpool_lanes_pool(lanes),
                                           cpool_index(before, scripts[i].held[k]));
@@ -282,11 +298,11 @@ TEST_TIMES(loaded_state_gives_the_same_slots, 2)
     make(SCARCE, LANES);
     old = lanes;
     for (size_t i = 0; i < LANES; i++)
-        before[i] = (struct script){ .lane = cpool_lane(lanes, i) };
+        before[i] = (struct script){ .lane = i };
     play(before, 3);
     for (size_t i = 0; i < LANES; i++) /* no state that a balance has just made */
         for (size_t k = 0; k < i; k++)
-            REQUIRE_EQUAL(cpool_lane_free(before[i].lane,
+            REQUIRE_EQUAL(cpool_lane_free(lanes, before[i].lane,
                                           before[i].held[--before[i].count]), 0);
     state = save(&size);
     memcpy(first, before, sizeof first);
@@ -328,8 +344,8 @@ TEST(state_has_the_same_bytes_on_every_machine)
     size_t size;
 
     make(5, 2);
-    REQUIRE(index_of(cpool_lane_alloc(cpool_lane(lanes, 0))) == 0);
-    REQUIRE(index_of(cpool_lane_alloc(cpool_lane(lanes, 1))) == 3);
+    REQUIRE(index_of(cpool_lane_alloc(lanes, 0)) == 0);
+    REQUIRE(index_of(cpool_lane_alloc(lanes, 1)) == 3);
     state = save(&size);
     REQUIRE_EQUAL(size, sizeof known_state);
     for (size_t i = 0; i < sizeof known_state; i++)
@@ -337,12 +353,11 @@ TEST(state_has_the_same_bytes_on_every_machine)
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
     make(5, 2);
     REQUIRE_EQUAL(cpool_lanes_load(lanes, known_state, sizeof known_state), 0);
-    REQUIRE_EQUAL(index_of(cpool_lane_alloc(cpool_lane(lanes, 1))), 4);
-    REQUIRE(cpool_lane_alloc(cpool_lane(lanes, 1)) == NULL);
-    REQUIRE_EQUAL(cpool_lane_count(cpool_lane(lanes, 0)), 2);
-    REQUIRE_EQUAL(index_of(cpool_lane_alloc(cpool_lane(lanes, 0))), 1);
-    REQUIRE_EQUAL(index_of(cpool_lane_alloc(cpool_lane(lanes, 0))), 2);
-    REQUIRE_EQUAL(cpool_lane_free(cpool_lane(lanes, 0), cpool_at(cpool_lanes_pool(lanes), 3)), 0);
+    REQUIRE_EQUAL(index_of(cpool_lane_alloc(lanes, 1)), 4);
+    REQUIRE(cpool_lane_alloc(lanes, 1) == NULL);
+    REQUIRE_EQUAL(index_of(cpool_lane_alloc(lanes, 0)), 1);
+    REQUIRE_EQUAL(index_of(cpool_lane_alloc(lanes, 0)), 2);
+    REQUIRE_EQUAL(cpool_lane_free(lanes, 0, cpool_at(cpool_lanes_pool(lanes), 3)), 0);
     free(state);
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
 }
@@ -362,7 +377,7 @@ TEST(state_with_any_bit_changed_refused)
     size_t size;
 
     make(5, 2);
-    REQUIRE(cpool_lane_alloc(cpool_lane(lanes, 1)) != NULL);
+    REQUIRE(cpool_lane_alloc(lanes, 1) != NULL);
     state = save(&size);
     REQUIRE_EQUAL(cpool_lanes_load(lanes, known_state, sizeof known_state), 0);
     REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size), 0);
@@ -479,7 +494,7 @@ TEST(forged_state_leads_to_no_other_memory)
 
     make(40, 2);
     for (int i = 0; i < 40; i++)
-        REQUIRE(cpool_lane_alloc(cpool_lane(lanes, (size_t)i % 2)) != NULL);
+        REQUIRE(cpool_lane_alloc(lanes, (size_t)i % 2) != NULL);
     state = save(&size);
     set(state, SLOTS + 0, LIVE + (1u << 30)); /* three numbers of a column, of which the */
     set(state, SLOTS + 8, LIVE - (1u << 31)); /* middle one borrows from its neighbour */
@@ -499,7 +514,7 @@ static void create_without_memory(void *unused)
     (void)unused;
     REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", "checked", 1), 0);
     REQUIRE_EQUAL(setrlimit(RLIMIT_DATA, &limit), 0);
-    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, LANES), CPOOL_ENOMEM);
+    REQUIRE_EQUAL(create(&config, LANES), CPOOL_ENOMEM);
 }
 
 TEST(lanes_without_memory_leave_nothing)
