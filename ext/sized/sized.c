@@ -19,53 +19,14 @@
 #include "sized/sized_impl.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <cpool/pools.h>
 
-#include "base/bits.h"
-#include "base/compiler.h"
-#include "base/error.h"
-#include "base/tools.h"
-#include "host/os.h"
-
 struct header {
     size_t bytes;   /* asked of the fallback, the lead included */
-    size_t align;   /* likewise */
+    size_t align;   /* asked of it */
     size_t lead;    /* bytes from there to the caller's block */
     uintptr_t mark; /* of a living block: mark_of */
-};
-
-/* --- malloc as the fallback --- */
-
-static void *malloc_alloc(size_t bytes, size_t align, void *context)
-{
-    (void)context;
-    if (align <= CPI_SIZED_ALIGN)
-        return malloc(bytes);
-    return cpi_os_block(align, bytes);
-}
-
-static void malloc_free(void *block, size_t bytes, size_t align, void *context)
-{
-    (void)bytes;
-    (void)context;
-    if (align <= CPI_SIZED_ALIGN)
-        free(block);
-    else
-        cpi_os_free_block(block);
-}
-
-static void *malloc_resize(void *block, size_t bytes, size_t align, size_t wanted, void *context)
-{
-    (void)bytes;
-    (void)align;
-    (void)context;
-    return realloc(block, wanted);
-}
-
-const cpool_sized_fallback_t cpi_sized_malloc = {
-    sizeof(cpool_sized_fallback_t), NULL, malloc_alloc, malloc_free, malloc_resize,
 };
 
 /* --- Headers --- */
@@ -75,7 +36,12 @@ static void report_address(int code, const char *function, const void *address)
     cpool_error_t error = {
         .code = code, .function = function, .name = "", .address = address};
 
-    cpi_report(&error, "%s: %s (address %p)", function, cpool_strerror(code), address);
+    cpool_client_report(&error, "%s: %s (address %p)", function, cpool_strerror(code), address);
+}
+
+static uintptr_t align_up(uintptr_t address, size_t align)
+{
+    return (address + align - 1) & ~(uintptr_t)(align - 1);
 }
 
 static uintptr_t mark_of(const struct cpool_sized *blocks, const void *block)
@@ -101,7 +67,7 @@ static struct header *header_of(const struct cpool_sized *blocks, const void *bl
 {
     struct header *header = (struct header *)((uintptr_t)block - sizeof(struct header));
 
-    if (cpi_ending_check(&blocks->ending, blocks, function))
+    if (cpi_ended_check(&blocks->ended, blocks, function))
         return NULL;
     if ((blocks->given.flags & CPOOL_SIZED_BOUNDED) == 0 && has_header(block) &&
         header->mark == mark_of(blocks, block))
@@ -120,7 +86,8 @@ static void count(struct cpool_sized *blocks, size_t live, size_t bytes)
  * up to a multiple of the alignment does not wrap then. */
 static bool whole_size(size_t size, size_t lead, size_t *bytes)
 {
-    return cpi_add(size, lead, bytes) && *bytes <= PTRDIFF_MAX;
+    *bytes = size + lead;
+    return *bytes >= size && *bytes <= PTRDIFF_MAX;
 }
 
 /* --- Blocks of the fallback ---
@@ -128,31 +95,51 @@ static bool whole_size(size_t size, size_t lead, size_t *bytes)
  * Each returns after a report on behalf of `function` if the address is none of these.  size
  * then is 0, and resize, which keeps the alignment, returns NULL. */
 
+/* With bytes for any lead: malloc's blocks are aligned to CPI_SIZED_ALIGN alone. */
+static void *fallback_take(const cpool_sized_fallback_t *fallback, size_t size,
+                           struct header *header)
+{
+    bool is_malloc = fallback->alloc == NULL;
+    size_t lead = is_malloc ? sizeof *header + header->align - CPI_SIZED_ALIGN
+                            : align_up(sizeof *header, header->align);
+
+    if (!whole_size(size, lead, &header->bytes))
+        return NULL;
+    return is_malloc ? malloc(header->bytes)
+                     : fallback->alloc(header->bytes, header->align, fallback->context);
+}
+
+/* Writes the header before the block that begins behind the lead, and returns the block. */
+static void *write_header(const struct cpool_sized *blocks, char *start, struct header *header)
+{
+    char *block = start + header->lead;
+
+    header->mark = mark_of(blocks, block);
+    memcpy(block - sizeof *header, header, sizeof *header);
+    return block;
+}
+
 CPI_APART static void *fallback_alloc(struct cpool_sized *blocks, size_t size, size_t align)
 {
     struct header header;
     char *start;
 
-    if (cpi_ending_check(&blocks->ending, blocks, "cpool_sized_alloc") ||
+    if (cpi_ended_check(&blocks->ended, blocks, "cpool_sized_alloc") ||
         (blocks->given.flags & CPOOL_SIZED_BOUNDED) != 0)
         return NULL;
     header.align = align < CPI_SIZED_ALIGN ? CPI_SIZED_ALIGN : align;
-    header.lead = cpi_align_up(sizeof header, header.align);
-    if (!whole_size(size > 0 ? size : 1, header.lead, &header.bytes))
-        return NULL;
-    start = blocks->fallback.alloc(header.bytes, header.align, blocks->fallback.context);
+    start = fallback_take(&blocks->fallback, size > 0 ? size : 1, &header);
     if (start == NULL)
         return NULL;
-    header.mark = mark_of(blocks, start + header.lead);
-    memcpy(start + header.lead - sizeof header, &header, sizeof header);
+    header.lead = align_up((uintptr_t)start + sizeof header, header.align) - (uintptr_t)start;
     count(blocks, 1, header.bytes);
     cpi_fetch_add(&blocks->fallback_total, 1u, relaxed); /* [count] */
-    cpi_tools_block_taken(start + header.lead, header.bytes - header.lead);
-    return start + header.lead;
+    return write_header(blocks, start, &header);
 }
 
 CPI_APART static void fallback_free(struct cpool_sized *blocks, void *block, const char *function)
 {
+    const cpool_sized_fallback_t *fallback = &blocks->fallback;
     struct header *found = header_of(blocks, block, function);
     struct header header;
 
@@ -161,9 +148,11 @@ CPI_APART static void fallback_free(struct cpool_sized *blocks, void *block, con
     found->mark = 0;
     header = *found;
     count(blocks, (size_t)-1, 0 - header.bytes);
-    cpi_tools_block_given(block, header.bytes - header.lead);
-    blocks->fallback.free((char *)block - header.lead, header.bytes, header.align,
-                          blocks->fallback.context);
+    if (fallback->free != NULL)
+        fallback->free((char *)block - header.lead, header.bytes, header.align,
+                       fallback->context);
+    else
+        free((char *)block - header.lead);
 }
 
 static size_t fallback_size(const struct cpool_sized *blocks, const void *block,
@@ -174,11 +163,10 @@ static size_t fallback_size(const struct cpool_sized *blocks, const void *block,
     return header != NULL ? header->bytes - header->lead : 0;
 }
 
-/* realloc keeps no alignment but malloc's.  Memcheck was told of the block inside. */
+/* realloc keeps no alignment but malloc's. */
 static bool can_resize(const cpool_sized_fallback_t *fallback, size_t align)
 {
-    return fallback->resize != NULL && (cpi_tools_found() & CPI_TOOL_MEMCHECK) == 0 &&
-           (fallback->resize != malloc_resize || align <= CPI_SIZED_ALIGN);
+    return fallback->alloc != NULL ? fallback->resize != NULL : align <= CPI_SIZED_ALIGN;
 }
 
 /* The contents alone go to a new block, unless there is none. */
@@ -194,6 +182,7 @@ static void *move_to(cpool_sized_t *blocks, void *moved, void *block, size_t hel
 static void *fallback_resize(struct cpool_sized *blocks, void *block, size_t size,
                              const char *function)
 {
+    const cpool_sized_fallback_t *fallback = &blocks->fallback;
     const struct header *found = header_of(blocks, block, function);
     struct header header;
     size_t bytes;
@@ -201,19 +190,19 @@ static void *fallback_resize(struct cpool_sized *blocks, void *block, size_t siz
 
     if (found == NULL || !whole_size(size, found->lead, &bytes))
         return NULL;
-    if (!can_resize(&blocks->fallback, found->align))
-        return move_to(blocks, fallback_alloc(blocks, size, found->align), block,
-                       found->bytes - found->lead, size);
     header = *found;
-    start = blocks->fallback.resize((char *)block - header.lead, header.bytes, header.align,
-                                    bytes, blocks->fallback.context);
+    if (!can_resize(fallback, header.align))
+        return move_to(blocks, fallback_alloc(blocks, size, header.align), block,
+                       header.bytes - header.lead, size);
+    start = (char *)block - header.lead;
+    start = fallback->resize != NULL ? fallback->resize(start, header.bytes, header.align, bytes,
+                                                        fallback->context)
+                                     : realloc(start, bytes);
     if (start == NULL)
         return NULL;
     count(blocks, 0, bytes - header.bytes);
     header.bytes = bytes;
-    header.mark = mark_of(blocks, start + header.lead);
-    memcpy(start + header.lead - sizeof header, &header, sizeof header);
-    return start + header.lead;
+    return write_header(blocks, start, &header);
 }
 
 /* --- Blocks of classes --- */
@@ -282,7 +271,7 @@ void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align
 {
     size_t number;
 
-    if (!cpi_is_power_of_two(align)) {
+    if (align == 0 || (align & (align - 1)) != 0) {
         report_address(CPOOL_EALIGN, "cpool_sized_alloc_aligned", NULL);
         return NULL;
     }
@@ -293,13 +282,13 @@ void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align
                                     : fallback_alloc(blocks, size, align);
 }
 
-/* Where it ends, too.  No block of a class without a pool was ever handed out. */
+/* Where the inline path of a free ends.  No block of a class without a pool was handed out. */
 CPI_APART static void give_slowly(cpool_t *pool, void *block)
 {
     cpool_cache_t *cache;
     uintptr_t index;
 
-    if (CPI_UNLIKELY(pool == CPI_HANDLE_NONE)) {
+    if (CPI_UNLIKELY(pool->state == NULL)) {
         report_address(CPOOL_EFOREIGN, "cpool_sized_free", block);
         return;
     }

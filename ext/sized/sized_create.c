@@ -11,13 +11,6 @@
 #include "sized/sized_impl.h"
 
 #include <stdio.h>
-#include <string.h>
-
-#include "base/atomic.h"
-#include "base/bits.h"
-#include "host/os.h"
-#include "base/structs.h"
-#include "base/error.h"
 
 /* Classes by default: so many steps in each doubling, above so many bytes of the same steps. */
 #define CPI_SIZED_STEPS ((size_t)4)
@@ -78,14 +71,14 @@ static void pool_config(const cpool_sized_config_t *given, size_t size, cpool_co
 
     *config = initial;
     config->slot_size = size;
-    config->slot_align = cpi_lowest_bit(size);
+    config->slot_align = size & (~size + 1); /* the lowest bit */
     config->capacity = given->class_bytes / size;
     if (config->capacity == 0)
         config->capacity = 1;
     if (config->capacity > CPOOL_CAPACITY_MAX)
         config->capacity = CPOOL_CAPACITY_MAX;
     config->flags = given->pool_flags;
-    config->memory_flags = given->memory_flags;
+    config->memory_flags = given->memory_flags | CPOOL_CLIENT_RESERVED;
     config->thread_caches = given->thread_caches != 0 ? given->thread_caches : CPI_SIZED_CACHES;
 }
 
@@ -100,10 +93,9 @@ static int largest_pool(struct cpool_sized *plan, size_t *largest)
         size_t bytes;
 
         pool_config(&plan->given, plan->sizes[number], &config);
-        config.memory_flags |= CPOOL_CLIENT_RESERVED;
         bytes = cpool_memory_required(&config);
-        config.memory_flags ^= CPOOL_CLIENT_RESERVED;
         if (bytes == 0) {
+            config.memory_flags = plan->given.memory_flags;
             config.memory = &config; /* not looked at before the settings are */
             return cpool_create(&pool, &config);
         }
@@ -114,6 +106,13 @@ static int largest_pool(struct cpool_sized *plan, size_t *largest)
 }
 
 /* --- The range --- */
+
+static unsigned range_flags(const struct cpool_sized *blocks)
+{
+    bool huge = (blocks->given.memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0;
+
+    return CPOOL_CLIENT_RESERVED | (huge ? CPOOL_CLIENT_HUGE : 0u);
+}
 
 static void fill_table(struct cpool_sized *blocks)
 {
@@ -126,35 +125,31 @@ static void fill_table(struct cpool_sized *blocks)
     }
 }
 
-/* Makes the header for the plan, and reserves the range, of at most `room` bytes together. */
+/* Makes the header for the plan, and reserves the range.  `sparing` as for cpool_client_memory. */
 static int reserve(struct cpool_sized **blocks, struct cpool_sized *plan, size_t largest,
-                   size_t room)
+                   unsigned sparing)
 {
-    bool huge = (plan->given.memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0;
-    size_t align = huge ? cpi_os_huge_page_size() : cpi_os_page_size();
-    size_t entries = plan->largest / CPOOL_SIZED_GRAIN + 1;
-    size_t all;
+    size_t part = 1;
 
-    plan->header = cpi_align_up(sizeof(struct cpool_sized) + entries, cpi_os_page_size());
-    while (plan->shift < sizeof(size_t) * 8 - 1 && (size_t)1 << plan->shift < largest)
+    plan->header = sizeof(struct cpool_sized) + plan->largest / CPOOL_SIZED_GRAIN + 1;
+    for (; part != 0 && part < largest; part *= 2)
         plan->shift++;
-    if ((size_t)1 << plan->shift < largest ||
-        !cpi_multiply(plan->classes, (size_t)1 << plan->shift, &plan->range) ||
-        !cpi_add(plan->range, plan->header, &all))
+    if (part == 0 || part > SIZE_MAX / 2 / plan->classes)
         return CPOOL_EOVERFLOW;
-    plan->base = all <= room ? (uintptr_t)cpi_os_reserve(plan->range, align) : 0;
+    plan->range = plan->classes * part;
+    plan->base = (uintptr_t)cpool_client_memory(plan->range, range_flags(plan) | sparing);
     if (plan->base == 0)
         return CPOOL_ENOMEM;
-    *blocks = cpi_os_map(plan->header);
+    *blocks = cpool_client_memory(plan->header, 0);
     if (*blocks != NULL)
         return 0;
-    cpi_os_release((void *)plan->base, plan->range);
+    cpool_client_release((void *)plan->base, plan->range, range_flags(plan), NULL);
     return CPOOL_ENOMEM;
 }
 
 /* Destroys the pools that were made, last first, and gives the range back.  Returns the first code
  * that is not 0. */
-static int end(struct cpool_sized *blocks)
+static int end_pools(struct cpool_sized *blocks)
 {
     int result = 0;
 
@@ -164,7 +159,7 @@ static int end(struct cpool_sized *blocks)
         if (result == 0)
             result = code;
     }
-    cpi_os_release((void *)blocks->base, blocks->range);
+    cpool_client_release((void *)blocks->base, blocks->range, range_flags(blocks), NULL);
     return result;
 }
 
@@ -182,7 +177,6 @@ static int make_pool(struct cpool_sized *blocks, size_t number)
     config.name = name;
     config.memory = (void *)(blocks->base + number * part);
     config.memory_size = part;
-    config.memory_flags |= CPOOL_CLIENT_RESERVED;
     code = cpool_client_create(&blocks->client, &config);
     if (code == 0)
         cpi_store(&blocks->pools[number], blocks->client.pool, release); /* [made] */
@@ -191,13 +185,12 @@ static int make_pool(struct cpool_sized *blocks, size_t number)
 
 cpool_t *cpi_sized_make_pool(struct cpool_sized *blocks, size_t number)
 {
-    if (blocks->classes == 0 || /* it has ended */
-        cpi_lock_is_held()) /* by a thread that allocates in a handler of fork */
+    if (blocks->classes == 0 ||  /* it has ended */
+        !cpool_client_lock()) /* a thread that has it allocates in a handler of fork */
         return NULL;
-    cpi_lock();
-    if (cpi_load(&blocks->pools[number], relaxed) == CPI_HANDLE_NONE) /* [none] */
+    if (cpi_load(&blocks->pools[number], relaxed) == blocks->none) /* [none] */
         (void)make_pool(blocks, number);
-    cpi_unlock();
+    cpool_client_unlock();
     return cpi_sized_pool(blocks, number);
 }
 
@@ -207,9 +200,8 @@ static void add_figures(const cpool_t *pool, cpool_stats_t *sum)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (pool == NULL)
+    if (pool == NULL || cpool_stats(pool, &stats) != 0)
         return;
-    (void)cpool_stats(pool, &stats);
     sum->capacity += stats.capacity;
     sum->max_capacity += stats.max_capacity;
     sum->live += stats.live;
@@ -245,25 +237,27 @@ static void sum_figures(const void *owner, cpool_stats_t *stats)
 
 /* --- Life --- */
 
-/* Fills in what the plan does not have, and makes the first pool, with which there is a handle
+/* Fills in what the plan does not have, and makes the first pool, with which there is a descriptor
  * of none. */
 static int fill_in(struct cpool_sized *blocks)
 {
     int code;
 
     fill_table(blocks);
-    cpi_text_copy(blocks->name, sizeof blocks->name, blocks->given.name);
-    blocks->fallback = *blocks->given.fallback;
+    cpi_copy_name(blocks->name, sizeof blocks->name, blocks->given.name);
+    if (blocks->given.fallback != NULL)
+        blocks->fallback = *blocks->given.fallback;
     blocks->client = (cpool_client_t){.size = sizeof blocks->client, .kind = CPOOL_VIEW_SIZED,
                                       .owner = blocks, .name = blocks->name, .sums = true,
                                       .figures = sum_figures};
     code = make_pool(blocks, 0);
+    blocks->none = blocks->client.none;
     for (size_t number = 1; number < blocks->classes; number++)
-        atomic_init(&blocks->pools[number], CPI_HANDLE_NONE);
+        atomic_init(&blocks->pools[number], blocks->none);
     return code;
 }
 
-static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config, size_t room)
+static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config, unsigned sparing)
 {
     struct cpool_sized plan;
     size_t largest;
@@ -277,14 +271,14 @@ static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config,
     if (code == 0)
         code = largest_pool(&plan, &largest);
     if (code == 0)
-        code = reserve(blocks, &plan, largest, room);
+        code = reserve(blocks, &plan, largest, sparing);
     if (code != 0)
         return code;
     memcpy(*blocks, &plan, sizeof plan);
     code = fill_in(*blocks);
     if (code != 0) {
-        end(*blocks);
-        cpi_os_release(*blocks, plan.header);
+        (void)end_pools(*blocks);
+        cpool_client_release(*blocks, plan.header, 0, NULL);
         return code;
     }
     cpool_client_show(&(*blocks)->client, true);
@@ -295,24 +289,22 @@ static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config,
  * limited address space is left to others. */
 static int make_by_default(struct cpool_sized **blocks, cpool_sized_config_t *config)
 {
-    size_t space = cpi_os_address_space();
-    size_t room = space == SIZE_MAX ? space : space - space / 2;
     int code;
 
     config->class_bytes = CPI_SIZED_CLASS_BYTES;
-    code = make(blocks, config, room);
+    code = make(blocks, config, CPOOL_CLIENT_SPARING);
     if (config->thread_caches == 0)
         config->thread_caches = CPI_SIZED_CACHES_FEW;
     while (code == CPOOL_ENOMEM && config->class_bytes > CPI_SIZED_CLASS_BYTES_LEAST) {
         config->class_bytes /= 2;
-        code = make(blocks, config, room);
+        code = make(blocks, config, CPOOL_CLIENT_SPARING);
     }
     return code;
 }
 
 int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_config_t *given)
 {
-    cpool_sized_fallback_t fallback = cpi_sized_malloc;
+    cpool_sized_fallback_t fallback;
     struct cpool_sized *made = NULL;
     cpool_sized_config_t config;
     int code;
@@ -320,19 +312,18 @@ int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_config_t *given
     if (blocks == NULL)
         return CPOOL_ENULL;
     *blocks = NULL;
-    if (given == NULL)
-        return CPOOL_ENULL;
-    code = cpi_struct_read(&config, sizeof config, given);
+    code = cpi_given_read(&config, sizeof config, given);
     if (code == 0 && config.fallback != NULL && (config.flags & CPOOL_SIZED_BOUNDED) != 0)
         code = CPOOL_EFLAGS;
-    if (code == 0 && config.fallback != NULL)
-        code = cpi_struct_read(&fallback, sizeof fallback, config.fallback);
-    if (code == 0 && (fallback.alloc == NULL || fallback.free == NULL))
-        code = CPOOL_ENULL;
+    if (code == 0 && config.fallback != NULL) {
+        code = cpi_given_read(&fallback, sizeof fallback, config.fallback);
+        if (code == 0 && (fallback.alloc == NULL || fallback.free == NULL))
+            code = CPOOL_ENULL;
+        config.fallback = &fallback;
+    }
     if (code != 0)
         return code;
-    config.fallback = &fallback;
-    code = config.class_bytes != 0 ? make(&made, &config, SIZE_MAX)
+    code = config.class_bytes != 0 ? make(&made, &config, 0)
                                    : make_by_default(&made, &config);
     if (code == 0)
         *blocks = made;
@@ -346,14 +337,14 @@ int cpool_sized_destroy(cpool_sized_t *blocks)
 
     if (blocks == NULL)
         return 0;
-    if (CPI_HAS_ENDED(blocks))
+    if (CPI_ENDED(blocks))
         return CPOOL_EPOOL;
     live = cpi_load(&blocks->fallback_live, relaxed) > 0; /* [count] */
     cpool_client_show(&blocks->client, false);
-    code = end(blocks);
+    code = end_pools(blocks);
     blocks->largest = 0;
-    cpi_store(&blocks->pools[0], CPI_HANDLE_NONE, relaxed); /* [alone] */
-    cpi_ending_keep(&blocks->ending, blocks, blocks->header, true);
+    cpi_store(&blocks->pools[0], blocks->none, relaxed); /* [alone] */
+    cpool_client_release(blocks, blocks->header, 0, &blocks->ended);
     return code == 0 && live ? CPOOL_ELIVE : code;
 }
 
@@ -364,12 +355,8 @@ int cpool_sized_class(const cpool_sized_t *blocks, size_t size, cpool_sized_clas
     cpool_sized_class_t known = CPOOL_SIZED_CLASS_INIT;
     size_t number;
 
-    if (CPI_HAS_ENDED(blocks))
+    if (CPI_ENDED(blocks))
         return CPOOL_EPOOL;
-    if (description == NULL)
-        return CPOOL_ENULL;
-    if (cpi_struct_check(description) != 0)
-        return CPOOL_ESTRUCT;
     if (size > blocks->largest)
         return CPOOL_ECLASSES;
     number = cpi_sized_first(blocks, size);
@@ -378,20 +365,15 @@ int cpool_sized_class(const cpool_sized_t *blocks, size_t size, cpool_sized_clas
     known.pool = known.source != NULL ? cpool_of(cpool_at(known.source, 0), NULL) : NULL;
     known.dry = cpi_load(&blocks->dry[number], relaxed);   /* [count] */
     known.lent = cpi_load(&blocks->lent[number], relaxed); /* [count] */
-    cpi_struct_write(description, &known, sizeof known);
-    return 0;
+    return cpi_given_write(description, &known, sizeof known);
 }
 
 int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
 {
     cpool_sized_stats_t known = CPOOL_SIZED_STATS_INIT;
 
-    if (CPI_HAS_ENDED(blocks))
+    if (CPI_ENDED(blocks))
         return CPOOL_EPOOL;
-    if (stats == NULL)
-        return CPOOL_ENULL;
-    if (cpi_struct_check(stats) != 0)
-        return CPOOL_ESTRUCT;
     known.classes = blocks->classes;
     known.reserved_bytes = blocks->header + blocks->range;
     known.committed_bytes = blocks->header;
@@ -409,15 +391,14 @@ int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
     known.fallback_live = cpi_load(&blocks->fallback_live, relaxed);   /* [count] */
     known.fallback_bytes = cpi_load(&blocks->fallback_bytes, relaxed); /* [count] */
     known.fallback_total = cpi_load(&blocks->fallback_total, relaxed); /* [count] */
-    cpi_struct_write(stats, &known, sizeof known);
-    return 0;
+    return cpi_given_write(stats, &known, sizeof known);
 }
 
 size_t cpool_sized_trim(cpool_sized_t *blocks)
 {
     size_t bytes = 0;
 
-    if (CPI_HAS_ENDED(blocks))
+    if (CPI_ENDED(blocks))
         return 0;
     for (size_t number = 0; number < blocks->classes; number++) {
         cpool_t *pool = cpi_sized_pool(blocks, number);

@@ -2,22 +2,19 @@
 /*
  * sized_impl.h - what an allocator of blocks of many sizes is made of.
  *
- * Pools are made and used by the public functions alone.  Includes os.h for the
- * range of addresses.
- *
  * One range of reserved addresses, and apart from it the header, which outlives the range:
  *
  *   | header, table |  ...  | class 0           | class 1           | ...
  *                           ^ base              ^ base + 2^shift
  *
- * Each class is a pool in reserved addresses (CPI_LAYER_RESERVED) at the start of its part.
+ * Each class is a pool in reserved addresses (CPOOL_CLIENT_RESERVED) at the start of its part.
  * The first one is made at creation, and the others on first use, with the lock held, so that
  * no fork and no other thread meets half a pool.
  *
  * Invariants: classes ascend by size.  table[i] is the first class of at least
- * i * CPOOL_SIZED_GRAIN bytes.  A class without a pool has CPI_HANDLE_NONE in its place.  The
- * entry of that is both empty and full in every thread.  After the end there are no classes, and
- * `largest` is 0, so that all functions find out at the fallback.
+ * i * CPOOL_SIZED_GRAIN bytes.  A class without a pool has `none` in its place.  The entry of that
+ * is both empty and full in every thread.  After the end there are no classes, and `largest` is 0,
+ * so that all functions find out at the fallback.
  *
  * ORDERING TABLE
  *   pool | pools load | acquire | sized_create.c's made | the pool
@@ -25,24 +22,13 @@
 #ifndef CPI_SIZED_IMPL_H
 #define CPI_SIZED_IMPL_H
 
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cpool.h>
 #include <cpool/sized.h>
 
-#include "base/atomic.h"
-#include "process/descriptor.h"
-#include "host/os.h"
-
-#include <cpool/client.h>
-
-#include "process/thread.h"
+#include "common.h"
 
 struct cpool_sized {
-    /* Written once, with the lock held: CPI_HANDLE_NONE before.  First, because GCC adds any other
-     * offset up beside an atomic load. */
+    /* Written once, with the lock held: none before.  First, because GCC adds any other offset up
+     * beside an atomic load. */
     cpool_t *_Atomic pools[CPOOL_SIZED_CLASSES_MAX];
 
     /* Constant. */
@@ -50,14 +36,16 @@ struct cpool_sized {
     unsigned shift;   /* log2 of the bytes of a part */
     unsigned classes; /* how many there are */
     size_t largest;   /* bytes of the last class's blocks */
+    cpool_t *none;    /* a descriptor of no pool */
     cpool_sized_config_t given; /* none of its pointers is used */
     size_t range;     /* bytes from base to the last class's end */
     size_t header;    /* bytes of this and the table */
-    cpool_sized_fallback_t fallback;
-    cpool_client_t client;
-    struct cpi_ending ending;
+    cpool_sized_fallback_t fallback; /* all NULL: malloc */
     char name[32];
     size_t sizes[CPOOL_SIZED_CLASSES_MAX];
+
+    uintptr_t ended; /* atomic */
+    cpool_client_t client;
 
     /* Written by any thread, when the class of a request cannot serve it. */
     _Atomic uint64_t dry[CPOOL_SIZED_CLASSES_MAX];
@@ -71,9 +59,6 @@ struct cpool_sized {
 
 /* Alignment that any block without a class has at least. */
 #define CPI_SIZED_ALIGN _Alignof(max_align_t)
-
-/* sized.c.  The fallback that malloc is. */
-extern const cpool_sized_fallback_t cpi_sized_malloc;
 
 /* The class with the part that holds an address, or a number not below `classes`. */
 static inline size_t cpi_sized_number(const struct cpool_sized *blocks, const void *address)
@@ -92,7 +77,7 @@ static inline cpool_t *cpi_sized_pool(const struct cpool_sized *blocks, size_t n
 {
     cpool_t *pool = cpi_load(&blocks->pools[number], acquire); /* [pool] */
 
-    return pool != CPI_HANDLE_NONE ? pool : NULL;
+    return pool != blocks->none ? pool : NULL;
 }
 
 /* sized_create.c.  The same, made if there is none.  NULL if it cannot be made, after

@@ -25,7 +25,7 @@ folders=$(sed -n 's/^| `\([a-z]*\)\/` .*/\1/p' "$lib/README.md")
 [ "$(echo "$folders" | wc -l)" -gt 5 ] || { echo 'lib/README.md lists no folders'; exit 1; }
 
 # Folders of ext/ that still include headers of lib/.
-inside='objects lanes sized'
+inside='objects'
 
 # may_include FOLDER OTHER
 may_include() {

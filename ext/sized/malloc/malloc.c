@@ -24,6 +24,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -38,8 +39,6 @@
 
 #include "large.h"
 #include "sized/sized_impl.h"
-
-#define EXPORT __attribute__((__visibility__("default")))
 
 /* The alignment that malloc's callers expect of any block. */
 #define ALIGN _Alignof(max_align_t)
@@ -61,9 +60,7 @@ static atomic_bool begun;
 static _Alignas(max_align_t) unsigned char first[FIRST_BYTES];
 static _Atomic size_t first_used;
 
-/*
- * ---- Until the classes are made ------------------------------------------------
- */
+/* --- Until the classes are made --- */
 
 /* A block's size is before it.  No block is empty, so that each begins in the array. */
 static void *first_alloc(size_t size)
@@ -94,9 +91,7 @@ static size_t first_size(const void *block)
     return bytes - ALIGN;
 }
 
-/*
- * ---- Blocks above the largest class ----------------------------------------------
- */
+/* --- Blocks above the largest class --- */
 
 static size_t whole_pages(size_t bytes)
 {
@@ -132,9 +127,7 @@ static void *block_resize(void *block, size_t bytes, size_t align, size_t wanted
                         align > page ? align : page);
 }
 
-/*
- * ---- Memory of classes that are idle ---------------------------------------------------
- */
+/* --- Memory of classes that are idle --- */
 
 /* A thread looks for such classes after so many bytes of blocks, and the process so often,
  * nanoseconds.  Less free memory stays. */
@@ -196,9 +189,7 @@ static inline void note_use(cpool_sized_t *blocks, size_t size)
         look_for_idle_classes(blocks);
 }
 
-/*
- * ---- Start and end -----------------------------------------------------------------
- */
+/* --- Start and end --- */
 
 /* Another thread may have been at work on them. */
 static void look_again(void)
@@ -277,22 +268,10 @@ __attribute__((__destructor__)) static void print_figures(void)
                 sum.fallback_bytes);
 }
 
-/*
- * ---- The family ----------------------------------------------------------------------
- */
+/* --- The family --- */
 
-/* C's functions, some of which <stdlib.h> does not declare. */
-EXPORT void *malloc(size_t size);
-EXPORT void free(void *block);
-EXPORT void *calloc(size_t count, size_t size);
-EXPORT void *realloc(void *block, size_t size);
-EXPORT void *reallocarray(void *block, size_t count, size_t size);
-EXPORT void *memalign(size_t align, size_t size);
-EXPORT void *aligned_alloc(size_t align, size_t size);
-EXPORT int posix_memalign(void **block, size_t align, size_t size);
-EXPORT void *valloc(size_t size);
-EXPORT void *pvalloc(size_t size);
-EXPORT size_t malloc_usable_size(void *block);
+#pragma GCC visibility push(default)
+void *pvalloc(size_t size); /* which no header of musl's declares */
 
 /* NULL sets errno. */
 static inline void *result(void *block)
@@ -456,3 +435,5 @@ size_t malloc_usable_size(void *block)
         return 0;
     return cpool_sized_usable_size(blocks, block);
 }
+
+#pragma GCC visibility pop
