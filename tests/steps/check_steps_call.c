@@ -262,24 +262,6 @@ TEST(wait_beside_a_trim_keeps_its_time)
     support_destroy_empty(pool);
 }
 
-/* A waiter that has looked in vain gives way before it sleeps. */
-TEST_TIMES(waiter_that_is_called_while_it_lingers_does_not_sleep, FREES)
-{
-    struct worker *workers[2] = {worker_start(), worker_start()};
-    struct meeting meeting;
-
-    meeting_init(&meeting, workers, CALLS);
-    REQUIRE(meeting_run_hasty_waiter(&meeting, 1));
-    REQUIRE(steps_go_on_to(&meeting.wait, "linger", 2));
-    worker_do(meeting.gives, meeting_gives[_i], &meeting.giver);
-    steps_go_on(&meeting.wait);
-    REQUIRE(meeting.slot != NULL);
-    REQUIRE_EQUAL(support_stats(meeting.giver.pool).waits, 0);
-    meeting_fini(&meeting);
-    for (int i = 0; i < 2; i++)
-        worker_stop(workers[i]);
-}
-
 TEST(waiter_does_not_linger_when_its_time_is_up)
 {
     struct worker *workers[2] = {worker_start(), worker_start()};

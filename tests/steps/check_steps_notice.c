@@ -75,13 +75,6 @@ static void give_two(void *argument)
     hold_free(&scene->hold, 2);
 }
 
-static void give_three(void *argument)
-{
-    struct scene *scene = argument;
-
-    hold_free(&scene->hold, 3);
-}
-
 static void ask(void *argument)
 {
     struct scene *scene = argument;
@@ -284,33 +277,6 @@ TEST_TIMES(notice_does_not_come_inside_the_only_call, 2)
     REQUIRE(asked > 2);
 }
 
-/* The call stops, and another thread frees a slot, which brings the notice, and goes on until it
- * could open its entry.  The call has closed that, and takes what is loaded: no slot twice. */
-static bool open_at(struct worker **workers, int variant, size_t nth)
-{
-    struct scene scene;
-    bool stopped;
-
-    (void)variant;
-    scene_init(&scene, workers);
-    worker_do(scene.gives, give_one_and_open, &scene);
-    stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask, &scene);
-    worker_do(scene.gives, give_one_and_open, &scene);
-    steps_go_on(&scene.stop);
-    REQUIRE(scene.slot != NULL);
-    worker_do(scene.gives, take_one, &scene);
-    worker_do(scene.gives, take_one, &scene);
-    REQUIRE_EQUAL(scene.hold.count, CAPACITY - 1);
-    cpool_free(scene.pool, scene.slot);
-    scene_fini(&scene);
-    return stopped;
-}
-
-TEST(call_that_was_given_notice_meanwhile_takes_nothing_in_use)
-{
-    sweep(open_at, 0);
-}
-
 /* The call has looked in vain, and its bell is called by a free of which another call has the slot.
  * Of a slot that is freed then it must not hear of nobody. */
 TEST(call_whose_bell_was_called_for_another_looks_again)
@@ -340,42 +306,6 @@ TEST(call_whose_bell_was_called_for_another_looks_again)
 /*
  * ---- Beside threads that wait --------------------------------------------
  */
-
-/* One slot more is free than threads wait.  The call stops with one or two of them in its hands,
- * and the threads look, perhaps in vain.  Then it goes on, and takes one: they get theirs. */
-static bool share_at(struct worker **workers, int more, size_t nth)
-{
-    struct meeting_second waiting[WAITERS];
-    struct scene scene;
-    bool stopped;
-    size_t i;
-
-    scene_init(&scene, workers);
-    worker_do(scene.asks, take_one, &scene); /* in vain: its entry is closed, and keeps nothing */
-    worker_do(scene.gives, more ? give_three : give_two, &scene);
-    stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask, &scene);
-    for (i = 0; i <= (size_t)more; i++) {
-        waiting[i].pool = scene.pool;
-        atomic_init(&waiting[i].over, false);
-        worker_begin(workers[2 + i], meeting_wait_too, &waiting[i]);
-        meeting_await_second(&waiting[i]);
-    }
-    steps_go_on(&scene.stop);
-    REQUIRE(scene.slot != NULL);
-    for (i = 0; i <= (size_t)more; i++) {
-        worker_await(workers[2 + i]);
-        REQUIRE(waiting[i].slot != NULL);
-        cpool_free(scene.pool, waiting[i].slot);
-    }
-    cpool_free(scene.pool, scene.slot);
-    scene_fini(&scene);
-    return stopped;
-}
-
-TEST_TIMES(call_that_takes_one_slot_leaves_the_others_to_waiters, WAITERS)
-{
-    sweep(share_at, _i);
-}
 
 /* The free slots are two of a thread's cache.  It stops in an alloc, so that a call cannot see
  * whether there are any, and takes one. */

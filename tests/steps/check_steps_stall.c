@@ -222,30 +222,6 @@ TEST_TIMES(alloc_gives_up_when_the_stall_limit_ends, 2)
     worker_stop(worker);
 }
 
-/* The only slot is in the cache of a thread that is stopped in a flush.  An alloc finds it, or
- * waits as long as it was told to.  False if a flush has fewer steps. */
-static bool flush_is_awaited_at(bool uncached, struct worker *worker, size_t nth)
-{
-    cpool_t *pool = make_pool(0, 1, 2, 1);
-    struct slot_user stopped = { .pool = pool };
-    struct slot_user user = { .pool = pool, .uncached = uncached };
-    struct steps_stop stop;
-    bool did_stop;
-
-    worker_do(worker, take, &stopped);
-    worker_do(worker, give, &stopped);
-    did_stop = steps_run(&stop, worker, NULL, nth, flush, pool);
-    take(&user);
-    REQUIRE(user.slot != NULL || support_stats(pool).stalls == 1);
-    steps_go_on(&stop);
-    if (user.slot == NULL)
-        take(&user);
-    REQUIRE(user.slot != NULL);
-    give(&user);
-    support_destroy_empty(pool);
-    return did_stop;
-}
-
 /* The same for a free without a cache.  Where the alloc has not waited, it has found the slot, or
  * the free had not begun. */
 TEST(alloc_gives_up_on_a_free_without_a_cache)
@@ -278,62 +254,4 @@ TEST(alloc_gives_up_on_a_free_without_a_cache)
     }
     REQUIRE(stalls > 2);
     worker_stop(worker);
-}
-
-TEST_TIMES(alloc_finds_nothing_only_after_a_wait_for_a_flush, 2)
-{
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (flush_is_awaited_at(_i != 0, worker, nth))
-        nth++;
-    REQUIRE(nth > 10);
-    worker_stop(worker);
-}
-
-/*
- * ---- More operations without a cache than may be in flight ---------------
- */
-
-enum { MOST = 4 };
-
-/* In memory of the caller's these are four.  As many threads are stopped in a free.  The fifth's
- * free waits, and is not reported. */
-TEST(free_beyond_those_in_flight_waits_for_one)
-{
-    static _Alignas(64) char memory[1 << 20];
-    cpool_config_t config = support_config(64, CAPACITY);
-    struct slot_user users[MOST + 1];
-    struct steps_stop stops[MOST];
-    struct worker *workers[MOST + 1];
-    void *slots[CAPACITY];
-    cpool_t *pool;
-
-    config.magazine_rounds = ROUNDS;
-    config.memory = memory;
-    config.memory_size = sizeof memory;
-    config.stall_limit = 1;
-    pool = support_create(&config);
-    REQUIRE_EQUAL(take_rest(pool, slots, 0), CAPACITY);
-    for (int i = 0; i <= MOST; i++) {
-        users[i].pool = pool;
-        users[i].slot = slots[CAPACITY - 1 - i];
-        users[i].uncached = true;
-        atomic_init(&users[i].done, false);
-        workers[i] = worker_start();
-    }
-    for (int i = 0; i < MOST; i++)
-        REQUIRE(steps_run(&stops[i], workers[i], "cpi_depot_leave", 1, give, &users[i]));
-    worker_begin(workers[MOST], give, &users[MOST]);
-    nap(20); /* one that did not wait would now be done, or reported */
-    REQUIRE(!atomic_load_explicit(&users[MOST].done, memory_order_acquire));
-    steps_go_on(&stops[0]);
-    worker_await(workers[MOST]);
-    for (int i = 1; i < MOST; i++)
-        steps_go_on(&stops[i]);
-    for (int i = 0; i <= MOST; i++)
-        worker_stop(workers[i]);
-    REQUIRE_EQUAL(take_rest(pool, slots, CAPACITY - 1 - MOST), CAPACITY);
-    cpool_free_bulk(pool, slots, CAPACITY);
-    support_destroy_empty(pool);
 }
