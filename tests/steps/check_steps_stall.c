@@ -255,3 +255,50 @@ TEST(alloc_gives_up_on_a_free_without_a_cache)
     REQUIRE(stalls > 2);
     worker_stop(worker);
 }
+
+/*
+ * ---- More operations without a cache than may be in flight ---------------
+ */
+
+enum { MOST = 4 };
+
+/* In memory of the caller's these are four.  As many threads are stopped in a free.  The fifth's
+ * free waits, and is not reported. */
+TEST(free_beyond_those_in_flight_waits_for_one)
+{
+    static _Alignas(64) char memory[1 << 20];
+    cpool_config_t config = support_config(64, CAPACITY);
+    struct slot_user users[MOST + 1];
+    struct steps_stop stops[MOST];
+    struct worker *workers[MOST + 1];
+    void *slots[CAPACITY];
+    cpool_t *pool;
+
+    config.magazine_rounds = ROUNDS;
+    config.memory = memory;
+    config.memory_size = sizeof memory;
+    config.stall_limit = 1;
+    pool = support_create(&config);
+    REQUIRE_EQUAL(take_rest(pool, slots, 0), CAPACITY);
+    for (int i = 0; i <= MOST; i++) {
+        users[i].pool = pool;
+        users[i].slot = slots[CAPACITY - 1 - i];
+        users[i].uncached = true;
+        atomic_init(&users[i].done, false);
+        workers[i] = worker_start();
+    }
+    for (int i = 0; i < MOST; i++)
+        REQUIRE(steps_run(&stops[i], workers[i], "cpi_depot_leave", 1, give, &users[i]));
+    worker_begin(workers[MOST], give, &users[MOST]);
+    nap(20); /* one that did not wait would now be done, or reported */
+    REQUIRE(!atomic_load_explicit(&users[MOST].done, memory_order_acquire));
+    steps_go_on(&stops[0]);
+    worker_await(workers[MOST]);
+    for (int i = 1; i < MOST; i++)
+        steps_go_on(&stops[i]);
+    for (int i = 0; i <= MOST; i++)
+        worker_stop(workers[i]);
+    REQUIRE_EQUAL(take_rest(pool, slots, CAPACITY - 1 - MOST), CAPACITY);
+    cpool_free_bulk(pool, slots, CAPACITY);
+    support_destroy_empty(pool);
+}
