@@ -18,6 +18,11 @@ ext_objects_tests = \
 	ext/objects/tests/check_steps_object_retain \
 	ext/objects/tests/check_steps_priority
 
+# Beside blocks of many sizes and lanes.
+if WITH_ALL_EXT
+ext_objects_tests += ext/objects/tests/check_faces
+endif
+
 if WITH_OBJECTS
 if HAVE_CHECK
 check_PROGRAMS += $(ext_objects_tests)

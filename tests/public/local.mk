@@ -48,7 +48,6 @@ tests_public = \
 tests_public_ext = \
 	tests/public/check_destroyed \
 	tests/public/check_events \
-	tests/public/check_faces \
 	tests/public/check_frame_mistakes \
 	tests/public/check_steady
 
