@@ -75,6 +75,13 @@ static void give_two(void *argument)
     hold_free(&scene->hold, 2);
 }
 
+static void give_three(void *argument)
+{
+    struct scene *scene = argument;
+
+    hold_free(&scene->hold, 3);
+}
+
 static void ask(void *argument)
 {
     struct scene *scene = argument;
@@ -306,6 +313,42 @@ TEST(call_whose_bell_was_called_for_another_looks_again)
 /*
  * ---- Beside threads that wait --------------------------------------------
  */
+
+/* One slot more is free than threads wait.  The call stops with one or two of them in its hands,
+ * and the threads look, perhaps in vain.  Then it goes on, and takes one: they get theirs. */
+static bool share_at(struct worker **workers, int more, size_t nth)
+{
+    struct meeting_second waiting[WAITERS];
+    struct scene scene;
+    bool stopped;
+    size_t i;
+
+    scene_init(&scene, workers);
+    worker_do(scene.asks, take_one, &scene); /* in vain: its entry is closed, and keeps nothing */
+    worker_do(scene.gives, more ? give_three : give_two, &scene);
+    stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask, &scene);
+    for (i = 0; i <= (size_t)more; i++) {
+        waiting[i].pool = scene.pool;
+        atomic_init(&waiting[i].over, false);
+        worker_begin(workers[2 + i], meeting_wait_too, &waiting[i]);
+        meeting_await_second(&waiting[i]);
+    }
+    steps_go_on(&scene.stop);
+    REQUIRE(scene.slot != NULL);
+    for (i = 0; i <= (size_t)more; i++) {
+        worker_await(workers[2 + i]);
+        REQUIRE(waiting[i].slot != NULL);
+        cpool_free(scene.pool, waiting[i].slot);
+    }
+    cpool_free(scene.pool, scene.slot);
+    scene_fini(&scene);
+    return stopped;
+}
+
+TEST_TIMES(call_that_takes_one_slot_leaves_the_others_to_waiters, WAITERS)
+{
+    sweep(share_at, _i);
+}
 
 /* The free slots are two of a thread's cache.  It stops in an alloc, so that a call cannot see
  * whether there are any, and takes one. */
