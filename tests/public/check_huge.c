@@ -2,9 +2,9 @@
 /*
  * check_huge.c - pools with slots in huge pages, where there are any.
  *
- * Includes growth.h and the system's.
+ * Includes support.h and the system's.
  */
-#include "growth.h"
+#include "support.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -119,20 +119,6 @@ TEST(trim_gives_whole_huge_pages_back)
     cpool_free_bulk(pool, slots, capacity);
     support_destroy_empty(pool);
     free(slots);
-}
-
-TEST_TIMES(every_kind_serves, GROWTH_KINDS)
-{
-    size_t capacity = 3000;
-    cpool_t *pool = create(capacity, growth_kinds[_i] | CPOOL_MEMORY_HUGE_PAGES);
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    REQUIRE_EQUAL(hold_take(&hold, capacity), capacity);
-    hold_verify(&hold);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
 }
 
 TEST(callers_memory_ignores_it)
