@@ -93,11 +93,3 @@ void fixture_give(struct cpi_cache *cache, void **slots, size_t n)
     for (size_t i = 0; i < n; i++)
         REQUIRE(cpi_cache_give(cache, slots[i]));
 }
-
-uint64_t fixture_exchanges(const struct cpi_cache *cache)
-{
-    return cpi_load(&cache->counters.stocked_in, relaxed) +
-           cpi_load(&cache->counters.stocked_out, relaxed) +
-           cpi_load(&cache->counters.empty_in, relaxed) +
-           cpi_load(&cache->counters.empty_out, relaxed);
-}

@@ -37,7 +37,4 @@ size_t fixture_in_depot(void);
 void fixture_take(struct cpi_cache *cache, void **slots, size_t n);
 void fixture_give(struct cpi_cache *cache, void **slots, size_t n);
 
-/* Magazines that the cache has exchanged with the depot. */
-uint64_t fixture_exchanges(const struct cpi_cache *cache);
-
 #endif /* CPOOL_TESTS_FIXTURE_H */

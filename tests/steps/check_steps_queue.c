@@ -30,6 +30,31 @@ static bool says(const struct meeting *meeting, uint32_t bit)
  * ---- Who is served -------------------------------------------------------
  */
 
+/* A slot that is not handed over, because the pool has grown: the first waiter is called
+ * and finds it, and keeps it, however long the second one has waited. */
+TEST(first_that_starves_keeps_what_it_finds)
+{
+    struct worker *workers[3];
+    struct meeting meeting;
+    struct meeting_second second;
+
+    start_workers(workers);
+    meeting_init(&meeting, workers, IS_FAIR);
+    second.pool = meeting.giver.pool;
+    (void)meeting_run_waiter(&meeting, NEVER);
+    worker_begin(workers[2], meeting_wait_too, &second);
+    meeting_await_waits(&meeting, 2);
+    worker_do(meeting.gives, meeting_gives[GIVE_BY_GROW], &meeting.giver);
+    steps_go_on(&meeting.wait);
+    REQUIRE(meeting.slot != NULL);
+    worker_do(meeting.gives, meeting_gives[0], &meeting.giver);
+    worker_await(workers[2]);
+    REQUIRE(second.slot != NULL);
+    cpool_free(second.pool, second.slot);
+    meeting_fini(&meeting);
+    stop_workers(workers);
+}
+
 /* Nobody starves any more when the only one that did gives up. */
 TEST(slots_go_the_ordinary_way_when_a_waiter_that_starved_gives_up)
 {

@@ -114,7 +114,7 @@ static void wait_for_slot(void *argument)
     atomic_store_explicit(&meeting->over, true, memory_order_release);
 }
 
-bool meeting_is_asleep(struct meeting *meeting)
+static bool is_asleep(struct meeting *meeting)
 {
     struct cpi_waiters *waiters = cpi_waiters_of(inside(meeting->giver.pool));
     bool asleep;
@@ -134,7 +134,7 @@ static bool is_over(const struct meeting *meeting)
 bool meeting_run_waiter(struct meeting *meeting, size_t nth)
 {
     steps_begin(&meeting->wait, meeting->waits, NULL, nth, wait_for_slot, meeting);
-    while (!steps_has_stopped(&meeting->wait) && !meeting_is_asleep(meeting) && !is_over(meeting))
+    while (!steps_has_stopped(&meeting->wait) && !is_asleep(meeting) && !is_over(meeting))
         sched_yield();
     return steps_has_stopped(&meeting->wait);
 }

@@ -60,10 +60,6 @@ struct meeting {
 void meeting_init(struct meeting *meeting, struct worker **workers, enum manner manner);
 void meeting_fini(struct meeting *meeting);
 
-/* Whether the first waiter sleeps: it makes no step until it is woken, or its time or
- * its patience ends. */
-bool meeting_is_asleep(struct meeting *meeting);
-
 /* Lets the waiter run until it has stopped at this step, sleeps, or has got a slot.
  * Returns true if it has stopped. */
 enum { NEVER = 0 };
