@@ -114,6 +114,8 @@ static void wait_for_slot(void *argument)
     atomic_store_explicit(&meeting->over, true, memory_order_release);
 }
 
+/* Whether the first waiter sleeps: it makes no step until it is woken, or its time or its
+ * patience ends. */
 static bool is_asleep(struct meeting *meeting)
 {
     struct cpi_waiters *waiters = cpi_waiters_of(inside(meeting->giver.pool));
