@@ -2,6 +2,7 @@
 # ext/objects/local.mk - the tests of pools of objects, and of priorities.
 
 ext_objects_tests = \
+	ext/objects/tests/check_fault_object_wait \
 	ext/objects/tests/check_fault_objects \
 	ext/objects/tests/check_object \
 	ext/objects/tests/check_object_frame \
