@@ -4,7 +4,8 @@
  *
  * Taken by lib/base/atomic.h (CPI_ATOMIC_HEADER) when the library's sources are compiled
  * once more, as libpoints, for tests that intervene in it.  A test installs what a point
- * does: steps.c carries out a plan, sched/explorer.c schedules threads.  The operations themselves are the library's own.
+ * does: steps.c carries out a plan, sched/explorer.c schedules threads.  The operations
+ * themselves are the library's own.
  *
  * The places where the library waits for other threads are points as well: its locks and
  * condition variables, the calls by which it gives way, and the clock.

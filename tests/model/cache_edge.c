@@ -29,7 +29,8 @@ static int *take_one(void)
     struct cpi_cache *cache = model_own_cache();
     int *slot;
 
-    CPOOL_POP_(cache->entry, slot, slot = cpi_pool_alloc_near(&model_handle, cache, CPI_CALL("model")));
+    CPOOL_POP_(cache->entry, slot,
+               slot = cpi_pool_alloc_near(&model_handle, cache, CPI_CALL("model")));
     if (slot != NULL)
         model_use_slot(slot);
     return slot;
