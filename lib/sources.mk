@@ -42,6 +42,10 @@ libcpool_sources = \
 	lib/cache/reclaim.h \
 	lib/cache/registry.c \
 	lib/cache/registry.h \
+	lib/wait/notices.c \
+	lib/wait/queue.h \
+	lib/wait/waiters.c \
+	lib/wait/waiters.h \
 	lib/track/words.h \
 	lib/check/guards.c \
 	lib/check/guards.h \
@@ -63,7 +67,6 @@ libcpool_sources = \
 	lib/pool/destroy.c \
 	lib/pool/drain.c \
 	lib/pool/drain.h \
-	lib/pool/feature.h \
 	lib/pool/handles.c \
 	lib/pool/inline.c \
 	lib/pool/memory.c \
@@ -78,10 +81,7 @@ libcpool_sources = \
 	lib/pool/stats.h \
 	lib/pool/tracked.c \
 	lib/pool/typed.c \
-	lib/wait/call.c \
-	lib/wait/pool_wait.c \
-	lib/wait/pool_wait.h \
-	lib/wait/queue.h \
+	lib/pool/wait.c \
 	lib/frame/frame.c \
 	lib/frame/frame.h
 

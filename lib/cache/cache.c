@@ -441,6 +441,17 @@ void *cpi_depot_take_slot(struct cpi_slab *slab, struct cpi_depot *depot,
     return slot;
 }
 
+void *cpi_take_uncached(struct cpi_slab *slab, struct cpi_depot *depot)
+{
+    struct cpi_uncached uncached;
+    void *slot;
+
+    cpi_depot_enter(depot, &uncached);
+    slot = cpi_depot_take_slot(slab, depot, &uncached.counters);
+    cpi_depot_leave(depot, &uncached);
+    return slot;
+}
+
 size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
                       uintptr_t beyond, uintptr_t *first)
 {

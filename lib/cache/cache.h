@@ -294,6 +294,9 @@ bool cpi_cache_open(struct cpi_cache *cache);
 void *cpi_depot_take_slot(struct cpi_slab *slab, struct cpi_depot *depot,
                           struct cpi_counters *counters);
 
+/* The same as an operation of its own.  Any thread. */
+void *cpi_take_uncached(struct cpi_slab *slab, struct cpi_depot *depot);
+
 /* --- Where nobody runs that uses it, or with the lock held --- */
 
 /* A cache without a magazine, closed.  It may be opened at once.  The counters go on: they are the

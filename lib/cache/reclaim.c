@@ -208,6 +208,30 @@ CPI_COLD bool cpi_reclaim_spare(struct cpi_registry *registry)
     return false;
 }
 
+/* --- What is left --- */
+
+unsigned cpi_reclaim_left(const struct cpi_registry *registry)
+{
+    const struct cpi_slab *slab = registry->slab;
+    const struct cpi_depot *depot = registry->depot;
+    uint64_t bounds = cpi_slab_bounds(slab);
+    bool more = CPI_BOUNDS_FRESH(bounds) < CPI_BOUNDS_CAPACITY(bounds) ||
+                (slab->grows && CPI_BOUNDS_CAPACITY(bounds) < slab->slots);
+    bool slots = cpi_depot_has_stocked(depot) || cpi_depot_partial_rounds(depot) > 0;
+
+    return (slots ? CPI_LEFT_SLOTS : 0) | (more ? CPI_LEFT_MORE : 0);
+}
+
+bool cpi_reclaim_has_any(const struct cpi_registry *registry)
+{
+    size_t i;
+
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        if (cpi_cache_rounds(cpi_registry_cache(registry, i)) > 0)
+            return true;
+    return cpi_reclaim_left(registry) != 0;
+}
+
 /* --- Waiting --- */
 
 /* Mixes a number into a sum such that it matters where it stood: one round more

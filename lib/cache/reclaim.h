@@ -68,6 +68,17 @@ bool cpi_reclaim_all(struct cpi_registry *registry, struct cpi_backoff *backoff,
  * Any thread, lock-free. */
 bool cpi_reclaim_spare(struct cpi_registry *registry);
 
+/* --- What is left --- */
+
+/* Bits of what is left in a pool for somebody without a cache, at a glance.  It reads and
+ * takes nothing, and may be outdated when the caller has it.  Wait-free. */
+#define CPI_LEFT_SLOTS 1u /* free slots in the depot */
+#define CPI_LEFT_MORE 2u  /* and room for more than there have been so far */
+unsigned cpi_reclaim_left(const struct cpi_registry *registry);
+
+/* Whether there is anything left, or in any cache.  Wait-free in their number. */
+bool cpi_reclaim_has_any(const struct cpi_registry *registry);
+
 /* --- Waiting --- */
 
 /*

@@ -339,6 +339,7 @@ void cpi_registry_end_caches(struct cpi_registry *registry)
 
 /* --- The end of a thread --- */
 
+/* A pool that a thread leaves is neither reset nor destroyed. */
 static void end_leaving(struct cpi_thread *thread)
 {
     if (thread->leaves != NULL)
@@ -346,27 +347,31 @@ static void end_leaving(struct cpi_thread *thread)
     thread->leaves = NULL;
 }
 
-/* The lock is free while a cache is flushed, and while waiters are served.  A pool that a thread
- * leaves is neither reset nor destroyed. */
-CPI_COLD void cpi_registry_thread_ended(struct cpi_thread *thread)
+CPI_COLD struct cpi_registry *cpi_registry_leave(struct cpi_thread *thread)
 {
-    cpi_lock();
-    while (thread->caches != NULL) {
-        struct cpi_cache *cache = thread->caches;
-        struct cpi_registry *registry = cache->registry;
+    struct cpi_registry *registry = NULL;
+    struct cpi_cache *cache;
 
-        CPI_ASSERT(thread->leaves == NULL);
+    cpi_lock();
+    CPI_ASSERT(thread->leaves == NULL);
+    cache = thread->caches;
+    if (cache != NULL) {
+        registry = cache->registry;
         thread->leaves = registry;
         registry->leaving++;
         cpi_unlock();
         cpi_cache_flush(cache);
         cpi_lock();
         unregister_cache(registry, cache);
-        cpi_unlock();
-        registry->returned(registry->pool);
-        cpi_lock();
-        end_leaving(thread);
     }
+    cpi_unlock();
+    return registry;
+}
+
+CPI_COLD void cpi_registry_left(struct cpi_thread *thread)
+{
+    cpi_lock();
+    end_leaving(thread);
     cpi_unlock();
 }
 
@@ -425,7 +430,7 @@ CPI_COLD void cpi_registry_thread_vanished(struct cpi_thread *thread)
 /* Caches that survive are the forking thread's, and those that no thread owns: one
  * of these may have been in use by a thread that vanished, and its handle stays
  * good. */
-CPI_COLD static void mend_survivors(struct cpi_registry *registry)
+CPI_COLD void cpi_registry_mend(struct cpi_registry *registry)
 {
     size_t i;
 
@@ -444,16 +449,6 @@ CPI_COLD static void mend_survivors(struct cpi_registry *registry)
     registry->disturbed = false;
 }
 
-CPI_COLD void cpi_registry_fork_done(void)
-{
-    struct cpi_registry *registry;
-
-    for (registry = registries; registry != NULL; registry = registry->next) {
-        mend_survivors(registry);
-        registry->forked(registry->pool);
-    }
-}
-
 /* --- All registries --- */
 
 void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *caches,
@@ -469,13 +464,10 @@ void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *c
     registry->stride = cpi_registry_bytes(1, quota_max);
 }
 
-CPI_COLD void cpi_registry_each(void (*visit)(struct cpi_pool *pool))
+CPI_COLD struct cpi_registry *cpi_registry_next(const struct cpi_registry *registry)
 {
-    struct cpi_registry *registry;
-
     CPI_ASSERT(cpi_lock_is_held());
-    for (registry = registries; registry != NULL; registry = registry->next)
-        visit(registry->pool);
+    return registry != NULL ? registry->next : registries;
 }
 
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle)

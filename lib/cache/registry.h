@@ -26,6 +26,7 @@
 #include "process/thread.h"
 
 struct cpi_pool;
+struct cpi_waiters;
 
 struct cpi_registry {
     /* Constant. */
@@ -42,9 +43,7 @@ struct cpi_registry {
     uint32_t quota_max; /* spares that one cache may have */
     size_t stride;      /* bytes from one structure to the next */
     uint32_t spares;    /* spares to be shared out, beyond each cache's first */
-    void (*forked)(struct cpi_pool *pool); /* in the child of a fork, after its caches were
-                                              reclaimed */
-    void (*returned)(struct cpi_pool *pool); /* after an ended thread's slots came back */
+    struct cpi_waiters *waiters; /* wait/ has them */
 
     /* Changed by any thread. */
     _Atomic uint32_t closed;  /* threads that close entries, wait, or trim: no entry is opened */
@@ -108,8 +107,9 @@ void cpi_registry_figures(const struct cpi_registry *registry,
 /* Slots that are live, at least 0.  With the lock held. */
 size_t cpi_registry_count_live(const struct cpi_registry *registry);
 
-/* Calls a function with each pool.  With the lock held. */
-void cpi_registry_each(void (*visit)(struct cpi_pool *pool));
+/* The registry after this one in the list of all, or the first for NULL.  NULL after the last.
+ * With the lock held. */
+struct cpi_registry *cpi_registry_next(const struct cpi_registry *registry);
 
 /*
  * Fills in a registry, for caches with up to `quota_max` spares.  add gives it its pool's handle, and adds it to the list of all,
@@ -119,6 +119,17 @@ void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *c
                        struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot,
                        size_t quota_max);
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
+
+/*
+ * leave gives a cache of a thread that ends to the depot, and returns its registry, or NULL when the
+ * thread has no more.  Until cpi_registry_left the pool is neither reset nor destroyed.  Without the
+ * lock: slots that came back may be what others wait for.
+ */
+struct cpi_registry *cpi_registry_leave(struct cpi_thread *thread);
+void cpi_registry_left(struct cpi_thread *thread);
+
+/* In the child of a fork: takes a registry over from threads that have vanished. */
+void cpi_registry_mend(struct cpi_registry *registry);
 
 /* Waits for threads that have ended and are giving caches of this pool back.  With the lock held.
  * Releases and retakes it while it waits. */

@@ -45,6 +45,7 @@ struct cpi_slab {
     size_t stride;              /* constant: bytes from slot to slot */
     uintptr_t slots;            /* constant: slots that have an address, and that capacity may
                                    grow to */
+    bool grows;                 /* constant: the capacity is raised when all slots are live */
     struct cpi_side sides[CPI_SIDES];
 
     /* Constant: called by a thread that has handed out slots for the first time, before it shows

@@ -419,7 +419,7 @@ CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi
     while (!is_frame_empty(frame)) {
         if (whole && frame->full != 0) {
             exchange_magazine(pool, unchain_top(&pool->depot, frame));
-            cpi_pool_came(pool);
+            cpi_waiters_came(&pool->waiters);
         } else if (!whole || !give_inside(pool, frame)) {
             give_one(pool, slot, call);
             slot = cpi_frame_take_back(frame);

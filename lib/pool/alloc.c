@@ -8,6 +8,7 @@
  *
  * ORDERING TABLE
  *   count | stalls, growths fetch-and-add | relaxed | - | -
+ *   held  | waiters' delayed load | relaxed | - | -
  *   usage | CAS, fetch-and-add of the counts of live slots | relaxed | - | -
  *   mark  | calls store 1        | relaxed | - | -
  *   rest  | calls store 0        | release | reclaim.c's inside | the owner's
@@ -19,7 +20,6 @@
 
 #include "base/atomic.h"
 #include "base/tools.h"
-#include "pool/feature.h"
 #include "pool/drain.h"
 #include "pool/stats.h"
 
@@ -45,7 +45,7 @@ static bool grow_by_itself(struct cpi_pool *pool)
     uintptr_t capacity;
     uintptr_t more;
 
-    if (!pool->grows)
+    if (!pool->slab.grows)
         return false;
     bounds = cpi_slab_bounds(&pool->slab);
     capacity = CPI_BOUNDS_CAPACITY(bounds);
@@ -91,20 +91,9 @@ void cpi_pool_note_exchange(struct cpi_pool *pool, struct cpi_cache *cache)
 
 /* --- Taking and giving --- */
 
-static void *take_uncached(struct cpi_pool *pool)
-{
-    struct cpi_uncached uncached;
-    void *slot;
-
-    cpi_depot_enter(&pool->depot, &uncached);
-    slot = cpi_depot_take_slot(&pool->slab, &pool->depot, &uncached.counters);
-    cpi_depot_leave(&pool->depot, &uncached);
-    return slot;
-}
-
 void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    return cache != NULL ? cpi_cache_take(cache) : take_uncached(pool);
+    return cache != NULL ? cpi_cache_take(cache) : cpi_take_uncached(&pool->slab, &pool->depot);
 }
 
 /* A free ends with a look at the waiters.  Until then the operation in flight, or the owner's
@@ -116,9 +105,9 @@ static bool give_uncached(struct cpi_pool *pool, void *slot)
     bool done;
 
     cpi_depot_enter(&pool->depot, &uncached);
-    done = cpi_pool_hand_over_free(pool, slot) ||
+    done = cpi_waiters_hand_over(&pool->waiters, slot, NULL) ||
            cpi_depot_free_slot(&pool->depot, &uncached.counters, slot);
-    cpi_pool_came(pool);
+    cpi_waiters_came(&pool->waiters);
     cpi_depot_leave(&pool->depot, &uncached);
     return done;
 }
@@ -130,8 +119,8 @@ bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
     if (cache == NULL)
         return give_uncached(pool, slot);
     cpi_store(&cache->calls, 1u, relaxed); /* [mark] */
-    done = cpi_pool_hand_over_free(pool, slot) || cpi_cache_give(cache, slot);
-    cpi_pool_came(pool);
+    done = cpi_waiters_hand_over(&pool->waiters, slot, NULL) || cpi_cache_give(cache, slot);
+    cpi_waiters_came(&pool->waiters);
     cpi_store(&cache->calls, 0u, release); /* [rest] */
     return done;
 }
@@ -142,7 +131,8 @@ bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 static bool find_more(struct cpi_pool *pool, bool retires)
 {
     return grow_by_itself(pool) || cpi_reclaim_spare(&pool->registry) ||
-           (retires && cpi_client_dry(pool));
+           (retires && cpi_load(&pool->waiters.delayed, relaxed) && /* [held] */
+            cpi_client_dry(pool));
 }
 
 /* Whether a trim or shrink has, or had since `seen` was read, the depot's magazines.  Waits until
@@ -162,7 +152,7 @@ void *cpi_pool_look(struct cpi_pool *pool, bool retires)
 
     do {
         seen = cpi_depot_drains(&pool->depot);
-        slot = take_uncached(pool);
+        slot = cpi_take_uncached(&pool->slab, &pool->depot);
     } while (slot == NULL &&
              (cpi_depot_was_drained(&pool->depot, seen) ? cpi_depot_drains(&pool->depot) % 2 == 0
                                                         : find_more(pool, retires)));
@@ -195,7 +185,7 @@ static void *look_closed(struct cpi_pool *pool, struct cpi_backoff *backoff, enu
     uint64_t before = cpi_reclaim_activity(&pool->registry);
     uint32_t seen = cpi_depot_drains(&pool->depot);
     bool all = cpi_reclaim_all(&pool->registry, backoff, false);
-    void *slot = take_uncached(pool);
+    void *slot = cpi_take_uncached(&pool->slab, &pool->depot);
 
     *verdict = DRY;
     if (slot == NULL && (was_drained(pool, seen) || grow_by_itself(pool)))
@@ -238,28 +228,6 @@ CPI_COLD static void *search_pool(struct cpi_pool *pool, struct cpi_cache *cache
     return slot != NULL ? slot : look_again(pool);
 }
 
-/* --- What is left --- */
-
-unsigned cpi_pool_left(const struct cpi_pool *pool)
-{
-    uint64_t bounds = cpi_slab_bounds(&pool->slab);
-    bool more = CPI_BOUNDS_FRESH(bounds) < CPI_BOUNDS_CAPACITY(bounds) ||
-                (pool->grows && CPI_BOUNDS_CAPACITY(bounds) < pool->slab.slots);
-    bool slots = cpi_depot_has_stocked(&pool->depot) || cpi_depot_partial_rounds(&pool->depot) > 0;
-
-    return (slots ? CPI_LEFT_SLOTS : 0) | (more ? CPI_LEFT_MORE : 0);
-}
-
-bool cpi_pool_has_any(const struct cpi_pool *pool)
-{
-    size_t i;
-
-    for (i = 0; i < cpi_registry_made(&pool->registry); i++)
-        if (cpi_cache_rounds(cpi_registry_cache(&pool->registry, i)) > 0)
-            return true;
-    return cpi_pool_left(pool) != 0;
-}
-
 /* --- Alloc and free, in any state of the cache --- */
 
 CPI_APART static void *obtain_slot(struct cpi_pool *pool, struct cpi_cache *cache)
@@ -273,8 +241,8 @@ CPI_APART static void *obtain_slot(struct cpi_pool *pool, struct cpi_cache *cach
         slot = search_pool(pool, cache);
     /* A waiter may have missed slots that the search put into the depot.  But room for which the
      * system refuses memory is no reason to wake anybody. */
-    if (slot != NULL || (cpi_pool_left(pool) & CPI_LEFT_SLOTS) != 0)
-        cpi_pool_came(pool);
+    if (slot != NULL || (cpi_reclaim_left(&pool->registry) & CPI_LEFT_SLOTS) != 0)
+        cpi_waiters_came(&pool->waiters);
     return slot;
 }
 

@@ -59,21 +59,4 @@ void cpi_pool_note_exchange(struct cpi_pool *pool, struct cpi_cache *cache);
  * bounds are still these.  Returns false otherwise.  Lock-free. */
 bool cpi_pool_raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more);
 
-/* Bits of what is left in a pool for somebody without a cache, at a glance.  It reads and
- * takes nothing, and may be outdated when the caller has it.  Wait-free. */
-#define CPI_LEFT_SLOTS 1u /* free slots in the depot */
-#define CPI_LEFT_MORE 2u  /* and room for more than there have been so far */
-unsigned cpi_pool_left(const struct cpi_pool *pool);
-
-/* Whether there is anything left, or in any cache.  Wait-free in their number. */
-bool cpi_pool_has_any(const struct cpi_pool *pool);
-
-/* wait/.  Slots have come into the depot or into being, or an operation has left something there:
- * a thread that waits is called, if anybody waits.  May block. */
-void cpi_pool_came(struct cpi_pool *pool);
-
-/* wait/.  Hands a slot that is being freed to a thread that waits and starves.  Returns false if
- * there is none.  May block. */
-bool cpi_pool_hand_over_free(struct cpi_pool *pool, void *slot);
-
 #endif /* CPI_ALLOC_H */

@@ -143,9 +143,11 @@ CPI_COLD void cpi_announce_part(struct cpi_pool *pool)
  * library knows stays as it is, and some leaks are not found. */
 __attribute__((__destructor__(101))) static void process_ended(void)
 {
+    struct cpi_registry *registry = NULL;
+
     if (cpi_tools_found() == 0 || !cpi_try_lock())
         return;
-    if (cpi_thread_is_alone())
-        cpi_registry_each(ignore_for_good);
+    while (cpi_thread_is_alone() && (registry = cpi_registry_next(registry)) != NULL)
+        ignore_for_good(registry->pool);
     cpi_unlock();
 }

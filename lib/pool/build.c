@@ -2,7 +2,6 @@
 /*
  * build.c - laying a pool out in memory, giving that back, and the pool's handle.
  */
-#include "pool/feature.h"
 #include "pool/alloc.h"
 #include "pool/config.h"
 #include "pool/create.h"
@@ -78,11 +77,6 @@ static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout
                    (uint32_t)layout->uncached);
 }
 
-static void *part_at(const struct cpi_layout *layout, char *region, enum cpi_part which)
-{
-    return layout->parts[which] != 0 ? region + layout->parts_at[which] : NULL;
-}
-
 /* What is done to the slots on their ways. */
 static void set_ways(struct cpi_pool *pool)
 {
@@ -109,29 +103,24 @@ CPI_COLD static struct cpi_pool *build_pool(char *region, const struct cpi_layou
     struct cpi_extent caches;
 
     memset(pool, 0, sizeof *pool);
-    if (layout->callers)
-        memset(region + sizeof *pool, 0, layout->fixed - sizeof *pool);
     cpi_text_copy(pool->name, sizeof pool->name, config->name);
     pool->flags = config->flags | config->memory_flags;
-    pool->grows = layout->slots > layout->capacity;
     pool->region = region;
     pool->stall_limit = (uint64_t)layout->stall_ms * 1000000u;
     pool->region_size = layout->total;
     pool->fixed_bytes = layout->fixed;
     pool->region_owned = !layout->callers;
     lay_out_slots(pool, layout, region);
+    pool->slab.grows = layout->slots > layout->capacity;
     lay_out_depot(pool, layout, region);
-    pool->waiters = part_at(layout, region, CPI_PART_WAITERS);
     cpi_extent_init(&caches, region + layout->caches_at, layout->for_slots_at - layout->caches_at,
                     layout->unit);
     atomic_init(&caches.committed, fixed_bytes - layout->caches_at); /* a page's rest, or all */
     cpi_registry_init(registry, &caches, pool, &pool->slab, &pool->depot, layout->quota);
     registry->max = layout->caches;
     registry->spares = (uint32_t)layout->spares;
-    registry->forked = cpi_wait_forked;
-    registry->returned = cpi_pool_came;
     set_ways(pool);
-    cpi_wait_begin(pool);
+    cpi_waiters_init(&pool->waiters, registry);
     return pool;
 }
 
@@ -254,7 +243,7 @@ CPI_COLD int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config
 CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
 {
     cpi_announce_end(pool);
-    cpi_wait_end(pool);
+    cpi_waiters_fini(&pool->waiters);
     if (pool->end_frames != NULL)
         pool->end_frames(pool);
     if (pool->region_owned && !is_reserved_by_caller(pool->flags))

@@ -56,7 +56,7 @@ void cpool_cache_destroy(cpool_cache_t *entry)
         return;
     }
     cpi_registry_remove_cache(&pool->registry, cache);
-    cpi_pool_came(pool);
+    cpi_waiters_came(&pool->waiters);
 }
 
 void cpool_flush(cpool_t *handle)
@@ -69,7 +69,7 @@ void cpool_flush(cpool_t *handle)
     cache = cpi_registry_known_cache(&pool->registry);
     if (cache != NULL)
         cpi_cache_flush(cache);
-    cpi_pool_came(pool);
+    cpi_waiters_came(&pool->waiters);
 }
 
 /* --- Where their inline path ends --- */

@@ -64,7 +64,7 @@ CPI_COLD void cpi_pool_tell_leaked(const struct cpi_pool *pool, size_t live)
     list_slots(pool);
 }
 
-static void tell_live(struct cpi_pool *pool)
+static void tell_live(const struct cpi_pool *pool)
 {
     size_t live = cpi_registry_count_live(&pool->registry);
 
@@ -78,8 +78,11 @@ static void tell_live(struct cpi_pool *pool)
 /* After the program's own destructors, and before the library's last one. */
 __attribute__((__destructor__(102))) static void library_unloaded(void)
 {
+    struct cpi_registry *registry = NULL;
+
     if (cpi_options()->leaks == 0 || !cpi_lock_at_end())
         return;
-    cpi_registry_each(tell_live);
+    while ((registry = cpi_registry_next(registry)) != NULL)
+        tell_live(registry->pool);
     cpi_unlock();
 }

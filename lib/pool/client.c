@@ -23,7 +23,6 @@
 #include "host/os.h"
 #include "pool/alloc.h"
 #include "pool/create.h"
-#include "pool/feature.h"
 #include "pool/report.h"
 #include "pool/slots.h"
 #include "pool/stats.h"
@@ -180,7 +179,7 @@ static void *take_near(struct cpi_pool *pool)
     }
     do {
         slot = cpi_pool_take(pool, cache);
-        cpi_pool_came(pool);
+        cpi_waiters_came(&pool->waiters);
     } while (slot != NULL && !cpi_pool_passes(pool, slot, call));
     return slot;
 }
@@ -310,7 +309,7 @@ static int note_pool(const cpool_t *handle)
 
     if (pool == NULL)
         return CPOOL_EPOOL;
-    cpi_wait_delayed(pool);
+    cpi_waiters_delay(&pool->waiters);
     return pool->map.words != NULL;
 }
 

@@ -4,7 +4,6 @@
  *
  * cpi_layout_compute looks at its arguments, and at the tools that are there.
  */
-#include "pool/feature.h"
 #include "pool/config.h"
 #include "pool/slots.h"
 
@@ -296,17 +295,6 @@ static bool append_slots(struct cpi_layout *layout)
            append_part(layout, &layout->lead_at, layout->slab_size) && append_trap(layout);
 }
 
-/* The parts that are there from the beginning. */
-static void place_fixed(struct cpi_layout *layout)
-{
-    layout->fixed = cpi_align_up(sizeof(struct cpi_pool), CPI_LINE);
-    for (unsigned i = 0; i < CPI_PARTS; i++) {
-        layout->parts_at[i] = layout->fixed;
-        layout->fixed += cpi_align_up(layout->parts[i], CPI_LINE);
-    }
-    layout->total = layout->fixed;
-}
-
 /* What there is beside the slots, and between them. */
 static void plan_sides(struct cpi_layout *layout, const cpool_config_t *config)
 {
@@ -338,7 +326,6 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
     layout->cache_slots = config->cache_slots;
     layout->slots = config->max_capacity != 0 ? config->max_capacity : config->capacity;
     plan_sides(layout, config);
-    cpi_wait_plan(layout);
     layout->uncached = default_uncached(layout, config->thread_caches);
     if (!compute_stride(layout, (config->memory_flags & CPOOL_MEMORY_COLOUR) != 0))
         return CPOOL_EOVERFLOW;
@@ -346,7 +333,7 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
     if (code != 0)
         return code;
     layout->stall_ms = config->stall_limit != 0 ? config->stall_limit : CPI_STALL_MS;
-    place_fixed(layout);
+    layout->fixed = cpi_align_up(sizeof(struct cpi_pool), CPI_LINE);
     layout->caches_at = layout->fixed;
     if (!cpi_add(layout->fixed, cpi_registry_bytes(layout->caches, layout->quota),
                  &layout->total) ||

@@ -11,9 +11,6 @@
 
 #include "depot/slab.h"
 
-/* What some pools have beside the others. */
-enum cpi_part { CPI_PART_WAITERS, CPI_PARTS };
-
 /* Where the parts lie, bytes from the start of the region. */
 struct cpi_layout {
     bool callers; /* the memory is, and it is not zero, and committed whole */
@@ -23,7 +20,6 @@ struct cpi_layout {
     size_t offset;
     size_t gap; /* guard bytes before and after each slot */
     size_t sides[CPI_SIDES];    /* bytes beside each slot */
-    size_t parts[CPI_PARTS];    /* bytes of each part, or 0 for none */
     size_t stride;
     size_t capacity;
     size_t slots; /* that capacity may grow to */
@@ -34,7 +30,6 @@ struct cpi_layout {
     size_t quota;    /* spares that one cache may have */
     size_t spares;   /* and all together, beyond the first of each */
     size_t stall_ms;  /* as configured, or by default */
-    size_t parts_at[CPI_PARTS];
     size_t fixed;     /* bytes from the start to the end of what is there from the beginning */
     size_t caches_at;
     size_t for_slots_at;

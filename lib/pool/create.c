@@ -80,6 +80,6 @@ size_t cpool_reset(cpool_t *handle)
     cpi_slab_reset(&pool->slab);
     cpi_unlock();
     released = cpi_pool_judge_live(pool, counted, function);
-    cpi_pool_came(pool); /* no thread waits, but a loop may wait for a notice */
+    cpi_waiters_came(&pool->waiters); /* no thread waits, but a loop may wait for a notice */
     return released;
 }

@@ -5,7 +5,6 @@
  * ORDERING TABLE
  *   walk | partial, spare load | relaxed | - | -
  */
-#include "pool/feature.h"
 #include "pool/create.h"
 #include "pool/stats.h"
 #include "pool/report.h"

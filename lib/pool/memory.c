@@ -105,7 +105,7 @@ size_t cpool_trim(cpool_t *handle)
         cpi_drain_close(&drain, function);
     }
     cpi_reclaim_end(&pool->registry, begun);
-    cpi_pool_came(pool);
+    cpi_waiters_came(&pool->waiters);
     return purge.bytes;
 }
 
@@ -211,7 +211,7 @@ size_t cpool_shrink(cpool_t *handle, size_t n)
             cpi_drain_close(&drain, function);
         }
     }
-    cpi_pool_came(pool);
+    cpi_waiters_came(&pool->waiters);
     return removed;
 }
 
@@ -247,7 +247,7 @@ size_t cpool_grow(cpool_t *handle, size_t n)
         return 0;
     more = raise_capacity(pool, n);
     if (more > 0)
-        cpi_pool_came(pool);
+        cpi_waiters_came(&pool->waiters);
     return more;
 }
 

@@ -39,6 +39,7 @@
 #include "depot/slab.h"
 #include "base/error.h"
 #include "track/words.h"
+#include "wait/waiters.h"
 
 /* The counts of growing, trimming and shrinking. */
 struct cpi_maintenance {
@@ -68,13 +69,12 @@ struct cpi_pool {
     struct cpi_slab slab;
     struct cpi_depot depot;
     struct cpi_registry registry;
+    _Alignas(CPI_LINE) struct cpi_waiters waiters;
 
     /* Constant. */
     bool checked;
     unsigned tools; /* that it is announced to: see announce.c */
-    bool grows; /* by itself */
     struct cpi_slotmap map; /* its words are NULL in pools without a word for each slot */
-    struct cpi_waiters *waiters; /* see pool_wait.h */
 
     /* See frame.c, which a program without frames does not carry.  NULL while there are none, and
      * set with the lock held. */

@@ -14,7 +14,6 @@
 #include "base/atomic.h"
 #include "base/tools.h"
 #include "pool/alloc.h"
-#include "pool/feature.h"
 #include "pool/report.h"
 
 /* --- To a user --- */
@@ -144,7 +143,9 @@ const cpool_client_hooks_t *_Atomic cpi_client_hooks;
 /* What is told of the pool, or NULL if none of its slots was ever retired. */
 static const cpool_client_hooks_t *hooks_of(const struct cpi_pool *pool)
 {
-    return cpi_wait_is_delayed(pool) ? cpi_load(&cpi_client_hooks, acquire) : NULL; /* [told] */
+    return cpi_waiters_are_delayed(&pool->waiters)
+               ? cpi_load(&cpi_client_hooks, acquire) /* [told] */
+               : NULL;
 }
 
 static size_t give_back_held(struct cpi_pool *pool, bool ends)

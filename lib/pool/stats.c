@@ -6,7 +6,6 @@
  *   figure | committed and counter loads, calls fetch-and-add | relaxed | - | -
  *   usage  | loads, CAS of the counts of live slots | relaxed | - | -
  */
-#include "pool/feature.h"
 #include "pool/alloc.h"
 #include "pool/config.h"
 #include "pool/stats.h"
@@ -126,9 +125,8 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->committed_bytes = committed_bytes(pool);
     stats->system_calls = system_calls(pool, &figures);
     stats->registrations = figures.registrations;
-    stats->waits = 0;
+    stats->waits = cpi_waiters_waits(&pool->waiters);
     stats->retired = 0;
-    cpi_wait_figures(pool, stats);
     cpi_client_figures(pool, stats);
 }
 

@@ -274,7 +274,7 @@ static void give_up(struct cpi_thread *thread, uintptr_t word)
     cpi_unlock();
     if (!there)
         return;
-    cpi_registry_thread_ended(thread);
+    cpi_waiters_thread_ended(thread);
     cpi_lock();
     set_word(word);
     retire_thread(thread);
@@ -304,7 +304,7 @@ CPI_COLD static void mend_child(void)
         thread = next;
     }
     cpi_trace_forked();
-    cpi_registry_fork_done();
+    cpi_waiters_fork_done();
     cpi_unlock();
 }
 

@@ -38,13 +38,13 @@ struct cpi_thread {
     _Alignas(CPI_LINE) cpool_cache_t table[];
 };
 
-/* Of cache/: called once before the first pool, when a thread ends, which gives all its caches
- * back, and in the child of a fork, for each thread that did not survive, and after all those.  All
- * but thread_ended with the lock held. */
+/* Of cache/ and wait/: called once before the first pool, when a thread ends, which gives all its
+ * caches back, and in the child of a fork, for each thread that did not survive, and after all
+ * those.  All but thread_ended with the lock held. */
 void cpi_barrier_startup(void);
-void cpi_registry_thread_ended(struct cpi_thread *thread);
+void cpi_waiters_thread_ended(struct cpi_thread *thread);
 void cpi_registry_thread_vanished(struct cpi_thread *thread);
-void cpi_registry_fork_done(void);
+void cpi_waiters_fork_done(void);
 
 /*
  * Makes the thread key and chooses the barrier, once per process.  Called before each creation of

@@ -3,7 +3,7 @@
  * queue.h - the threads that wait for a slot, and the word that tells of them.
  *
  * Includes atomic.h and compiler.h only: a model checker takes it as it is.  The
- * lock and the sleeping are the caller's (pool_wait.c).
+ * lock and the sleeping are the caller's (waiters.c).
  *
  *   a thread that waits                   a thread that gives
  *   announces itself: ASKS                leaves a slot where the waiter looks
@@ -31,7 +31,7 @@
  * [announce], the answer is ASKS, or a call is on its way to a waiter that has yet to
  * announce itself.  Where the kernel has a barrier the waiter pays it after its
  * announcement, and a [glance] is enough of an answer, as in reclaim.c.  The inline path need not
- * ask: the entries are closed while anybody waits (pool_wait.c).
+ * ask: the entries are closed while anybody waits (waiters.c).
  */
 #ifndef CPI_QUEUE_H
 #define CPI_QUEUE_H

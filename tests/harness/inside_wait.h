@@ -2,18 +2,18 @@
 /*
  * inside_wait.h - the waiters of a pool, for tests.
  *
- * Includes inside.h, pool_wait.h.
+ * Includes inside.h, waiters.h.
  */
 #ifndef INSIDE_WAIT_H
 #define INSIDE_WAIT_H
 
 #include "inside.h"
-#include "wait/pool_wait.h"
+#include "wait/waiters.h"
 
 /* Returns when the first waiter starves, and sleeps. */
 static inline void inside_await_hunger(cpool_t *pool)
 {
-    struct cpi_waiters *waiters = cpi_waiters_of(inside(pool));
+    struct cpi_waiters *waiters = &inside(pool)->waiters;
     bool starves;
 
     do {

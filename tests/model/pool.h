@@ -64,17 +64,13 @@ MODEL_ABSENT(bool, cpi_pool_given, struct cpi_pool *pool, void *slot, struct cpi
 
 #ifndef MODEL_WAITERS
 /* Nobody waits. */
-void cpi_pool_came(struct cpi_pool *pool)
+void cpi_waiters_came(struct cpi_waiters *waiters)
 {
-    (void)pool;
+    (void)waiters;
 }
 
-bool cpi_pool_hand_over_free(struct cpi_pool *pool, void *slot)
-{
-    (void)pool;
-    (void)slot;
-    return false;
-}
+MODEL_ABSENT(bool, cpi_waiters_serve, struct cpi_waiters *waiters, void *slot,
+             const struct cpi_waiter *finder)
 #endif
 
 /* No slot of a model is retired. */

@@ -31,7 +31,7 @@ static void *destroyer(void *number)
     model_be_lucky();
     __VERIFIER_assume(model_find() != NULL);
     cpi_await_rest(&model_registry);
-    model_pool.waiters = NULL;
+    memset(&model_waiters.queue, 0, sizeof model_waiters.queue);
     memset(model_cache(1), 0, sizeof model_caches[0]);
     return NULL;
 }

@@ -2,7 +2,7 @@
 /*
  * waiters.h - a thread that comes to wait in a pool of pool.h.
  *
- * The library's call.c and pool_wait.c, compiled here.  A waiter joins and looks once, as shipped.
+ * The library's waiters.c, notices.c and wait.c, compiled here.  A waiter joins and looks once, as shipped.
  * Then it would sleep: when the others have ended, the model says whether it may.
  */
 #ifndef MODEL_WAITERS_H
@@ -13,8 +13,9 @@
 
 #include <cpool/wait.h>
 
-#include "wait/call.c"
-#include "wait/pool_wait.c"
+#include "wait/notices.c"
+#include "wait/waiters.c"
+#include "pool/wait.c"
 
 MODEL_ABSENT(uint64_t, cpi_os_deadline, const struct timespec *timeout)
 MODEL_ABSENT(bool, cpi_condition_init, cpi_condition_t *condition)
@@ -26,14 +27,13 @@ MODEL_ABSENT(int, pthread_cond_timedwait, pthread_cond_t *condition, pthread_mut
 MODEL_ABSENT(int, pthread_mutex_destroy, pthread_mutex_t *mutex)
 MODEL_ABSENT(int, pthread_setcancelstate, int state, int *was)
 
-static struct cpi_waiters model_waiters;
+#define model_waiters model_pool.waiters
 static struct cpi_sleeper model_sleeper;
 static int *model_found; /* by the waiter */
 
 static inline void model_open_waiters(void)
 {
-    model_pool.waiters = &model_waiters;
-    cpi_wait_begin(&model_pool);
+    cpi_waiters_init(&model_waiters, &model_registry);
     model_waiters.starving_after = UINT64_MAX / 2;
     model_sleeper.deadline = UINT64_MAX;
 }
@@ -44,8 +44,8 @@ static inline void *model_waiter(void *number)
     model_begin(number);
     model_be_lucky();
     (void)cpi_reclaim_begin(&model_registry);
-    join(&model_pool, &model_sleeper);
-    model_found = look(&model_pool, &model_sleeper);
+    cpi_sleeper_join(&model_waiters, &model_sleeper);
+    model_found = look_everywhere(&model_pool, &model_sleeper);
     if (model_found != NULL)
         model_use_slot(model_found);
     return NULL;

@@ -91,7 +91,7 @@ const char *audit_magazines(const cpool_t *pool, size_t missing)
 
 void audit_starve_after(cpool_t *pool, uint64_t nanoseconds)
 {
-    cpi_waiters_of(inside(pool))->starving_after = nanoseconds;
+    inside(pool)->waiters.starving_after = nanoseconds;
 }
 
 /* With operations that are no points of the explorer's: nothing may happen between

@@ -66,7 +66,7 @@ fact doc/DESIGN.md '512 for 63 rounds, 2176 for 271' lib/pool/config.c 'ROUNDS_D
 fact doc/DESIGN.md '512 for 63 rounds, 2176 for 271' lib/pool/config.c 'ROUNDS_LARGE ((size_t)271)'
 fact doc/DESIGN.md '16,383 (1,023 on 32-bit' lib/process/descriptor.h '16384u : 1024u'
 fact doc/DESIGN.md 'not before 1,023 others' lib/process/descriptor.h '1023u : 255u'
-fact doc/CONCURRENCY.md 'waited for 1 ms' lib/wait/pool_wait.h 'CPI_STARVING_AFTER 1000000u'
+fact doc/CONCURRENCY.md 'waited for 1 ms' lib/wait/waiters.h 'CPI_STARVING_AFTER 1000000u'
 kilobytes() { sed -n "s/^$1=\([0-9]*\) .*/\1/p" tests/scripts/check-text.sh | awk '{ printf "%.0f KB", $1 / 1000 }'; }
 fact doc/ADOPTING.md "carries $(kilobytes budget) of the library, and $(kilobytes collected)" \
     tests/scripts/check-text.sh budget

@@ -4,7 +4,7 @@
  * itself.  Meanwhile the slot is for threads that run, and a waiter that is held up, as a
  * trim that is, holds up no other waiter.
  *
- * Includes meeting.h, and pool_wait.h to choose the pool's patience.
+ * Includes meeting.h, and waiters.h to choose the pool's patience.
  */
 #include "meeting.h"
 
@@ -76,7 +76,7 @@ static void hold_up(struct meeting *meeting, struct worker **workers, uint64_t b
     REQUIRE_EQUAL(meeting->giver.hold.count, HELD);
     while (!steps_has_stopped(&meeting->wait))
         sched_yield();
-    cpi_waiters_of(inside(meeting->giver.pool))->starving_after = backoff;
+    inside(meeting->giver.pool)->waiters.starving_after = backoff;
 }
 
 static void let_go(struct meeting *meeting, struct worker *worker, struct meeting_second *second)
@@ -275,9 +275,9 @@ TEST(waiter_does_not_linger_when_its_time_is_up)
         meeting_init(&meeting, workers, CALLS);
         meeting.timeout = &a_while;
         REQUIRE(meeting_run_hasty_waiter(&meeting, 1));
-        lingered = steps_go_on_to(&meeting.wait, "linger", 2);
+        lingered = steps_go_on_to(&meeting.wait, "linger_awhile", 2);
         REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
-        REQUIRE(!lingered || !steps_go_on_to(&meeting.wait, "linger", 2));
+        REQUIRE(!lingered || !steps_go_on_to(&meeting.wait, "linger_awhile", 2));
         steps_go_on(&meeting.wait);
         REQUIRE(meeting.slot == NULL);
         meeting_fini(&meeting);

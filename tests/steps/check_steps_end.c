@@ -307,7 +307,7 @@ TEST(thread_stopped_at_its_end_wakes_who_waits)
 
         stopped = begin_end_in(&end, steps_pool(0, ROUNDS, 0, ROUNDS), ROUNDS, nth);
         heir.pool = end.pool;
-        cpi_waiters_of(inside(end.pool))->starving_after = UINT64_MAX / 4; /* no look before */
+        inside(end.pool)->waiters.starving_after = UINT64_MAX / 4; /* no look before */
         if (!stopped || lock_is_free()) {
             worker_begin(worker, meeting_wait_too, &heir);
             meeting_await_second(&heir);

@@ -278,14 +278,14 @@ static void lock_queue(void *argument)
 {
     struct waiting *waiting = argument;
 
-    REQUIRE_EQUAL(pthread_mutex_lock(&cpi_waiters_of(inside(waiting->pool))->lock), 0);
+    REQUIRE_EQUAL(pthread_mutex_lock(&inside(waiting->pool)->waiters.lock), 0);
 }
 
 static void unlock_queue(void *argument)
 {
     struct waiting *waiting = argument;
 
-    REQUIRE_EQUAL(pthread_mutex_unlock(&cpi_waiters_of(inside(waiting->pool))->lock), 0);
+    REQUIRE_EQUAL(pthread_mutex_unlock(&inside(waiting->pool)->waiters.lock), 0);
 }
 
 static void wait_in_child(void *argument)
@@ -346,7 +346,7 @@ static void require_nobody_waits(struct waiting *waiting)
     struct cpi_pool *pool = inside(waiting->pool);
 
     REQUIRE_EQUAL(pool->registry.closed, 0);
-    REQUIRE(cpi_waiters_of(pool)->queue.last == NULL);
+    REQUIRE(pool->waiters.queue.last == NULL);
     wait_in_child(waiting);
     cpool_free(waiting->pool, waiting->held);
     for (int i = 0; i < 3; i++) /* more operations than an entry that was closed stays so */

@@ -132,7 +132,7 @@ static void scene_init(struct scene *scene, struct worker **workers)
     scene->slot = NULL;
     scene->called_inside = false;
     atomic_init(&scene->notices, 0);
-    cpi_waiters_of(inside(scene->pool))->starving_after = MEETING_LONG; /* no look before */
+    inside(scene->pool)->waiters.starving_after = MEETING_LONG; /* no look before */
     REQUIRE_EQUAL(cpool_set_ready(scene->pool, count, scene), 0);
     hold_init(&scene->hold, scene->pool);
     worker_do(scene->gives, take_all, scene);

@@ -129,7 +129,7 @@ static bool wait_at(const struct sweep *sweep, size_t nth)
     bool stopped = begin(sweep, &script, &stop, nth);
 
     waiting.pool = script.pool;
-    cpi_waiters_of(inside(script.pool))->starving_after = UINT64_MAX / 4; /* no look before */
+    inside(script.pool)->waiters.starving_after = UINT64_MAX / 4; /* no look before */
     if (stopped)
         script_take_more(&script);
     if (script.more_count == SCRIPT_CAPACITY) /* the owner has nothing left to free */

@@ -23,7 +23,7 @@ static void stop_workers(struct worker **workers)
 
 static bool says(const struct meeting *meeting, uint32_t bit)
 {
-    return (cpi_queue_glance(&cpi_waiters_of(inside(meeting->giver.pool))->queue) & bit) != 0;
+    return (cpi_queue_glance(&inside(meeting->giver.pool)->waiters.queue) & bit) != 0;
 }
 
 /*
@@ -68,7 +68,7 @@ TEST(slots_go_the_ordinary_way_when_a_waiter_that_starved_gives_up)
     (void)meeting_run_hasty_waiter(&meeting, NEVER);
     steps_go_on(&meeting.wait);
     REQUIRE(meeting.slot == NULL);
-    REQUIRE_EQUAL(cpi_queue_glance(&cpi_waiters_of(inside(meeting.giver.pool))->queue), 0);
+    REQUIRE_EQUAL(cpi_queue_glance(&inside(meeting.giver.pool)->waiters.queue), 0);
     meeting_fini(&meeting);
     stop_workers(workers);
 }
@@ -223,7 +223,7 @@ static bool shrink_at(struct worker **workers, size_t nth)
     bool stopped;
 
     /* Until when it would look again. */
-    cpi_waiters_of(inside(pool))->starving_after = MEETING_LONG;
+    inside(pool)->waiters.starving_after = MEETING_LONG;
     hold_init(&hold, pool);
     worker_do(workers[0], take_all, &hold);
     stopped = steps_run(&stop, workers[0], NULL, nth, shrink, &hold);

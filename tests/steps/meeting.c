@@ -72,7 +72,7 @@ void meeting_init(struct meeting *meeting, struct worker **workers, enum manner 
     struct giver *giver = &meeting->giver;
 
     giver->pool = steps_pool(0, CAPACITY + 1, 0, ROUNDS);
-    cpi_waiters_of(inside(giver->pool))->starving_after = manner == CALLS ? MEETING_LONG : 0;
+    inside(giver->pool)->waiters.starving_after = manner == CALLS ? MEETING_LONG : 0;
     meeting->timeout = NULL;
     REQUIRE_EQUAL(cpool_shrink(giver->pool, 1), 1);
     REQUIRE_EQUAL(cpool_cache_create(&giver->cache, giver->pool), 0);
@@ -118,7 +118,7 @@ static void wait_for_slot(void *argument)
  * patience ends. */
 static bool is_asleep(struct meeting *meeting)
 {
-    struct cpi_waiters *waiters = cpi_waiters_of(inside(meeting->giver.pool));
+    struct cpi_waiters *waiters = &inside(meeting->giver.pool)->waiters;
     bool asleep;
 
     pthread_mutex_lock(&waiters->lock);
@@ -170,7 +170,7 @@ void meeting_wait_too(void *argument)
 
 void meeting_await_second(const struct meeting_second *second)
 {
-    struct cpi_waiters *waiters = cpi_waiters_of(inside(second->pool));
+    struct cpi_waiters *waiters = &inside(second->pool)->waiters;
     bool settled;
 
     do {

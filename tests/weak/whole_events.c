@@ -19,7 +19,7 @@
 #include <cpool/typed.h>
 #include <cpool/wait.h>
 
-#include "wait/pool_wait.h"
+#include "pool/pool.h"
 
 enum { CAPACITY = 2 };
 
@@ -140,7 +140,7 @@ int main(void)
 
     pool = items_pool();
     assert(pool != NULL && cpool_set_ready(pool, ready, NULL) == 0);
-    cpi_waiters_of(pool->state)->starving_after = UINT64_MAX / 2;
+    ((struct cpi_pool *)pool->state)->waiters.starving_after = UINT64_MAX / 2;
 #ifdef PAIR
     taken[0] = obtain();
     taken[1] = obtain();

@@ -19,7 +19,7 @@
 #include <cpool/typed.h>
 #include <cpool/wait.h>
 
-#include "wait/pool_wait.h"
+#include "pool/pool.h"
 
 #ifndef WAITERS
 #define WAITERS 1
@@ -139,7 +139,7 @@ int main(void)
     pool = items_pool();
     assert(pool != NULL);
 #ifndef STARVES
-    cpi_waiters_of(pool->state)->starving_after = UINT64_MAX / 2;
+    ((struct cpi_pool *)pool->state)->waiters.starving_after = UINT64_MAX / 2;
 #endif
     pthread_create(&thread[n], NULL, own, (void *)(n + 1));
     for (n++; n <= WAITERS; n++)

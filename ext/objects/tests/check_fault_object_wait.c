@@ -91,7 +91,7 @@ static void put_when_one_sleeps(void *argument)
 static void make_objects_dry_until_one_sleeps(struct fault_scene *scene)
 {
     make_objects(scene);
-    cpi_waiters_of(inside(cpool_objects_pool(scene->object)))->starving_after = UINT64_MAX / 2;
+    inside(cpool_objects_pool(scene->object))->waiters.starving_after = UINT64_MAX / 2;
     scene->memory = worker_start();
     worker_do(scene->memory, get_one, scene);
     take_objects(scene, OBJECTS - 1);

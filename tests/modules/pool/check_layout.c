@@ -43,8 +43,6 @@ static void require_parts(const struct cpi_layout *layout)
     struct parts parts = {.count = 0};
 
     add(&parts, 0, sizeof(struct cpi_pool));
-    for (size_t i = 0; i < CPI_PARTS; i++)
-        add(&parts, layout->parts_at[i], layout->parts[i]);
     add(&parts, layout->fixed, 0);
     add(&parts, layout->caches_at, cpi_registry_bytes(layout->caches, layout->quota));
     add(&parts, layout->for_slots_at, depot_magazines(layout) * stride);

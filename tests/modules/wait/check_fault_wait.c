@@ -32,7 +32,7 @@ static void free_when_one_sleeps(void *argument)
 static void make_dry_until_one_sleeps(struct fault_scene *scene)
 {
     fault_make_dry(scene);
-    cpi_waiters_of(inside(scene->pool))->starving_after = UINT64_MAX / 2;
+    inside(scene->pool)->waiters.starving_after = UINT64_MAX / 2;
     scene->count--;
     scene->object = worker_start();
     worker_begin(scene->object, free_when_one_sleeps, scene);

@@ -77,7 +77,7 @@ TEST(waiting_thread_is_not_overtaken)
         REQUIRE(cpool_alloc(pool) == NULL);
         hold_add(&hold, waiter_end(&waiter));
         /* And when nobody starves any more, slots go the ordinary way again. */
-        REQUIRE_EQUAL(cpi_queue_glance(&cpi_waiters_of(inside(pool))->queue), 0);
+        REQUIRE_EQUAL(cpi_queue_glance(&inside(pool)->waiters.queue), 0);
     }
     hold_free_all(&hold);
     worker_stop(waiter.worker);

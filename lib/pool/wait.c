@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * wait.c - an alloc that waits for a slot, and one that asks for a notice.
+ *
+ * The protocol is in wait/queue.h, the sleep in wait/waiters.c.  Here a waiter looks for a slot.
+ * No lock is held meanwhile.
+ *
+ * A waiter does not wait for an owner that is inside.  If it has left one alone it naps, and looks
+ * again: that owner may leave a slot behind by the inline path, which calls nobody.
+ */
+#include "base/tools.h"
+#include "host/os.h"
+#include "pool/alloc.h"
+
+/* Looks everywhere.  Of slots that are freed from now on the waiter is told. */
+static void *look_everywhere(struct cpi_pool *pool, struct cpi_sleeper *self)
+{
+    struct cpi_waiters *waiters = &pool->waiters;
+    uint32_t epoch;
+    void *slot;
+
+    cpi_mutex_lock(&waiters->lock);
+    epoch = cpi_queue_announce(&waiters->queue, &self->waiter);
+    self->last = cpi_sleeper_is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
+    cpi_mutex_unlock(&waiters->lock);
+    if (cpi_reclaim_all(&pool->registry, NULL, true))
+        self->alone_nap = 0;
+    else
+        self->alone_nap =
+            self->alone_nap != 0 ? cpi_earlier(2 * self->alone_nap, CPI_UNTOLD_SLEEP) : CPI_NAP;
+    while ((slot = cpi_pool_look(pool, true)) != NULL)
+        if (cpi_sleeper_keep(waiters, self, slot) != NULL)
+            return slot;
+    self->vain = epoch;
+    return NULL;
+}
+
+/* A look may call a function of the program's that forks: in the child nobody is in the queue. */
+static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
+{
+    unsigned begun = cpi_reclaim_begin(&pool->registry);
+    bool pass_on;
+    void *slot;
+
+    cpi_sleeper_join(&pool->waiters, self);
+    do {
+        slot = look_everywhere(pool, self);
+        self->last = self->last || begun != pool->registry.forks;
+        if (slot == NULL && !self->last)
+            slot = cpi_sleeper_sleep(&pool->waiters, self);
+    } while (slot == NULL && !self->last);
+    pass_on = begun == pool->registry.forks && cpi_sleeper_leave(&pool->waiters, self);
+    cpi_condition_destroy(&self->woken);
+    cpi_reclaim_end(&pool->registry, begun);
+    if (pass_on)
+        (void)cpi_barrier(&pool->registry);
+    if (pass_on && cpi_reclaim_has_any(&pool->registry))
+        cpi_waiters_call(&pool->waiters);
+    else if (!pass_on &&
+             (slot != NULL || (cpi_reclaim_left(&pool->registry) & CPI_LEFT_SLOTS) != 0))
+        cpi_waiters_came(&pool->waiters); /* others may have missed the slots that its looks moved */
+    return slot;
+}
+
+/* A slot that has not passed yet (slots.h), or NULL.  Returns false if the thread cannot wait. */
+static bool obtain_waiting(struct cpi_pool *pool, struct cpi_cache *cache, uint64_t deadline,
+                           void **slot)
+{
+    struct cpi_sleeper self;
+    int cancel;
+
+    *slot = cpi_pool_take(pool, cache);
+    if (*slot != NULL) {
+        cpi_waiters_came(&pool->waiters);
+        return true;
+    }
+    if (!cpi_sleeper_init(&self, deadline))
+        return false;
+    /* A thread must not be cancelled with its place in the queue on its stack. */
+    cpi_cancel_hold(&cancel);
+    *slot = wait_in_queue(pool, &self);
+    cpi_cancel_restore(cancel);
+    return true;
+}
+
+void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
+{
+    static const char function[] = "cpool_alloc_wait";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
+    struct cpi_cache *cache;
+    uint64_t deadline;
+    void *slot;
+
+    if (pool == NULL)
+        return NULL;
+    deadline = cpi_os_deadline(timeout);
+    cache = cpi_registry_own_cache(&pool->registry);
+    do {
+        if (deadline == 0 || !obtain_waiting(pool, cache, deadline, &slot))
+            return cpi_pool_alloc(pool, cache, CPI_CALL(function));
+    } while (slot != NULL && !cpi_pool_passes(pool, slot, CPI_CALL(function)));
+    return slot;
+}
+
+/* --- Notices for event loops, and the end of waiting --- */
+
+int cpool_set_ready(cpool_t *handle, cpool_ready_t ready, void *context)
+{
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_set_ready");
+
+    if (pool == NULL)
+        return CPOOL_EPOOL;
+    cpi_mutex_lock(&pool->waiters.lock);
+    pool->waiters.ready = ready;
+    pool->waiters.ready_context = context;
+    cpi_mutex_unlock(&pool->waiters.lock);
+    return CPOOL_OK;
+}
+
+/* A slot that has not passed yet.  The look waits for an owner that is inside, however long that
+ * has been stopped: it may leave a slot behind by the inline path, which calls nobody, and the bell
+ * does not nap. */
+static void *obtain_or_ask(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    struct cpi_backoff backoff = {UINT64_MAX / 2, 0, 0};
+    void *slot = cpi_pool_take(pool, cache);
+    unsigned begun;
+
+    /* Slots that come back here call somebody, which inside the look would be this call's bell. */
+    while (slot == NULL && cpi_client_dry(pool))
+        slot = cpi_pool_take(pool, cache);
+    if (slot != NULL) {
+        cpi_waiters_came(&pool->waiters);
+        return slot;
+    }
+    begun = cpi_reclaim_begin(&pool->registry); /* the bell may be called, and leave, meanwhile */
+    do {
+        cpi_notice_announce(&pool->waiters);
+        do { /* a slot that comes during the look is taken, rather than this thread's bell called */
+            (void)cpi_reclaim_all(&pool->registry, &backoff, true);
+            slot = cpi_pool_look(pool, false);
+        } while (slot != NULL ? cpi_waiters_hand_over(&pool->waiters, slot, NULL)
+                              : (cpi_reclaim_left(&pool->registry) & CPI_LEFT_SLOTS) != 0);
+    } while (!cpi_notice_conclude(&pool->waiters, slot != NULL));
+    cpi_reclaim_end(&pool->registry, begun);
+    if (slot != NULL)
+        cpi_waiters_came(&pool->waiters); /* others may have missed the slots that it moved */
+    return slot;
+}
+
+void *cpool_alloc_or_notify(cpool_t *handle)
+{
+    static const char function[] = "cpool_alloc_or_notify";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
+    struct cpi_cache *cache;
+    void *slot;
+
+    if (pool == NULL)
+        return NULL;
+    cache = cpi_registry_own_cache(&pool->registry);
+    do {
+        slot = obtain_or_ask(pool, cache);
+    } while (slot != NULL && !cpi_pool_passes(pool, slot, CPI_CALL(function)));
+    return slot;
+}
+
+size_t cpool_wake_all(cpool_t *handle, bool closed)
+{
+    struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_wake_all");
+
+    return pool != NULL ? cpi_waiters_dismiss(&pool->waiters, closed) : 0;
+}

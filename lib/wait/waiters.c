@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * waiters.c - the sleep of threads that wait, and the calls that wake them.
+ *
+ * The protocol is in queue.h.  While anybody waits, all entries of the pool are closed (cache.h), so
+ * each free comes out of line, goes to the depot, and reads the queue's word.  Running threads can
+ * use the slot while the called waiter wakes up.
+ *
+ * Waiting is fair in the long run, as Go's mutexes are.  Once the first waiter has waited for
+ * `starving_after`, slots that are freed, or found by other waiters, are handed to sleeping
+ * waiters in the order of their arrival, until the first one is younger.
+ *
+ * ORDERING TABLE
+ *   tally | waits load, fetch-and-add | relaxed | - | -
+ *   hint  | the queue's word load | relaxed | - | -
+ *   late  | delayed load, and store with the lock held | relaxed | - | -
+ */
+#include "wait/waiters.h"
+
+#include "base/atomic.h"
+#include "base/tools.h"
+#include "host/os.h"
+#include "process/thread.h"
+
+/* How often a waiter that looked in vain gives way before it sleeps. */
+#ifndef CPI_LINGER /* an explorer wants few */
+#define CPI_LINGER 8u
+#endif
+
+/* Nanoseconds that a waiter naps after a call in vain, at most. */
+#define CPI_LONGEST_NAP UINT64_C(400000)
+
+/* --- Calls, after slots have come --- */
+
+/* With the lock held.  The waiter is not the bell, or NULL for none. */
+static void wake_waiter(struct cpi_waiter *waiter)
+{
+    struct cpi_sleeper *sleeper = (struct cpi_sleeper *)(void *)waiter;
+
+    if (waiter != NULL)
+        cpi_condition_signal(&sleeper->woken);
+}
+
+void cpi_waiters_call(struct cpi_waiters *waiters)
+{
+    struct cpi_waiter *waiter;
+    cpool_ready_t ready;
+    void *context;
+    bool pass_on;
+
+    do {
+        ready = NULL;
+        context = NULL;
+        pass_on = false;
+        cpi_mutex_lock(&waiters->lock);
+        waiter = cpi_queue_call(&waiters->queue);
+        if (waiter == &waiters->bell) {
+            pass_on = cpi_notice_leave(waiters, true);
+            ready = waiters->ready;
+            context = waiters->ready_context;
+        } else {
+            wake_waiter(waiter);
+        }
+        cpi_mutex_unlock(&waiters->lock);
+        if (ready != NULL)
+            ready(waiters->registry->handle, context);
+        if (pass_on)
+            (void)cpi_barrier(waiters->registry);
+    } while (pass_on && cpi_reclaim_has_any(waiters->registry));
+}
+
+bool cpi_waiters_serve(struct cpi_waiters *waiters, void *slot, const struct cpi_waiter *finder)
+{
+    struct cpi_queue *queue = &waiters->queue;
+    struct cpi_waiter *waiter = NULL;
+
+    cpi_mutex_lock(&waiters->lock);
+    if (cpi_queue_says(queue, CPI_QUEUE_STARVES) && queue->first != finder) {
+        waiter = cpi_queue_serve(queue, slot);
+        cpi_queue_starve(queue, cpi_os_now());
+        wake_waiter(waiter);
+    }
+    cpi_mutex_unlock(&waiters->lock);
+    return waiter != NULL;
+}
+
+void cpi_waiters_came(struct cpi_waiters *waiters)
+{
+    if (CPI_UNLIKELY(cpi_queue_is_asked(&waiters->queue, cpi_has_barrier())) &&
+        cpi_reclaim_left(waiters->registry) != 0)
+        cpi_waiters_call(waiters);
+}
+
+CPI_COLD void cpi_waiters_delay(struct cpi_waiters *waiters)
+{
+    struct cpi_waiter *waiter;
+
+    if (cpi_load(&waiters->delayed, relaxed)) /* [late] */
+        return;
+    cpi_mutex_lock(&waiters->lock);
+    cpi_store(&waiters->delayed, true, relaxed); /* [late] */
+    for (waiter = waiters->queue.first; waiter != NULL; waiter = waiter->next)
+        if (waiter->asleep)
+            wake_waiter(waiter);
+    cpi_mutex_unlock(&waiters->lock);
+}
+
+bool cpi_waiters_are_delayed(const struct cpi_waiters *waiters)
+{
+    return cpi_load(&waiters->delayed, relaxed); /* [late] */
+}
+
+size_t cpi_waiters_dismiss(struct cpi_waiters *waiters, bool closed)
+{
+    struct cpi_waiter *waiter;
+    size_t woken = 0;
+
+    cpi_mutex_lock(&waiters->lock);
+    waiters->closed = closed;
+    waiters->dismissals++;
+    for (waiter = waiters->queue.first; waiter != NULL; waiter = waiter->next) {
+        if (waiter != &waiters->bell) {
+            wake_waiter(waiter);
+            woken++;
+        }
+    }
+    cpi_mutex_unlock(&waiters->lock);
+    return woken;
+}
+
+/* --- Sleeping --- */
+
+bool cpi_sleeper_is_dismissed(const struct cpi_waiters *waiters, const struct cpi_sleeper *self)
+{
+    return waiters->closed || waiters->dismissals != self->dismissals;
+}
+
+void *cpi_sleeper_keep(struct cpi_waiters *waiters, const struct cpi_sleeper *self, void *slot)
+{
+    return slot != NULL && cpi_waiters_hand_over(waiters, slot, &self->waiter) ? NULL : slot;
+}
+
+/* With the lock held: one sleep, until a signal or a time of the monotonic clock. */
+static void sleep_until(struct cpi_waiters *waiters, struct cpi_sleeper *self, uint64_t time)
+{
+    CPI_ASSERT(self->waiter.slot == NULL && !self->waiter.asleep);
+    if (!self->slept) {
+        cpi_fetch_add(&waiters->waits, 1u, relaxed); /* [tally] */
+        self->slept = true;
+        CPI_PROBE2(wait, waiters->registry->handle, self->deadline);
+    }
+    self->waiter.asleep = true;
+    cpi_condition_wait(&self->woken, &waiters->lock, time);
+    self->waiter.asleep = false;
+}
+
+/* Sleeps until the waiter is served, or called, unless it naps, or the time has come, or
+ * it starves: the waiter that was called may be held up.  Then returns a slot that was
+ * handed over, or lies where a thread that calls leaves it. */
+static void *rest_until(struct cpi_waiters *waiters, struct cpi_sleeper *self, uint64_t end,
+                        bool naps)
+{
+    const struct cpi_registry *registry = waiters->registry;
+    const struct cpi_waiter *waiter = &self->waiter;
+    uint64_t now = cpi_os_now();
+    uint64_t untold = now + CPI_UNTOLD_SLEEP;
+
+    if (now < waiter->due)
+        end = cpi_earlier(end, waiter->due);
+    cpi_mutex_lock(&waiters->lock);
+    for (;; now = cpi_os_now()) {
+        if (now >= waiter->due)
+            cpi_queue_starve(&waiters->queue, now);
+        if (cpi_load(&waiters->delayed, relaxed)) /* [late] */
+            end = cpi_earlier(end, untold);
+        if (waiter->slot != NULL || now >= end || cpi_sleeper_is_dismissed(waiters, self) ||
+            (!naps && waiter->epoch != self->vain))
+            break;
+        sleep_until(waiters, self, end);
+    }
+    self->epoch = waiter->epoch;
+    cpi_mutex_unlock(&waiters->lock);
+    if (waiter->slot != NULL)
+        return waiter->slot;
+    return cpi_sleeper_keep(waiters, self, cpi_take_uncached(registry->slab, registry->depot));
+}
+
+/* Slots that soon come cost neither the waiter nor the thread that calls it a system call.  A
+ * waiter that starves is to sleep, because slots are handed to those that do. */
+static void linger_awhile(const struct cpi_waiters *waiters, const struct cpi_sleeper *self)
+{
+    const struct cpi_queue *queue = &waiters->queue;
+    uint64_t end = cpi_earlier(self->waiter.due, self->deadline);
+    unsigned times = 0;
+
+    while ((cpi_load(&queue->word, relaxed) & CPI_QUEUE_ASKS) != 0 && /* [hint] */
+           times < CPI_LINGER && cpi_os_now() < end)
+        cpi_os_back_off(times++);
+}
+
+/* After a call in vain the slot went to a running thread, which will do so again, and the waiter
+ * naps. */
+void *cpi_sleeper_sleep(struct cpi_waiters *waiters, struct cpi_sleeper *self)
+{
+    uint64_t end = self->deadline;
+    void *slot;
+
+    linger_awhile(waiters, self);
+    if (self->alone_nap != 0)
+        end = cpi_earlier(end, cpi_os_now() + self->alone_nap);
+    else if ((cpi_reclaim_left(waiters->registry) & CPI_LEFT_MORE) != 0)
+        end = cpi_earlier(end, cpi_os_now() + CPI_UNTOLD_SLEEP);
+    slot = rest_until(waiters, self, end, false);
+    if (slot == NULL && self->epoch != self->vain) {
+        end = cpi_earlier(self->deadline, cpi_os_now() + self->nap);
+        slot = rest_until(waiters, self, end, true);
+        self->nap = cpi_earlier(2 * self->nap, CPI_LONGEST_NAP);
+    }
+    return slot;
+}
+
+bool cpi_sleeper_init(struct cpi_sleeper *self, uint64_t deadline)
+{
+    if (!cpi_condition_init(&self->woken))
+        return false;
+    self->deadline = deadline;
+    self->nap = CPI_NAP;
+    self->slept = false;
+    self->alone_nap = 0;
+    self->vain = 0;
+    return true;
+}
+
+void cpi_sleeper_join(struct cpi_waiters *waiters, struct cpi_sleeper *self)
+{
+    cpi_mutex_lock(&waiters->lock);
+    self->dismissals = waiters->dismissals;
+    cpi_queue_join(&waiters->queue, &self->waiter, cpi_os_now() + waiters->starving_after);
+    cpi_mutex_unlock(&waiters->lock);
+}
+
+bool cpi_sleeper_leave(struct cpi_waiters *waiters, const struct cpi_sleeper *self)
+{
+    bool pass_on;
+
+    cpi_mutex_lock(&waiters->lock);
+    pass_on = cpi_queue_leave(&waiters->queue, &self->waiter, self->vain);
+    cpi_queue_starve(&waiters->queue, cpi_os_now());
+    cpi_mutex_unlock(&waiters->lock);
+    return pass_on;
+}
+
+/* --- The life of a pool, the end of a thread, and fork --- */
+
+/* Nobody waits, at first and in the child of a fork.  The callback and the dismissals stay. */
+CPI_COLD static void renew_waiters(struct cpi_waiters *waiters)
+{
+    cpi_queue_init(&waiters->queue);
+    waiters->lock = (cpi_mutex_t)CPI_MUTEX_INIT;
+    atomic_init(&waiters->waits, 0);
+    waiters->bell_waits = false;
+    waiters->bell_owed = false;
+    waiters->bell_looks = 0;
+    waiters->starving_after = CPI_STARVING_AFTER;
+}
+
+CPI_COLD void cpi_waiters_init(struct cpi_waiters *waiters, struct cpi_registry *registry)
+{
+    waiters->registry = registry;
+    registry->waiters = waiters;
+    renew_waiters(waiters);
+}
+
+CPI_COLD void cpi_waiters_fini(struct cpi_waiters *waiters)
+{
+    cpi_mutex_destroy(&waiters->lock);
+}
+
+uint64_t cpi_waiters_waits(const struct cpi_waiters *waiters)
+{
+    return cpi_load(&waiters->waits, relaxed); /* [tally] */
+}
+
+/* The slots of its caches may be what others wait for. */
+CPI_COLD void cpi_waiters_thread_ended(struct cpi_thread *thread)
+{
+    struct cpi_registry *registry;
+
+    while ((registry = cpi_registry_leave(thread)) != NULL) {
+        cpi_waiters_came(registry->waiters);
+        cpi_registry_left(thread);
+    }
+}
+
+CPI_COLD void cpi_waiters_fork_done(void)
+{
+    struct cpi_registry *registry = NULL;
+
+    while ((registry = cpi_registry_next(registry)) != NULL) {
+        cpi_registry_mend(registry);
+        renew_waiters(registry->waiters);
+    }
+}
