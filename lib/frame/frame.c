@@ -63,7 +63,7 @@ static size_t records_size(const struct cpi_pool *pool)
 CPI_COLD static void end_frames(struct cpi_pool *pool)
 {
     struct cpi_frames *frames = cpi_load(&pool->frames, relaxed); /* [alone] */
-    bool held = cpi_lock_is_held(); /* by a reset */
+    bool locked;
 
     memset(frames->frame, 0, sizeof frames->frame);
     cpi_store(&frames->open, 0, relaxed); /* [alone] */
@@ -71,11 +71,10 @@ CPI_COLD static void end_frames(struct cpi_pool *pool)
     cpi_pool_note_calls(pool, 1);
     pool->end_frames = NULL;
     cpi_store(&pool->frames, NULL, relaxed); /* [alone] */
-    if (!held)
-        cpi_lock();
+    locked = cpi_lock_unless_held();
     frames->next = unused_frames;
     unused_frames = frames;
-    if (!held)
+    if (locked)
         cpi_unlock();
 }
 

@@ -38,24 +38,15 @@ static size_t usable_bytes(const struct cpi_pool *pool)
 }
 
 /* A tool has locks of its own, and forks wait for the library's: so no child finds one of the
- * tool's taken by a thread that was opening or closing a pool.  Returns whether to go on with
- * cpi_unlock: a reset holds the lock already. */
-static bool hold_off_forks(void)
-{
-    if (cpi_lock_is_held())
-        return false;
-    cpi_lock();
-    return true;
-}
-
+ * tool's taken by a thread that was opening or closing a pool.  A reset holds the lock already. */
 static void open_slots(const struct cpi_pool *pool)
 {
     const struct cpi_slab *slab = &pool->slab;
-    bool holds = hold_off_forks();
+    bool locked = cpi_lock_unless_held();
 
     cpi_tools_open(pool->tools, pool, slab->extent.base, slab->extent.size,
                    slab->stride - slab->slot_size);
-    if (holds)
+    if (locked)
         cpi_unlock();
     cpi_tools_hide(pool->tools, slab->extent.base, usable_bytes(pool));
 }
@@ -63,11 +54,11 @@ static void open_slots(const struct cpi_pool *pool)
 CPI_COLD void cpi_announce_end(struct cpi_pool *pool)
 {
     const struct cpi_slab *slab = &pool->slab;
-    bool holds = hold_off_forks();
+    bool locked = cpi_lock_unless_held();
 
     cpi_tools_show(pool->tools, slab->extent.base, usable_bytes(pool));
     cpi_tools_close(pool->tools, pool, slab->extent.base, slab->extent.size);
-    if (holds)
+    if (locked)
         cpi_unlock();
 }
 

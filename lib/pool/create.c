@@ -12,9 +12,9 @@
 
 int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, const cpool_client_t *client)
 {
-    bool held = cpi_lock_is_held();
     struct cpi_pool *pool = NULL;
     cpool_config_t config;
+    bool locked;
     int code;
 
     if (given == NULL)
@@ -30,10 +30,9 @@ int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, const cpool_c
     if (code != 0)
         return code;
     pool->client = client;
-    if (!held)
-        cpi_lock();
+    locked = cpi_lock_unless_held();
     code = cpi_pool_publish(pool);
-    if (!held)
+    if (locked)
         cpi_unlock();
     if (code == 0)
         *handle = pool->handle;

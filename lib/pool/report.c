@@ -70,16 +70,15 @@ void cpi_pool_note_end(const struct cpi_pool *pool)
 /* Copies the name of the pool that was the handle's last one, if it is known. */
 static const char *find_ended(const cpool_t *handle, char name[CPI_NAME_SIZE])
 {
-    bool held = cpi_lock_is_held();
+    bool locked;
 
     if (!cpi_handle_is_one(handle))
         return name;
-    if (!held)
-        cpi_lock();
+    locked = cpi_lock_unless_held();
     for (size_t i = 0; i < sizeof ended_pools / sizeof ended_pools[0]; i++)
         if (ended_pools[i].handle == handle && ended_pools[i].turn == cpi_handle_part(handle)->turn)
             memcpy(name, ended_pools[i].name, CPI_NAME_SIZE);
-    if (!held)
+    if (locked)
         cpi_unlock();
     return name;
 }

@@ -36,15 +36,14 @@ static struct pair current = {default_handler, NULL}; /* guarded by the lock */
 /* Returns the pair that was there.  The caller may have the lock already. */
 static struct pair exchange_pair(const struct pair *next)
 {
-    bool held = cpi_lock_is_held();
+    bool locked;
     struct pair before;
 
-    if (!held)
-        cpi_lock();
+    locked = cpi_lock_unless_held();
     before = current;
     if (next != NULL)
         current = *next;
-    if (!held)
+    if (locked)
         cpi_unlock();
     return before;
 }
