@@ -23,7 +23,7 @@ ext=${2:-}
 mkdir -p "$folder"
 
 # Libraries of ext/ that still include headers of lib/ are in cpool.c and cpool.h.
-inside='objects sized lanes'
+inside='objects'
 outside=
 for name in objects sized retire lanes; do
     case " $inside " in *" $name "*) ;; *) outside="$outside $name" ;; esac

@@ -64,7 +64,9 @@ EXTRA_DIST += lib/libcpool.map lib/README.md ext/common.h
 # The library as two files, cpool.c and cpool.h, which compile by themselves, and two for each library
 # of ext/, which stand beside these.
 amalgamation_rest = amalgamation/cpool.h \
-	amalgamation/cpool_retire.c amalgamation/cpool_retire.h
+	amalgamation/cpool_lanes.c amalgamation/cpool_lanes.h \
+	amalgamation/cpool_retire.c amalgamation/cpool_retire.h \
+	amalgamation/cpool_sized.c amalgamation/cpool_sized.h
 
 amalgamation: amalgamation/cpool.c $(amalgamation_rest)
 

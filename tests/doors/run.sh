@@ -225,11 +225,11 @@ pairs() {
             fail 'make amalgamation writes another file'
         case $name in
         objects) call='cpool_objects_destroy(NULL)' ;;
-        sized) call='cpool_sized_trim(NULL)' ;;
+        sized) call='cpool_sized_destroy(NULL)' ;;
         retire) call='cpool_domain_destroy(NULL)' ;;
         lanes) call='cpool_lanes_destroy(NULL)' ;;
         esac
-        printf '#include <cpool_%s.h>\nint main(void) { return (int)(%s & 0); }\n' "$name" "$call" > use.c
+        printf '#include <cpool_%s.h>\nint main(void) { return %s == 0; }\n' "$name" "$call" > use.c
         for options in '-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror' '-O3 -Werror' \
             '-O2 -DCPOOL_NO_INLINE -Wall -Werror' '-O2 -DCPOOL_PREFIX=own_ -DCPOOL_STATIC -Werror'; do
             # shellcheck disable=SC2086 # several words
