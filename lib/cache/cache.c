@@ -223,7 +223,7 @@ static bool push_open(struct cpi_cache *cache, void *slot)
 /* --- Opening and closing --- */
 
 /* Takes what is loaded out of a closed entry, unless another thread has.  Returns 0 then. */
-static uint32_t unload(struct cpi_cache *cache)
+static uint32_t unload_magazine(struct cpi_cache *cache)
 {
     uint32_t node = cpi_cache_loaded(cache);
 
@@ -261,7 +261,7 @@ static bool try_to_open(struct cpi_cache *cache, uint32_t node)
 
 CPI_APART bool cpi_cache_open(struct cpi_cache *cache)
 {
-    uint32_t node = unload(cache);
+    uint32_t node = unload_magazine(cache);
 
     if (cache->calm < CPI_CALM) {
         cache->calm++;
@@ -274,7 +274,7 @@ CPI_APART bool cpi_cache_open(struct cpi_cache *cache)
             return true;
         }
         if (node != 0)
-            node = unload(cache);
+            node = unload_magazine(cache);
         cache->calm = 0;
     }
     if (node != 0)
@@ -291,7 +291,7 @@ CPI_APART void cpi_cache_flush(struct cpi_cache *cache)
 
     if (cpi_cache_enter(cache, active))
         cpi_word_store(&active->limit, 0, release); /* [shut] */
-    node = unload(cache);
+    node = unload_magazine(cache);
     if (node != 0)
         cpi_depot_give(cache->depot, &cache->counters, node);
     flush_spares(cache);

@@ -124,7 +124,7 @@ static void hand_back(struct cpi_registry *registry, struct cpi_uncached *uncach
 
 /* Takes this magazine, of which the owner was seen outside with so many rounds, if it is loaded
  * still. */
-static void take(struct cpi_registry *registry, struct cpi_cache *cache, uint32_t node,
+static void take_magazine(struct cpi_registry *registry, struct cpi_cache *cache, uint32_t node,
                  uintptr_t count)
 {
     struct cpi_uncached uncached;
@@ -157,7 +157,7 @@ static bool take_loaded(struct cpi_registry *registry, struct cpi_cache *cache,
         if (CPI_UNLIKELY(cpi_cache_is_fenced(cache) && !cpi_has_barrier()))
             return false;
         if ((count & CPI_BUSY) == 0)
-            take(registry, cache, node, count);
+            take_magazine(registry, cache, node, count);
         else if (!pause_or_give_up(backoff, &looks))
             return false;
     }
@@ -236,7 +236,7 @@ bool cpi_reclaim_has_any(const struct cpi_registry *registry)
 
 /* Mixes a number into a sum such that it matters where it stood: one round more
  * here and one less there must not look like no change. */
-static uint64_t mix(uint64_t sum, uint64_t number)
+static uint64_t mix_in(uint64_t sum, uint64_t number)
 {
     return (sum + number) * UINT64_C(0x9e3779b97f4a7c15);
 }
@@ -246,9 +246,9 @@ CPI_COLD uint64_t cpi_reclaim_activity(const struct cpi_registry *registry)
     uint64_t moves = cpi_slab_bounds(registry->slab); /* the capacity, too: it grows by itself */
     size_t i;
 
-    moves = mix(moves, cpi_depot_moves(cpi_depot_flights(registry->depot)));
+    moves = mix_in(moves, cpi_depot_moves(cpi_depot_flights(registry->depot)));
     for (i = 0; i < cpi_registry_made(registry); i++)
-        moves = mix(moves, cpi_cache_moves(cpi_registry_cache(registry, i)));
+        moves = mix_in(moves, cpi_cache_moves(cpi_registry_cache(registry, i)));
     return moves;
 }
 

@@ -55,7 +55,8 @@ size_t cpi_registry_made(const struct cpi_registry *registry)
     return cpi_load(&registry->made, acquire); /* [known] */
 }
 
-static void tally(const struct cpi_counters *counters, struct cpi_registry_figures *figures)
+static void tally_counters(const struct cpi_counters *counters,
+                           struct cpi_registry_figures *figures)
 {
     uint64_t in = cpi_load(&counters->stocked_in, relaxed);   /* [tally] */
     uint64_t out = cpi_load(&counters->stocked_out, relaxed); /* [tally] */
@@ -84,11 +85,11 @@ void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registr
 
     memset(figures, 0, sizeof *figures);
     figures->stocked = registry->stocked_correction;
-    tally(&registry->depot->flown, figures);
+    tally_counters(&registry->depot->flown, figures);
     for (i = 0; i < cpi_registry_made(registry); i++) {
         const struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
-        tally(&cache->counters, figures);
+        tally_counters(&cache->counters, figures);
         figures->rounds += cpi_cache_rounds(cache); /* none where it is not registered */
     }
     derive_live(registry, figures);

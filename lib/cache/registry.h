@@ -112,8 +112,8 @@ size_t cpi_registry_count_live(const struct cpi_registry *registry);
 struct cpi_registry *cpi_registry_next(const struct cpi_registry *registry);
 
 /*
- * Fills in a registry, for caches with up to `quota_max` spares.  add gives it its pool's handle, and adds it to the list of all,
- * with the lock held.
+ * Fills in a registry, for caches with up to `quota_max` spares.  add gives it its pool's handle,
+ * and adds it to the list of all, with the lock held.
  */
 void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *caches,
                        struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot,
@@ -121,9 +121,9 @@ void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *c
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
 
 /*
- * leave gives a cache of a thread that ends to the depot, and returns its registry, or NULL when the
- * thread has no more.  Until cpi_registry_left the pool is neither reset nor destroyed.  Without the
- * lock: slots that came back may be what others wait for.
+ * leave gives a cache of a thread that ends to the depot, and returns its registry, or NULL when
+ * the thread has no more.  Until cpi_registry_left the pool is neither reset nor destroyed.
+ * Without the lock: slots that came back may be what others wait for.
  */
 struct cpi_registry *cpi_registry_leave(struct cpi_thread *thread);
 void cpi_registry_left(struct cpi_thread *thread);

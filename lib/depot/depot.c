@@ -129,7 +129,7 @@ uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_counters *co
 
 /* A magazine of an extent that has never been used: those of the extent are
  * numbered from before + 1.  Returns 0 if all that is committed is in use. */
-static uint32_t make(const struct cpi_depot *depot, const struct cpi_extent *extent,
+static uint32_t make_magazine(const struct cpi_depot *depot, const struct cpi_extent *extent,
                      _Atomic uint32_t *made, uint32_t before)
 {
     size_t bytes = cpi_load(&extent->committed, acquire); /* [ready] */
@@ -149,10 +149,11 @@ static uint32_t make(const struct cpi_depot *depot, const struct cpi_extent *ext
 
 static uint32_t make_any(struct cpi_depot *depot)
 {
-    uint32_t node = make(depot, &depot->for_slots, &depot->made_for_slots, 0);
+    uint32_t node = make_magazine(depot, &depot->for_slots, &depot->made_for_slots, 0);
 
     if (node == 0)
-        node = make(depot, &depot->for_caches, &depot->made_for_caches, depot->for_slots_max);
+        node = make_magazine(depot, &depot->for_caches, &depot->made_for_caches,
+                             depot->for_slots_max);
     return node;
 }
 
@@ -210,7 +211,7 @@ static inline bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *co
 
 /* Merges two magazines, gives one that became full or empty, and returns the other.  The rounds of
  * the one with fewer move. */
-static uint32_t merge(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t a,
+static uint32_t merge_magazines(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t a,
                       uint32_t b)
 {
     CPI_ASSERT(a != b);
@@ -241,7 +242,7 @@ CPI_APART static void give_partial(struct cpi_depot *depot, struct cpi_counters 
         }
         other = cpi_depot_take_partial(depot, counters);
         if (other != 0)
-            node = merge(depot, counters, other, node);
+            node = merge_magazines(depot, counters, other, node);
     } while (!push_by_fill(depot, counters, node));
 }
 
@@ -275,7 +276,7 @@ void cpi_depot_enter(struct cpi_depot *depot, struct cpi_uncached *uncached)
         cpi_os_back_off(times++);
 }
 
-static void fold(_Atomic uint64_t *sum, const _Atomic uint64_t *counter)
+static void fold_counter(_Atomic uint64_t *sum, const _Atomic uint64_t *counter)
 {
     uint64_t more = cpi_load(counter, relaxed); /* [ours] */
 
@@ -291,11 +292,11 @@ void cpi_depot_leave(struct cpi_depot *depot, const struct cpi_uncached *uncache
 
     if (CPI_UNLIKELY((uint16_t)(epoch - uncached->epoch) > 1)) /* in the child of its own fork */
         return;
-    fold(&depot->flown.stocked_in, &counters->stocked_in);
-    fold(&depot->flown.stocked_out, &counters->stocked_out);
-    fold(&depot->flown.empty_in, &counters->empty_in);
-    fold(&depot->flown.empty_out, &counters->empty_out);
-    fold(&depot->flown.retries, &counters->retries);
+    fold_counter(&depot->flown.stocked_in, &counters->stocked_in);
+    fold_counter(&depot->flown.stocked_out, &counters->stocked_out);
+    fold_counter(&depot->flown.empty_in, &counters->empty_in);
+    fold_counter(&depot->flown.empty_out, &counters->empty_out);
+    fold_counter(&depot->flown.retries, &counters->retries);
     cpi_fetch_add(&depot->flights, moves - CPI_ONE_OF(uncached->epoch), release); /* [left] */
 }
 

@@ -57,23 +57,23 @@ static size_t generous_end(const struct cpi_extent *extent, size_t committed, si
     return end > bytes ? end : bytes;
 }
 
-static bool commit(struct cpi_extent *extent, size_t from, size_t to)
+static bool commit_range(struct cpi_extent *extent, size_t from, size_t to)
 {
     cpi_fetch_add(&extent->calls, (uint64_t)1, relaxed); /* [count] */
     return cpi_os_commit(extent->base + from, to - from);
 }
 
 /* What is committed ends with a page. */
-CPI_COLD static bool grow(struct cpi_extent *extent, size_t committed, size_t bytes)
+CPI_COLD static bool grow_extent(struct cpi_extent *extent, size_t committed, size_t bytes)
 {
     size_t exact = committed + cpi_align_up(bytes - committed, extent->page);
     size_t end = generous_end(extent, committed, bytes);
 
     end = committed + cpi_align_up(end - committed, extent->page);
 
-    if (!commit(extent, committed, end)) {
+    if (!commit_range(extent, committed, end)) {
         end = exact;
-        if (!commit(extent, committed, end))
+        if (!commit_range(extent, committed, end))
             return false;
     }
     if (end > extent->size)
@@ -89,5 +89,5 @@ bool cpi_extent_reach(struct cpi_extent *extent, size_t bytes)
 {
     size_t committed = cpi_load(&extent->committed, acquire); /* [reach] */
 
-    return CPI_LIKELY(bytes <= committed) || grow(extent, committed, bytes);
+    return CPI_LIKELY(bytes <= committed) || grow_extent(extent, committed, bytes);
 }

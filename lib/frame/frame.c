@@ -136,8 +136,8 @@ static struct cpi_pool *pool_of(const cpool_frame_t *frame, const struct cpool_t
 
 /* --- Beginning and closing --- */
 
-/* Opens a closed frame, or returns NULL.  In pools that are not plain one comes after the other, so that
- * the use of a frame that has ended is noticed for long. */
+/* Opens a closed frame, or returns NULL.  In pools that are not plain one comes after the other,
+ * so that the use of a frame that has ended is noticed for long. */
 static cpool_frame_t *open_frame(struct cpi_frames *frames, const struct cpi_pool *pool)
 {
     bool in_turn = !cpi_pool_is_plain(pool);

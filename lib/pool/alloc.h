@@ -42,8 +42,8 @@ void cpi_pool_cache_free(cpool_cache_t *entry, void *slot, struct cpi_call call)
  * there is none. */
 void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache);
 
-/* Gives back a slot that cpi_pool_returns let pass, and wakes a thread that waits.  Returns false if
- * there is no place for the slot. */
+/* Gives back a slot that cpi_pool_returns let pass, and wakes a thread that waits.  Returns false
+ * if there is no place for the slot. */
 bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot);
 
 /* For a thread that waits, after cpi_reclaim_all: a slot of the depot, or one that is made or found

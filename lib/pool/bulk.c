@@ -31,7 +31,7 @@ static int check_bulk(struct cpi_pool **pool, cpool_t *handle, const void *slots
 }
 
 /* Up to n slots from the loaded magazine, the next one first. */
-static size_t take_run(const struct cpi_cache *cache, void **slots, size_t n)
+static size_t copy_run_out(const struct cpi_cache *cache, void **slots, size_t n)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
     uintptr_t count = cpi_entry_count(active);
@@ -53,7 +53,7 @@ static size_t alloc_runs(struct cpi_pool *pool, void **slots, size_t n, struct c
     size_t got = 0;
 
     while (cache != NULL && cpi_pool_is_plain(pool) && got < n) {
-        got += take_run(cache, slots + got, n - got);
+        got += copy_run_out(cache, slots + got, n - got);
         if (got == n)
             break;
         cpi_pool_note_exchange(pool, cache);
@@ -69,7 +69,7 @@ static size_t alloc_runs(struct cpi_pool *pool, void **slots, size_t n, struct c
 
 /* Gives slots to the loaded magazine until it is full, one is wrong, or none is
  * left.  Returns how many. */
-static size_t give_run(const struct cpi_pool *pool, const struct cpi_cache *cache,
+static size_t copy_run_in(const struct cpi_pool *pool, const struct cpi_cache *cache,
                        void *const *slots, size_t n)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
@@ -98,7 +98,7 @@ void cpool_free_bulk(cpool_t *handle, void *const *slots, size_t n)
     cache = cpi_registry_own_cache(&pool->registry);
     while (given < n) {
         if (cache != NULL && cpi_pool_is_plain(pool))
-            given += give_run(pool, cache, slots + given, n - given);
+            given += copy_run_in(pool, cache, slots + given, n - given);
         /* What ended the run: a full magazine, NULL or a wrong address. */
         if (given < n)
             cpi_pool_free(pool, cache, slots[given++], call);

@@ -15,7 +15,8 @@
 
 /* Report a mistake: of the pool as a whole, about a slot, about slots of which is
  * known only how many were freed twice, about an address near a slot, about a slot with
- * details that are known already, about damage whose slot's record still tells of its last use, about a handle that leads to no pool. */
+ * details that are known already, about damage whose slot's record still tells of its last use,
+ * about a handle that leads to no pool. */
 void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool);
 void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
                           uintptr_t index);

@@ -13,7 +13,7 @@
 #include "pool/alloc.h"
 
 /* Looks everywhere.  Of slots that are freed from now on the waiter is told. */
-static void *look_everywhere(struct cpi_pool *pool, struct cpi_sleeper *self)
+static void *look_as_waiter(struct cpi_pool *pool, struct cpi_sleeper *self)
 {
     struct cpi_waiters *waiters = &pool->waiters;
     uint32_t epoch;
@@ -44,7 +44,7 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
 
     cpi_sleeper_join(&pool->waiters, self);
     do {
-        slot = look_everywhere(pool, self);
+        slot = look_as_waiter(pool, self);
         self->last = self->last || begun != pool->registry.forks;
         if (slot == NULL && !self->last)
             slot = cpi_sleeper_sleep(&pool->waiters, self);
@@ -58,7 +58,7 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
         cpi_waiters_call(&pool->waiters);
     else if (!pass_on &&
              (slot != NULL || (cpi_reclaim_left(&pool->registry) & CPI_LEFT_SLOTS) != 0))
-        cpi_waiters_came(&pool->waiters); /* others may have missed the slots that its looks moved */
+        cpi_waiters_came(&pool->waiters); /* others may have missed slots that its looks moved */
     return slot;
 }
 

@@ -3,8 +3,8 @@
  * notices.c - notices for event loops.
  *
  * The bell of a pool is a waiter that does not sleep: called, it leaves at once instead of looking
- * (cpi_waiters_call).  It joins the queue and announces itself as a thread does, and a look follows.
- * So a slot that is freed after the look calls it.
+ * (cpi_waiters_call).  It joins the queue and announces itself as a thread does, and a look
+ * follows.  So a slot that is freed after the look calls it.
  */
 #include "host/os.h"
 #include "wait/waiters.h"

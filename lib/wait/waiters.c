@@ -2,9 +2,9 @@
 /*
  * waiters.c - the sleep of threads that wait, and the calls that wake them.
  *
- * The protocol is in queue.h.  While anybody waits, all entries of the pool are closed (cache.h), so
- * each free comes out of line, goes to the depot, and reads the queue's word.  Running threads can
- * use the slot while the called waiter wakes up.
+ * The protocol is in queue.h.  While anybody waits, all entries of the pool are closed (cache.h).
+ * So each free comes out of line, goes to the depot, and reads the queue's word.  Running threads
+ * can use the slot while the called waiter wakes up.
  *
  * Waiting is fair in the long run, as Go's mutexes are.  Once the first waiter has waited for
  * `starving_after`, slots that are freed, or found by other waiters, are handed to sleeping
@@ -141,7 +141,7 @@ void *cpi_sleeper_keep(struct cpi_waiters *waiters, const struct cpi_sleeper *se
 }
 
 /* With the lock held: one sleep, until a signal or a time of the monotonic clock. */
-static void sleep_until(struct cpi_waiters *waiters, struct cpi_sleeper *self, uint64_t time)
+static void sleep_once(struct cpi_waiters *waiters, struct cpi_sleeper *self, uint64_t time)
 {
     CPI_ASSERT(self->waiter.slot == NULL && !self->waiter.asleep);
     if (!self->slept) {
@@ -176,7 +176,7 @@ static void *rest_until(struct cpi_waiters *waiters, struct cpi_sleeper *self, u
         if (waiter->slot != NULL || now >= end || cpi_sleeper_is_dismissed(waiters, self) ||
             (!naps && waiter->epoch != self->vain))
             break;
-        sleep_until(waiters, self, end);
+        sleep_once(waiters, self, end);
     }
     self->epoch = waiter->epoch;
     cpi_mutex_unlock(&waiters->lock);

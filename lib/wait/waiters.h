@@ -3,8 +3,7 @@
  * waiters.h - threads that sleep until a slot is free, event loops that ask for a notice, and the
  * calls that wake them.
  *
- * They know the registry of a pool, its slab and its depot.  A thread that waits looks for a slot in
- * pool/wait.c.
+ * They know the registry of a pool, its slab and its depot.  pool/wait.c looks for the slot.
  */
 #ifndef CPI_WAITERS_H
 #define CPI_WAITERS_H
@@ -91,8 +90,8 @@ static inline bool cpi_waiters_hand_over(struct cpi_waiters *waiters, void *slot
            cpi_waiters_serve(waiters, slot, finder);
 }
 
-/* From now on slots may also come to a look that no operation calls for: those that a client holds
- * back (cpool/client.h).  Wakes those that sleep for long.  May block.  are_delayed: whether that was
+/* From now on a look may find slots that no operation announces: those that a client holds back
+ * (cpool/client.h).  Wakes those that sleep for long.  May block.  are_delayed: whether delay was
  * called. */
 void cpi_waiters_delay(struct cpi_waiters *waiters);
 bool cpi_waiters_are_delayed(const struct cpi_waiters *waiters);

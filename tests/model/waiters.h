@@ -2,8 +2,8 @@
 /*
  * waiters.h - a thread that comes to wait in a pool of pool.h.
  *
- * The library's waiters.c, notices.c and wait.c, compiled here.  A waiter joins and looks once, as shipped.
- * Then it would sleep: when the others have ended, the model says whether it may.
+ * The library's waiters.c, notices.c and wait.c, compiled here.  A waiter joins and looks once, as
+ * shipped.  Then it would sleep: when the others have ended, the model says whether it may.
  */
 #ifndef MODEL_WAITERS_H
 #define MODEL_WAITERS_H
@@ -45,7 +45,7 @@ static inline void *model_waiter(void *number)
     model_be_lucky();
     (void)cpi_reclaim_begin(&model_registry);
     cpi_sleeper_join(&model_waiters, &model_sleeper);
-    model_found = look_everywhere(&model_pool, &model_sleeper);
+    model_found = look_as_waiter(&model_pool, &model_sleeper);
     if (model_found != NULL)
         model_use_slot(model_found);
     return NULL;

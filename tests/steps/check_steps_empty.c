@@ -138,7 +138,7 @@ TEST(empty_magazine_that_comes_between_two_looks_is_found)
     cpi_extent_init_committed(&extent, support_lines(size), size);
     cpi_extent_init_committed(&none, extent.base + size, 0);
     cpi_depot_init(lone.depot, &extent, &none, LONE_ROUNDS, 1);
-    steps_plan("make", 1, make_all, &lone);
+    steps_plan("make_magazine", 1, make_all, &lone);
     REQUIRE(cpi_depot_take_empty(lone.depot, &mine) != 0);
     REQUIRE(steps_drop());
     REQUIRE_EQUAL(cpi_depot_made(lone.depot), LONE_MAGAZINES);

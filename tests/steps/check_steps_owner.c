@@ -320,8 +320,8 @@ static bool reopen_at(const struct sweep *sweep, size_t owners, size_t takers, b
     taker.pool = script.pool;
     worker_do(sweep->owner, take_all_and_free, &script);
     /* First where the one that takes has seen the owner outside. */
-    *more = steps_run(&stops[1], sweep->other, takers == 1 ? "take" : NULL, takers, take_one,
-                      &taker);
+    *more = steps_run(&stops[1], sweep->other, takers == 1 ? "take_magazine" : NULL, takers,
+                      take_one, &taker);
     stopped = steps_run(&stops[0], sweep->owner, NULL, owners, take_and_free, &script);
     steps_go_on(&stops[1]);
     steps_go_on(&stops[0]);
