@@ -71,15 +71,15 @@ implementations() {
 
 # A second system takes a file of its own, and a header for what both systems have.
 windows=$(lines lib/host/os_windows.c lib/host/os_windows.h lib/host/sync.h)
-ceiling 'lines of lib/ without Windows' $(($(lines lib) - windows)) 12500 14100
+ceiling 'lines of lib/ without Windows' $(($(lines lib) - windows)) 12500 13990
 ceiling 'lines of ext/ without its tests' "$(lines ext)" 6000 6854
 # What a build in the source tree leaves there has other names.
 ceiling 'lines of tests/' "$(find tests -type f \( -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.sh' -o \
-    -name '*.txt' -o -name '*.mk' \) -exec cat {} + | wc -l)" 50000 67900
+    -name '*.txt' -o -name '*.mk' \) -exec cat {} + | wc -l)" 50000
 # A member of a structure that is a pointer to a function: "    int (*name)(...)".
 ceiling 'pointers to functions in structures of lib/' \
     "$(cat lib/*/*.[ch] | grep -c '^    [a-z][a-z_0-9 ]*[ *](\*[a-z_0-9]*)(')" 12
 ceiling 'implementations of one alloc' "$(implementations)" 3 4
 ceiling 'exported functions of lib/' "$(exported library)" 65
-ceiling 'exported functions of lib/ and ext/' "$(exported all)" 110 128
+ceiling 'exported functions of lib/ and ext/' "$(exported all)" 110 126
 exit "$status"
