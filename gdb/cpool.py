@@ -92,18 +92,10 @@ class Pool:
         offset = address - self.base
         return offset // self.stride if 0 <= offset < self.slots * self.stride else None
 
-    def part(self, name):
-        """A part that some pools have, or None."""
-        part = self.state[name]
-        return part.dereference() if int(part) != 0 else None
-
     def waiters(self):
         """How many threads wait for a slot."""
         count = 0
-        waiters = self.part("waiters")
-        if waiters is None:
-            return 0
-        waiter = waiters["queue"]["first"]
+        waiter = self.state["waiters"]["queue"]["first"]
         while int(waiter) != 0:
             count += 1
             waiter = waiter["next"]
