@@ -340,14 +340,17 @@ static void kept_large(void)
 static void ended(void)
 {
     cpool_sized_config_t sized = CPOOL_SIZED_CONFIG_INIT;
+    cpool_lanes_config_t shared = CPOOL_LANES_CONFIG_INIT;
     cpool_config_t config = CPOOL_CONFIG_INIT;
     cpool_sized_t *blocks;
     cpool_lanes_t *lanes = NULL;
 
     config.slot_size = SIZE;
     config.capacity = CAPACITY;
+    shared.slots = &config;
+    shared.lanes = 1;
     if (cpool_sized_create(&blocks, &sized) != CPOOL_OK ||
-        cpool_lanes_create(&lanes, &config, 1) != CPOOL_OK)
+        cpool_lanes_create(&lanes, &shared) != CPOOL_OK)
         fail("structures");
     cpool_sized_destroy(blocks);
     cpool_lanes_destroy(lanes);

@@ -36,13 +36,16 @@ static cpool_config_t with_huge_pages(void)
 TEST(huge_pages_refused_by_pools)
 {
     cpool_config_t config = with_huge_pages();
+    cpool_lanes_config_t shared = CPOOL_LANES_CONFIG_INIT;
     cpool_lanes_t *lanes = NULL;
     cpool_t *pool = NULL;
 
     REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_EFLAGS);
     REQUIRE(pool == NULL);
     REQUIRE_EQUAL(cpool_memory_required(&config), 0);
-    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 2), CPOOL_EFLAGS);
+    shared.slots = &config;
+    shared.lanes = 2;
+    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &shared), CPOOL_EFLAGS);
     REQUIRE(lanes == NULL);
     REQUIRE_EQUAL(items_open(NULL), CPOOL_EFLAGS);
     support_capture_reports();
