@@ -114,7 +114,7 @@ static bool load_any(struct cpi_cache *cache, uint32_t node)
     return node != 0 || (!cpi_depot_was_drained(cache->depot, seen) && refill_fresh(cache));
 }
 
-CPI_APART void **cpi_cache_refill_at_length(struct cpi_cache *cache, uint32_t node, uint32_t taken)
+CPI_APART void **cpi_cache_refill_slow(struct cpi_cache *cache, uint32_t node, uint32_t taken)
 {
     bool refilled = load_any(cache, node);
     uintptr_t left;
@@ -137,7 +137,7 @@ CPI_APART static void **refill(struct cpi_cache *cache, uint32_t taken)
     while (rounds == NULL && (stocked = cpi_cache_stocked(cache)) > 0)
         rounds = cpi_cache_refill_from_spare(cache, cpi_cache_active(cache), stocked - 1, taken);
     if (rounds == NULL)
-        return cpi_cache_refill_at_length(cache, 0, taken);
+        return cpi_cache_refill_slow(cache, 0, taken);
     cpi_cache_look_at_bound(cache);
     CPI_ASSERT(cpi_cache_is_valid(cache));
     return rounds;
@@ -186,7 +186,7 @@ CPI_COLD void cpi_cache_disperse(const struct cpi_cache *cache, struct cpi_magaz
         at = (at + step) % size;
 }
 
-CPI_APART bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node, void *slot)
+CPI_APART bool cpi_cache_spill_slow(struct cpi_cache *cache, uint32_t node, void *slot)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
 
@@ -217,7 +217,7 @@ static bool push_open(struct cpi_cache *cache, void *slot)
         return true;
     }
     return (stocked < cache->quota && cpi_cache_spill_to_spare(cache, active, stocked, slot)) ||
-           cpi_cache_spill_at_length(cache, 0, slot);
+           cpi_cache_spill_slow(cache, 0, slot);
 }
 
 /* --- Opening and closing --- */

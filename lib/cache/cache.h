@@ -294,7 +294,7 @@ bool cpi_cache_open(struct cpi_cache *cache);
 void *cpi_depot_take_slot(struct cpi_slab *slab, struct cpi_depot *depot,
                           struct cpi_counters *counters);
 
-/* The same as an operation of its own.  Any thread. */
+/* A slot without a cache, as an operation of its own.  Any thread. */
 void *cpi_take_uncached(struct cpi_slab *slab, struct cpi_depot *depot);
 
 /* --- Where nobody runs that uses it, or with the lock held --- */
@@ -385,7 +385,7 @@ static inline void cpi_cache_show(struct cpi_cache *cache, cpool_cache_t *active
     cpi_store(&cache->loaded, node, release);                  /* [show] */
 }
 
-/* The same, all rounds.  From then on the entry counts them. */
+/* Loads a magazine with all its rounds.  From then on the entry counts them. */
 static inline void cpi_cache_load(struct cpi_cache *cache, uint32_t node)
 {
     struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
@@ -491,9 +491,9 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_spare(struct cpi_cache *ca
 
 /* A refill without a spare: with this full magazine, which was taken from the
  * depot, or 0.  Returns NULL if there is nothing. */
-void **cpi_cache_refill_at_length(struct cpi_cache *cache, uint32_t node, uint32_t taken);
+void **cpi_cache_refill_slow(struct cpi_cache *cache, uint32_t node, uint32_t taken);
 
-/* The same by a full magazine of the depot, where the empty one goes in exchange. */
+/* A refill by a full magazine of the depot, where the empty one goes in exchange. */
 CPI_WITHIN static inline void **cpi_cache_refill_from_depot(struct cpi_cache *cache,
                                                             cpool_cache_t *active, uint32_t taken)
 {
@@ -504,7 +504,7 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_depot(struct cpi_cache *ca
     void **rounds;
 
     if (CPI_UNLIKELY(node == 0))
-        return cpi_cache_refill_at_length(cache, 0, taken);
+        return cpi_cache_refill_slow(cache, 0, taken);
     rounds = cpi_cache_show_full(cache, active, node, taken);
     cpi_depot_push(depot, &depot->empty, empty, &cache->counters, &cache->counters.empty_in);
     cpi_cache_look_at_bound(cache);
@@ -560,7 +560,7 @@ CPI_WITHIN static inline uint32_t cpi_cache_spill_with(struct cpi_cache *cache, 
 
 /* A spill without an empty spare: with this empty magazine, which was taken from the depot, or 0.
  * Returns false if there is none: more slots were freed than ever handed out. */
-bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node, void *slot);
+bool cpi_cache_spill_slow(struct cpi_cache *cache, uint32_t node, void *slot);
 
 /* Fewer are left as they are. */
 #define CPI_DISPERSE_MIN 32u
@@ -569,8 +569,8 @@ bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node, void *slo
  * fetch slots that another one is about to write.  The loaded magazine, of one round, has room. */
 void cpi_cache_disperse(const struct cpi_cache *cache, struct cpi_magazine *magazine);
 
-/* The same after a spill, where the first two rounds are neighbours, which they hardly are once
- * dispersed. */
+/* After a spill: disperses a magazine whose first two rounds are neighbours, which they hardly are
+ * once dispersed. */
 static inline void cpi_cache_part_neighbours(struct cpi_cache *cache, uint32_t node)
 {
     struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
@@ -583,8 +583,8 @@ static inline void cpi_cache_part_neighbours(struct cpi_cache *cache, uint32_t n
         cpi_cache_disperse(cache, magazine);
 }
 
-/* The same with an empty magazine of the depot, where a spare goes in exchange.  Returns
- * false, and this magazine or 0, if it is not that simple: the one at length is next. */
+/* A spill with an empty magazine of the depot, where a spare goes in exchange.  Returns false, and
+ * the magazine that it popped or 0, if it is not that simple: cpi_cache_spill_slow is next. */
 CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, void *slot,
                                                        uint32_t *popped)
 {

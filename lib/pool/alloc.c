@@ -335,7 +335,7 @@ CPI_APART static bool exchange_full(struct cpi_cache *cache, void *slot)
     uint32_t node;
 
     return CPI_LIKELY(cpi_cache_spill_to_depot(cache, slot, &node)) ||
-           cpi_cache_spill_at_length(cache, node, slot);
+           cpi_cache_spill_slow(cache, node, slot);
 }
 
 CPI_APART static void swap_full(const cpool_t *handle, struct cpi_cache *cache, void *slot,

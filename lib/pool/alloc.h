@@ -22,7 +22,7 @@ void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_
 void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
                    struct cpi_call call);
 
-/* The same where the inline path ends, with the calling thread's cache: most often a swap. */
+/* alloc and free where the inline path ends, with the calling thread's cache: most often a swap. */
 void *cpi_pool_alloc_near(const cpool_t *handle, struct cpi_cache *cache, struct cpi_call call);
 void cpi_pool_free_near(const cpool_t *handle, struct cpi_cache *cache, void *slot,
                         uintptr_t index, struct cpi_call call);

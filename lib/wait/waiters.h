@@ -80,7 +80,7 @@ void cpi_waiters_call(struct cpi_waiters *waiters);
 CPI_COLD bool cpi_waiters_serve(struct cpi_waiters *waiters, void *slot,
                                 const struct cpi_waiter *finder);
 
-/* The same for a slot that is being freed, or that a waiter found, at a glance. */
+/* At a glance, for a slot that is being freed, or that a waiter found. */
 static inline bool cpi_waiters_hand_over(struct cpi_waiters *waiters, void *slot,
                                          const struct cpi_waiter *finder)
 {

@@ -122,6 +122,6 @@ way() {
 verbose=no
 [ "${1:-}" != -v ] || verbose=yes
 way swap cpi_cache_refill_from_spare cpi_cache_refill_from_depot 3
-way exchange cpi_cache_refill_from_depot cpi_cache_refill_at_length 5
+way exchange cpi_cache_refill_from_depot cpi_cache_refill_slow 5
 way dry '' '' 10
 exit "$status"

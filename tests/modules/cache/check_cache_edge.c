@@ -102,7 +102,7 @@ static bool give_by_edge(struct cpi_cache *cache, cpool_cache_t *active, void *s
     }
     times[EXCHANGE_GIVES]++;
     return cpi_cache_spill_to_depot(cache, slot, &node) ||
-           cpi_cache_spill_at_length(cache, node, slot);
+           cpi_cache_spill_slow(cache, node, slot);
 }
 
 static bool give_shortly(struct cpi_cache *cache, void *slot)
