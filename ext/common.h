@@ -32,6 +32,16 @@
 
 #define cpi_fetch_add(object, value, order) \
     (CPI_ATOMIC_POINT(), atomic_fetch_add_explicit((object), (value), memory_order_##order))
+#define cpi_fetch_and(object, value, order) \
+    (CPI_ATOMIC_POINT(), atomic_fetch_and_explicit((object), (value), memory_order_##order))
+
+/* May fail spuriously; for loops. */
+#ifndef cpi_cas_weak
+#define cpi_cas_weak(object, expected, desired, success, failure)               \
+    (CPI_ATOMIC_POINT(),                                                        \
+     atomic_compare_exchange_weak_explicit((object), (expected), (desired),     \
+                                           memory_order_##success, memory_order_##failure))
+#endif
 
 #ifndef cpi_cas_strong
 #define cpi_cas_strong(object, expected, desired, success, failure)             \
@@ -39,6 +49,16 @@
      atomic_compare_exchange_strong_explicit((object), (expected), (desired),   \
                                              memory_order_##success, memory_order_##failure))
 #endif
+
+/* Raises a number to at least this one.  The order is that of a store. */
+#define cpi_raise(object, value, order)                                         \
+    do {                                                                        \
+        const __typeof__(value) cpi_least_ = (value);                           \
+        __extension__ __auto_type cpi_was_ = cpi_load((object), relaxed);       \
+        while (cpi_was_ < cpi_least_ &&                                         \
+               !cpi_cas_weak((object), &cpi_was_, cpi_least_, order, relaxed))  \
+            ;                                                                   \
+    } while (0)
 
 #define CPI_PLAIN_relaxed __ATOMIC_RELAXED
 #define CPI_PLAIN_acquire __ATOMIC_ACQUIRE
@@ -63,12 +83,36 @@
 /* Entered seldom: kept out of the way of the code that is entered often. */
 #define CPI_COLD __attribute__((__cold__, __noinline__))
 
+/* Inlined, however large: its caller is nothing else. */
+#define CPI_WITHIN __attribute__((__always_inline__))
+
+/* The address the current function returns to, in the library's caller. */
+#define CPI_CALLER() __builtin_return_address(0)
+
+/* An invariant that a comment states, asserted where CPI_DEBUG is defined. */
+#ifdef CPI_DEBUG
+#define CPI_ASSERT(claim) (CPI_LIKELY(claim) ? (void)0 : __builtin_trap())
+#else
+#define CPI_ASSERT(claim) ((void)(0 && (claim)))
+#endif
+
 /* Not inlined: its caller saves no registers for it. */
 #define CPI_APART __attribute__((__noinline__))
 
 /* Alignment of structures: one cache line. */
 #define CPI_LINE 64u
 #endif /* CPI_COMPILER_H */
+
+/* Copies a name, or none: NULL, as far as it fits, as the library copies those of pools. */
+static inline void cpi_name_copy(char *copy, size_t size, const char *name)
+{
+    size_t i = 0;
+
+    for (; name != NULL && name[i] != '\0' && i + 1 < size; i++)
+        copy[i] = name[i] >= ' ' && name[i] <= '~' && name[i] != '"' && name[i] != '\\' ? name[i]
+                                                                                     : '?';
+    copy[i] = '\0';
+}
 
 /* The size that a program's structure begins with, or 0 if that is no size. */
 static inline size_t cpi_given_size(const void *given)

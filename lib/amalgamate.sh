@@ -22,12 +22,8 @@ folder=${1:-amalgamation}
 ext=${2:-}
 mkdir -p "$folder"
 
-# Libraries of ext/ that still include headers of lib/ are in cpool.c and cpool.h.
-inside='objects'
-outside=
-for name in objects sized retire lanes; do
-    case " $inside " in *" $name "*) ;; *) outside="$outside $name" ;; esac
-done
+# Each library of ext/ has two files of its own.
+outside='objects sized retire lanes'
 if [ "$ext" = all ]; then
     for ext in '' $outside; do
         sh "$0" "$folder" "$ext"
@@ -54,7 +50,7 @@ done
 below=
 file=cpool
 if [ -z "$ext" ]; then
-    sources=$(list 'lib/*/*.[ch]' && list 'ext/*.h' && for name in $inside; do list "ext/$name/*.[ch]"; done)
+    sources=$(list 'lib/*/*.[ch]')
 else
     case " $outside " in
     *" $ext "*) ;;

@@ -82,8 +82,7 @@ libcpool_sources = \
 	lib/pool/tracked.c \
 	lib/pool/typed.c \
 	lib/pool/wait.c \
-	lib/frame/frame.c \
-	lib/frame/frame.h
+	lib/frame/frame.c
 
 ext_objects_sources = \
 	ext/objects/object.c \

@@ -23,13 +23,8 @@
  *   use    | active fetch-and-add of a get | release | object_room.c's used | that the object
  *                                                                            exists
  */
-#include "base/compiler.h"
 
 #include "objects/object.h"
-
-#include "base/atomic.h"
-#include "base/error.h"
-#include "host/os.h"
 
 void cpi_object_report(int code, const char *function, const cpool_objects_t *pool,
                        const void *object)
@@ -45,20 +40,29 @@ void cpi_object_report(int code, const char *function, const cpool_objects_t *po
         error.index = index;
     }
     if (object == NULL)
-        cpi_report(&error, "%s: %s (object pool '%s')", function, cpool_strerror(code), name);
+        cpool_client_report(&error, "%s: %s (object pool '%s')", function, cpool_strerror(code),
+                            name);
     else
-        cpi_report(&error, "%s: %s (object pool '%s', address %p)", function, cpool_strerror(code),
-                   pool != NULL ? name : "none", object);
+        cpool_client_report(&error, "%s: %s (object pool '%s', address %p)", function,
+                            cpool_strerror(code), pool != NULL ? name : "none", object);
+}
+
+CPI_COLD bool cpi_object_refuse_ended(const cpool_objects_t *pool, const char *function)
+{
+    cpool_error_t error = {.code = CPOOL_EPOOL, .function = function, .name = "", .address = pool};
+
+    cpool_client_report(&error, "%s: it has been destroyed (%p)", function, (const void *)pool);
+    return true;
 }
 
 cpool_t *cpool_objects_pool(const cpool_objects_t *pool)
 {
-    return CPI_HAS_ENDED(pool) || cpi_object_is_fake(pool) ? NULL : pool->client.face;
+    return CPI_OBJECTS_ENDED(pool) || cpi_object_is_fake(pool) ? NULL : pool->client.face;
 }
 
 bool cpool_object_is_active(const cpool_objects_t *pool, const void *object)
 {
-    uintptr_t index = !CPI_HAS_ENDED(pool) && object != NULL ? cpi_object_index(pool, object)
+    uintptr_t index = !CPI_OBJECTS_ENDED(pool) && object != NULL ? cpi_object_index(pool, object)
                                                              : CPI_OBJECT_NONE;
 
     return index != CPI_OBJECT_NONE &&
@@ -283,7 +287,7 @@ static void hand_out(cpool_objects_t *pool, const struct found *found,
     uint32_t record = cpi_load(&pool->records[index], relaxed); /* [own] */
 
     if (pool->traces != NULL) {
-        cpi_store(&pool->traces[index].since, cpi_os_now(), relaxed);        /* [count] */
+        cpi_store(&pool->traces[index].since, cpi_objects_now(pool), relaxed);        /* [count] */
         cpi_store(&pool->traces[index].site, (uintptr_t)wish->site, relaxed); /* [count] */
     }
     if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0 && !found->counted) {
@@ -377,7 +381,7 @@ CPI_APART static int obtain(cpool_objects_t *pool, void *slot, int unfit, void *
     struct cpi_object_wish wish = {.site = site, .unfit = unfit};
 
     *object = NULL;
-    if (cpi_ending_check(&pool->ending, pool, "cpool_object_get"))
+    if (cpi_objects_ended(pool, "cpool_object_get"))
         return CPOOL_EPOOL;
     return cpi_object_obtain(pool, slot, object, is_new, &wish);
 }
@@ -426,37 +430,62 @@ int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is_new)
  * put, an object that was destroyed, or room that was made. --- */
 
 #define CPI_SECOND UINT64_C(1000000000)
+#define CPI_NEVER UINT64_MAX
+
+/* The time at which so much time is over, or 0 if it is already.  Any timespec is the sum of its
+ * members. */
+static uint64_t deadline_of(const cpool_objects_t *pool, const struct timespec *timeout)
+{
+    const int64_t longest = INT32_MAX / 2, second = (int64_t)CPI_SECOND; /* 34 years */
+    int64_t seconds, nanoseconds;
+
+    if (timeout == NULL || timeout->tv_sec >= 2 * longest)
+        return CPI_NEVER;
+    seconds = timeout->tv_sec > -2 * longest ? (int64_t)timeout->tv_sec : -2 * longest;
+    seconds += timeout->tv_nsec / second;
+    nanoseconds = timeout->tv_nsec % second;
+    if (nanoseconds < 0) {
+        nanoseconds += second;
+        seconds--;
+    }
+    if (seconds < 0 || (seconds == 0 && nanoseconds == 0))
+        return 0;
+    if (seconds >= longest)
+        return CPI_NEVER;
+    return cpi_objects_now(pool) + (uint64_t)(seconds * second + nanoseconds);
+}
 
 /* Sleeps until there is a slot, or it is worth looking again.  False if the time is up. */
 static bool sleep_until(const cpool_objects_t *pool, uint64_t deadline, void **slot)
 {
-    uint64_t now = cpi_os_now();
+    uint64_t now = cpi_objects_now(pool);
     struct timespec left;
 
     *slot = NULL;
     if (now >= deadline)
         return false;
     if (cpi_object_is_fake(pool)) {
-        cpi_os_back_off(CPI_GIVE_WAY);
+        cpi_objects_back_off(pool, CPI_OBJECTS_SLEEP);
         return true;
     }
     left.tv_sec = (time_t)((deadline - now) / CPI_SECOND);
     left.tv_nsec = (long)((deadline - now) % CPI_SECOND);
-    *slot = cpool_alloc_wait(pool->pool, deadline != CPI_OS_NEVER ? &left : NULL);
+    *slot = cpool_alloc_wait(pool->pool, deadline != CPI_NEVER ? &left : NULL);
     return *slot != NULL;
 }
 
 int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
                       const struct timespec *timeout)
 {
-    uint64_t deadline = cpi_os_deadline(timeout);
     struct cpi_object_wish wish = {.site = CPI_CALLER()};
+    uint64_t deadline;
     void *slot = NULL;
     int code;
 
     *object = NULL;
-    if (CPI_HAS_ENDED(pool))
+    if (CPI_OBJECTS_ENDED(pool))
         return CPOOL_EPOOL;
+    deadline = deadline_of(pool, timeout);
     if (!cpi_object_is_fake(pool) && (pool->flags & CPOOL_OBJECT_WAITABLE) == 0) {
         cpi_object_report(CPOOL_EWAITABLE, "cpool_object_wait", pool, NULL);
         return CPOOL_EWAITABLE;
@@ -495,7 +524,7 @@ CPI_APART static int put_at_length(cpool_objects_t *pool, void *object)
 
     if (object == NULL)
         return 0;
-    if (cpi_ending_check(&pool->ending, pool, "cpool_object_put"))
+    if (cpi_objects_ended(pool, "cpool_object_put"))
         return CPOOL_EPOOL;
     index = cpi_object_index(pool, object);
     if ((pool->pool_flags & CPOOL_CHECKED) != 0 && cpool_object_is_active(pool, object) &&
@@ -550,7 +579,7 @@ int cpool_object_put(cpool_objects_t *pool, void *object)
 size_t cpool_object_each(const cpool_objects_t *pool,
                          bool (*visit)(const cpool_object_info_t *info, void *arg), void *arg)
 {
-    uintptr_t reached = CPI_HAS_ENDED(pool) ? 0 : cpi_object_reached(pool);
+    uintptr_t reached = CPI_OBJECTS_ENDED(pool) ? 0 : cpi_object_reached(pool);
     uintptr_t index;
     size_t visits = 0;
 
@@ -564,7 +593,7 @@ size_t cpool_object_each(const cpool_objects_t *pool,
         info.object = cpi_object_at(pool, index);
         if (pool->traces != NULL) {
             uint64_t since = cpi_load(&pool->traces[index].since, relaxed); /* [count] */
-            uint64_t now = cpi_os_now();
+            uint64_t now = cpi_objects_now(pool);
 
             info.age = now > since ? now - since : 0;
             info.site = (const void *)cpi_load(&pool->traces[index].site, relaxed); /* [count] */
@@ -578,7 +607,7 @@ size_t cpool_object_each(const cpool_objects_t *pool,
 
 size_t cpool_objects_put_all(cpool_objects_t *pool)
 {
-    uintptr_t reached = CPI_HAS_ENDED(pool) ? 0 : cpi_object_reached(pool);
+    uintptr_t reached = CPI_OBJECTS_ENDED(pool) ? 0 : cpi_object_reached(pool);
     const cpool_t *slots = pool->slots;
     size_t released = 0;
 

@@ -41,6 +41,7 @@
  *                                               what the get wrote
  *   place  | inactive fetch-and-add | relaxed | - | -
  *   failed | CAS failure | relaxed | - | -
+ *   ended  | ended, forks load | relaxed | - | -
  */
 #ifndef CPI_OBJECT_H
 #define CPI_OBJECT_H
@@ -54,9 +55,7 @@
 #include <cpool/client.h>
 #include <cpool/object.h>
 
-#include "base/atomic.h"
-#include "base/compiler.h"
-#include "process/descriptor.h"
+#include "common.h"
 
 /* The states of an object, in the low bits of its record.  Above them its uses are counted.
  * Zero is VACANT, so that records need no initialisation.  ACTIVE is INACTIVE and OUT.  Of a slot
@@ -131,7 +130,7 @@ struct cpool_objects {
     cpool_t *pool;                 /* of slots, or NULL for a fake pool */
     void *records_block;           /* where the records lie, from calloc */
     _Atomic uint32_t *records;     /* one for each object, from the begin of a line */
-    cpool_t *slots;                /* `pool`, or CPI_HANDLE_NONE */
+    cpool_t *slots;                /* `pool`, or pool->client.none */
     cpool_t *short_get;      /* likewise: `pool` where the thread's cache serves a get */
     uintptr_t brief_get;           /* CPI_OBJECT_INACTIVE where it calls no hooks, or 0 */
     uintptr_t short_put, brief_put; /* the same of puts: `max`, or 0 */
@@ -152,7 +151,7 @@ struct cpool_objects {
     const struct cpi_object_policy *policy; /* or NULL */
     void *policy_data;
     cpool_client_t client;
-    struct cpi_ending ending;
+    uintptr_t ended; /* atomic */
     char name[32];
     _Atomic(struct cpi_object_lives *) lives; /* NULL until the first retain */
 
@@ -173,6 +172,40 @@ struct cpool_objects {
     _Atomic uint64_t destructions;
     _Atomic uint64_t failures;
 };
+
+/* Reports the use of a pool after its end, as CPOOL_EPOOL.  Returns true. */
+CPI_COLD bool cpi_object_refuse_ended(const cpool_objects_t *pool, const char *function);
+
+static inline bool cpi_objects_ended(const cpool_objects_t *pool, const char *function)
+{
+    return CPI_UNLIKELY(cpi_word_load(&pool->ended, relaxed) != 0) && /* [ended] */
+           cpi_object_refuse_ended(pool, function);
+}
+
+#define CPI_OBJECTS_ENDED(pool) cpi_objects_ended(pool, __func__)
+
+/* What the library does for a client. */
+static inline uint64_t cpi_objects_now(const cpool_objects_t *pool)
+{
+    return pool->client.system->now();
+}
+
+#define CPI_OBJECTS_SLEEP 32u /* times after which it sleeps */
+static inline void cpi_objects_back_off(const cpool_objects_t *pool, unsigned times)
+{
+    pool->client.system->back_off(times);
+}
+
+/* A number that is another one in the child of each fork. */
+static inline unsigned cpi_objects_forks(const cpool_objects_t *pool)
+{
+    return cpi_word_load(pool->client.system->forks, relaxed); /* [ended] */
+}
+
+static inline size_t cpi_round_up(size_t n, size_t align)
+{
+    return (n + align - 1) & ~(align - 1);
+}
 
 /* Capacity and objects in one word, so that both are compared at once. */
 #define CPI_ROOM(capacity, objects) ((uint64_t)(capacity) << 32 | (uint64_t)(objects))
@@ -205,7 +238,8 @@ CPI_WITHIN static inline bool cpi_object_pop(cpool_t *slots, void **slot)
     cpool_cache_t *entry;
 
     CPOOL_OWN_ENTRY_(entry, slots);
-    CPOOL_POP_(entry, *slot, return (*slot = cpool_client_take(slots, CPOOL_CLIENT_NEAR, NULL)) != NULL);
+    CPOOL_POP_(entry, *slot,
+               return (*slot = cpool_client_take(slots, CPOOL_CLIENT_NEAR, NULL)) != NULL);
     return true;
 }
 

@@ -8,20 +8,13 @@
  *   publish | typed pool's CAS, from none | release | find    | the pool
  *   find    | typed pool's load, CAS failure | acquire | publish | the pool
  *   close   | typed pool's CAS, to none   | acquire | publish | the pool
- *   told    | told exchange, store        | relaxed | - | -
+ *   told    | told exchange, store, ends load | relaxed | - | -
  */
 #include "objects/object.h"
 
 #include <cpool/pools.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/atomic.h"
-#include "base/bits.h"
-#include "base/structs.h"
-#include "base/error.h"
-#include "pool/report.h"
-#include "process/thread.h"
 
 #define CPI_OBJECT_FLAGS \
     (CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED | CPOOL_OBJECT_FAKE | \
@@ -40,17 +33,17 @@ static int read_config(cpool_object_config_t *config, cpool_object_type_t *type,
 
     if (given == NULL)
         return CPOOL_ENULL;
-    code = cpi_struct_read(config, sizeof *config, given);
+    code = cpi_given_read(config, sizeof *config, given);
     if (code != 0)
         return code;
     if (config->type == NULL)
         return CPOOL_ENULL;
-    code = cpi_struct_read(type, sizeof *type, config->type);
+    code = cpi_given_read(type, sizeof *type, config->type);
     if (code != 0)
         return code;
     if (type->object_size == 0)
         return CPOOL_ESLOTSIZE;
-    if (type->object_align != 0 && (!cpi_is_power_of_two(type->object_align) ||
+    if (type->object_align != 0 && ((type->object_align & (type->object_align - 1)) != 0 ||
                                     type->object_align > CPOOL_ALIGN_MAX))
         return CPOOL_EALIGN; /* a fake pool makes no pool of slots that would look at it */
     if ((config->flags & ~CPI_OBJECT_FLAGS) != 0 || (config->pool_flags & CPOOL_FILL) != 0)
@@ -109,22 +102,22 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
     pool->align = type->object_align != 0 ? type->object_align : _Alignof(max_align_t);
     if (pool->align < sizeof(void *))
         pool->align = sizeof(void *);
-    pool->forks = cpi_thread_forks();
     pool->client = (cpool_client_t){.size = sizeof pool->client, .kind = CPOOL_VIEW_OBJECTS,
                                     .owner = pool, .name = pool->name};
-    cpi_text_copy(pool->name, sizeof pool->name, config->name);
+    cpi_name_copy(pool->name, sizeof pool->name, config->name);
     cpi_store(&pool->room, CPI_ROOM(config->capacity, 0), relaxed); /* [alone] */
 }
 
 /* Once the pool of slots is known, which may be checked by CPOOL_OPTIONS. */
 static void choose_ways(cpool_objects_t *pool)
 {
+    pool->forks = cpi_objects_forks(pool);
     if (cpi_object_is_fake(pool))
         pool->pool_flags &= ~CPOOL_CHECKED;
     else if ((pool->client.flags & CPOOL_CHECKED) != 0)
         pool->pool_flags |= CPOOL_CHECKED;
-    pool->short_get = CPI_HANDLE_NONE;
-    pool->slots = cpi_object_is_fake(pool) ? CPI_HANDLE_NONE : pool->pool;
+    pool->short_get = pool->client.none;
+    pool->slots = cpi_object_is_fake(pool) ? pool->client.none : pool->pool;
     if (cpi_object_is_fake(pool) || (pool->flags & CPOOL_OBJECT_COUNTED) != 0 ||
         pool->max_inactive != 0 || !pool->client.direct)
         return;
@@ -151,7 +144,7 @@ static void free_tables(cpool_objects_t *pool)
 static int make_tables(cpool_objects_t *pool, bool traced)
 {
     pool->records_block = calloc(pool->max + CPI_STRETCH, sizeof *pool->records);
-    pool->records = (void *)cpi_align_up((uintptr_t)pool->records_block, CPI_LINE);
+    pool->records = (void *)cpi_round_up((uintptr_t)pool->records_block, CPI_LINE);
     pool->vacant.words = calloc(pool->max / 64 + 1, sizeof *pool->vacant.words);
     if (traced)
         pool->traces = calloc(pool->max, sizeof *pool->traces);
@@ -163,19 +156,15 @@ static int make_tables(cpool_objects_t *pool, bool traced)
     return CPOOL_ENOMEM;
 }
 
-/* A fake pool has the handle of no pool, but refuses the settings that a pool of slots would. */
-static int make_no_slots(cpool_config_t *slots)
+/* A fake pool has a key alone, but refuses the settings that a pool of slots would. */
+static int make_no_slots(cpool_client_t *client, cpool_config_t *slots)
 {
     cpool_t *none;
-    bool held;
 
     slots->slot_size = slots->slot_align = slots->capacity = 1;
     if (cpool_memory_required(slots) == 0)
         return cpool_create(&none, slots);
-    cpi_lock();
-    held = cpi_handle_hold();
-    cpi_unlock();
-    return held ? 0 : CPOOL_ENOMEM;
+    return cpool_client_create(client, NULL);
 }
 
 /*
@@ -195,7 +184,7 @@ static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config
     slots.flags = config->pool_flags;
     slots.memory_flags = config->memory_flags | CPOOL_MEMORY_NO_POISON;
     if (cpi_object_is_fake(pool))
-        return make_no_slots(&slots);
+        return make_no_slots(&pool->client, &slots);
     code = cpool_client_create(&pool->client, &slots);
     pool->pool = pool->client.pool;
     if (code != 0)
@@ -261,14 +250,13 @@ static int make_empty(cpool_objects_t **result, const cpool_object_config_t *giv
         code = check_numbers(&config);
     if (code != 0)
         return code;
-    pool = cpi_os_block(CPI_LINE, sizeof *pool);
+    pool = cpool_client_memory(sizeof *pool, 0);
     if (pool == NULL)
         return CPOOL_ENOMEM;
-    memset(pool, 0, sizeof *pool);
     copy_settings(pool, &config, &type);
     code = make_memory(pool, &config);
     if (code != 0) {
-        cpi_os_free_block(pool);
+        cpool_client_release(pool, sizeof *pool, 0, NULL);
         return code;
     }
     choose_ways(pool);
@@ -308,7 +296,7 @@ struct remains {
 static size_t count_lost(const cpool_objects_t *pool, size_t inactive)
 {
     size_t offered = (size_t)cpi_load(&pool->offered, relaxed); /* [alone] */
-    size_t found = pool->forks != cpi_thread_forks() ? cpi_object_in_pool(pool) : SIZE_MAX;
+    size_t found = pool->forks != cpi_objects_forks(pool) ? cpi_object_in_pool(pool) : SIZE_MAX;
 
     return inactive + offered > found ? inactive + offered - found : 0;
 }
@@ -345,12 +333,8 @@ static struct remains end_objects(cpool_objects_t *pool)
  * nobody, and no thread is in a put any more, as the contract of cpool_objects_destroy has it. */
 static int end_slots(cpool_objects_t *pool)
 {
-    if (cpi_object_is_fake(pool)) {
-        cpi_lock();
-        cpi_handle_drop();
-        cpi_unlock();
+    if (cpi_object_is_fake(pool))
         return 0;
-    }
     cpool_reset(pool->pool);
     return cpool_destroy(pool->pool);
 }
@@ -363,11 +347,11 @@ int cpool_objects_destroy(cpool_objects_t *pool)
 
     if (pool == NULL)
         return 0;
-    if (CPI_HAS_ENDED(pool))
+    if (CPI_OBJECTS_ENDED(pool))
         return CPOOL_EPOOL;
     remains = end_objects(pool);
     /* In the child of a fork, busy objects may be those of threads that vanished. */
-    hook_left = remains.busy > 0 && pool->forks == cpi_thread_forks();
+    hook_left = remains.busy > 0 && pool->forks == cpi_objects_forks(pool);
     if (hook_left)
         cpi_object_report(CPOOL_EHOOK, "cpool_objects_destroy", pool, NULL);
     cpool_client_show(&pool->client, false);
@@ -378,12 +362,12 @@ int cpool_objects_destroy(cpool_objects_t *pool)
         pool->policy->end(pool);
     free_tables(pool);
     /* The inline parts of a later get or put find no slot and no object, and go on at length. */
-    pool->slots = CPI_HANDLE_NONE;
-    pool->short_get = CPI_HANDLE_NONE;
+    pool->slots = pool->client.none;
+    pool->short_get = pool->client.none;
     pool->brief_get = 0;
     pool->short_put = pool->brief_put = 0;
     pool->policy_data = NULL;
-    cpi_ending_keep(&pool->ending, pool, sizeof *pool, false);
+    cpool_client_release(pool, sizeof *pool, 0, &pool->ended);
     if (hook_left)
         return CPOOL_EHOOK;
     return remains.active + remains.busy > 0 ? CPOOL_ELIVE : code;
@@ -397,7 +381,7 @@ int cpool_objects_destroy(cpool_objects_t *pool)
 static int settle(const struct cpool_objects_typed *typed, const cpool_object_config_t *given,
                   cpool_object_config_t *config)
 {
-    int code = cpi_struct_read(config, sizeof *config, given != NULL ? given : typed->settings);
+    int code = cpi_given_read(config, sizeof *config, given != NULL ? given : typed->settings);
 
     if (code != 0)
         return code;
@@ -435,6 +419,19 @@ int cpool_typed_objects_open_abi1(struct cpool_objects_typed *typed,
     return 0;
 }
 
+CPI_COLD static void report_unmade(const char *name, int code)
+{
+    char function[64] = "";
+    cpool_error_t error = {.code = code, .function = function, .name = name};
+
+    if (code == CPOOL_ECOPIES)
+        return; /* the program could not help it, and cpool_create has told */
+    strncat(strncat(function, name, sizeof function - 6), "_open", 6);
+    cpool_client_report(
+        &error, "%s: on its first use the typed pool '%s' cannot be made, so it gives NULL: %s",
+        function, name, cpool_strerror(code));
+}
+
 cpool_objects_t *cpool_typed_objects_pool_abi1(struct cpool_objects_typed *typed)
 {
     cpool_objects_t *pool = cpi_word_load(&typed->pool, acquire); /* [find] */
@@ -446,7 +443,7 @@ cpool_objects_t *cpool_typed_objects_pool_abi1(struct cpool_objects_typed *typed
     if (code == 0)
         return cpi_word_load(&typed->pool, acquire); /* [find] */
     if (cpi_word_exchange(&typed->told, 1, relaxed) == 0) /* [told] */
-        cpi_pool_report_unmade(typed->name, code);
+        report_unmade(typed->name, code);
     return NULL;
 }
 
@@ -454,7 +451,8 @@ int cpool_typed_objects_close_abi1(struct cpool_objects_typed *typed, bool unloa
 {
     cpool_objects_t *pool = cpi_word_load(&typed->pool, acquire); /* [find] */
 
-    if (unloading && cpi_thread_process_ends())
+    if (unloading && pool != NULL &&
+        cpi_word_load(pool->client.system->ends, relaxed) != 0) /* [told] */
         return 0;
     while (pool != NULL &&
            !cpi_word_cas(&typed->pool, &pool, NULL, acquire, acquire)); /* [close] [find] */

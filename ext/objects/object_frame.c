@@ -17,9 +17,6 @@
 
 #include <stdlib.h>
 
-#include "base/atomic.h"
-#include "frame/frame.h"
-
 /* Whether there is nothing to be done for an object when its use ends. */
 static bool ends_as_slots(const cpool_objects_t *pool)
 {
@@ -190,7 +187,7 @@ static void end_each(cpool_frame_t *frame, void *count)
     cpool_objects_t *pool = frame->owner;
     void *slot;
 
-    while ((slot = cpi_frame_take_back(frame)) != NULL) {
+    while ((slot = pool->client.system->frame_take(frame)) != NULL) {
         uintptr_t index = cpi_object_index_of(pool, slot);
 
         cpi_object_set_busy(pool, index);
@@ -244,6 +241,6 @@ size_t cpi_object_frames_end(const cpool_objects_t *pool)
     size_t objects = 0;
 
     if (!cpi_object_is_fake(pool))
-        cpi_frame_each(pool->pool, end_each, &objects);
+        pool->client.system->frame_each(pool->pool, end_each, &objects);
     return objects;
 }

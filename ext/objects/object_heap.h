@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compiler.h"
+#include "common.h"
 
 /* Keys are compared by their number first, then by their turn. */
 struct cpi_heap_key {

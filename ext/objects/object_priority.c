@@ -7,11 +7,9 @@
  *   heap   the objects in use that nobody has pinned, the least important one on top
  *
  * ORDERING TABLE
- *   lock   | owner CAS from none        | acquire | unlock | the heap, the uses
+ *   lock   | owner CAS                  | acquire | unlock | the heap, the uses
  *   failed | CAS failure, owner load    | relaxed | - | -
  *   unlock | owner store of none        | release | lock   | the same
- *   register | registered store         | release | known | that forks call the handler
- *   known  | registered load            | acquire | register | the same
  *   alone  | stores before the pool is used | relaxed | - | -
  *
  * Invariant: an object in use is ACTIVE, or in the hands of a thread that has seized it and
@@ -19,8 +17,8 @@
  * lock held, and `reclaim` seizes it with the lock held.  So an object is in the heap once at
  * most, and a use ends once.
  *
- * The lock of a pool's uses says which thread has it.  In the child of a fork the operation of a
- * thread that vanished is undone.
+ * The lock of a pool's uses says in which process it was taken.  In the child of a fork the
+ * operation of a thread that vanished is undone.
  */
 #include <cpool/priority.h>
 
@@ -28,12 +26,6 @@
 #include "objects/object_heap.h"
 
 #include <stdlib.h>
-
-#include "base/atomic.h"
-#include "base/list.h"
-#include "host/sync.h"
-#include "base/structs.h"
-#include "process/thread.h"
 
 /* How often a thread tries to get the lock before it gives its processor up, and how often
  * it does that before it sleeps.  Threads that sleep leave the heap in one processor's cache
@@ -51,10 +43,9 @@ struct use {
 };
 
 struct priorities {
-    _Atomic uintptr_t owner; /* of the lock: the token of the thread that holds it, or 0 */
+    _Atomic uintptr_t owner; /* of the lock: 0, or a number of the process that took it */
     cpool_objects_t *pool; /* constant */
     bool keeps;
-    struct priorities *next; /* guarded by the library's lock */
     uint64_t turn;           /* the last one given to a key */
     struct cpi_heap heap;
     struct use *uses;
@@ -62,40 +53,8 @@ struct priorities {
 
 /* --- The lock --- */
 
-static bool try_lock(struct priorities *priorities)
-{
-    uintptr_t none = 0;
-
-    return cpi_load(&priorities->owner, relaxed) == 0 && /* [failed] */
-           cpi_cas_strong(&priorities->owner, &none, cpi_thread_token(), acquire, /* [lock] */
-                          relaxed);                                              /* [failed] */
-}
-
-/* By chance the others wait. */
-static void lock_uses(struct priorities *priorities)
-{
-    unsigned tries = 0;
-
-    while (!try_lock(priorities)) {
-        if (++tries < CPI_LOCK_TRIES)
-            CPI_PAUSE();
-        else
-            cpi_os_back_off(tries - CPI_LOCK_TRIES < CPI_LOCK_YIELDS ? 0 : CPI_GIVE_WAY);
-    }
-}
-
-static void unlock_uses(struct priorities *priorities)
-{
-    cpi_store(&priorities->owner, 0, release); /* [unlock] */
-}
-
-/* --- Fork --- */
-
-/* All priority pools.  Guarded by the library's lock, which nobody else has in a fork. */
-static struct priorities *list;
-
 /* The uses tell what is to be in the heap. */
-static void rebuild(struct priorities *priorities)
+static void rebuild_heap(struct priorities *priorities)
 {
     uintptr_t index;
 
@@ -108,34 +67,36 @@ static void rebuild(struct priorities *priorities)
     }
 }
 
-/* No fork waits for the lock of a pool.  A thread that vanished may have left its heap halfway
- * through a change. */
-static void after_fork_in_child(void)
+/* No fork waits for the lock of a pool.  One that was taken in the parent is void in the child: a
+ * thread that vanished may have left the heap halfway through a change. */
+static bool try_lock(struct priorities *priorities)
 {
-    struct priorities *each;
+    uintptr_t owner = cpi_load(&priorities->owner, relaxed); /* [failed] */
+    uintptr_t valid = (uintptr_t)cpi_objects_forks(priorities->pool) * 2 + 1;
+    bool is_void = owner != 0;
 
-    for (each = list; each != NULL; each = each->next) {
-        uintptr_t owner = cpi_load(&each->owner, relaxed); /* [failed] */
-
-        if (owner == 0 || owner == cpi_thread_token())
-            continue;
-        rebuild(each);
-        unlock_uses(each);
-    }
+    if (owner == valid ||
+        !cpi_cas_strong(&priorities->owner, &owner, valid, acquire, relaxed)) /* [lock] [failed] */
+        return false;
+    if (CPI_UNLIKELY(is_void))
+        rebuild_heap(priorities);
+    return true;
 }
 
-/* By the first pool, and again if the system refused.  Registered twice, it does nothing the
- * second time. */
-static bool register_handler(void)
+/* By chance the others wait. */
+static void lock_uses(struct priorities *priorities)
 {
-    static _Atomic bool registered;
+    unsigned tries = 0;
 
-    if (cpi_load(&registered, acquire)) /* [known] */
-        return true;
-    if (cpi_at_fork(NULL, NULL, after_fork_in_child) != 0)
-        return false;
-    cpi_store(&registered, true, release); /* [register] */
-    return true;
+    while (!try_lock(priorities))
+        if (++tries >= CPI_LOCK_TRIES)
+            cpi_objects_back_off(priorities->pool,
+                         tries - CPI_LOCK_TRIES < CPI_LOCK_YIELDS ? 0 : CPI_OBJECTS_SLEEP);
+}
+
+static void unlock_uses(struct priorities *priorities)
+{
+    cpi_store(&priorities->owner, 0, release); /* [unlock] */
 }
 
 /* --- Uses --- */
@@ -235,12 +196,7 @@ static void free_priorities(struct priorities *priorities)
 
 static void end_pool(cpool_objects_t *pool)
 {
-    struct priorities *priorities = pool->policy_data;
-
-    cpi_lock();
-    CPI_LIST_WALK_AND_REMOVE(&list, priorities);
-    cpi_unlock();
-    free_priorities(priorities);
+    free_priorities(pool->policy_data);
 }
 
 static const struct cpi_object_policy policy = {taken, given, reclaim, end_pool};
@@ -265,7 +221,7 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
 
     if (pool == NULL)
         return CPOOL_ENULL;
-    if (CPI_HAS_ENDED(pool))
+    if (CPI_OBJECTS_ENDED(pool))
         return CPOOL_EPOOL;
     if ((flags & ~CPOOL_PRIORITY_KEEP_LARGER) != 0 || (pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
         return CPOOL_EFLAGS;
@@ -273,8 +229,6 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
         return CPOOL_EOPEN;
     if (cpool_object_stats(pool, &stats) != 0 || stats.active != 0)
         return CPOOL_ELIVE;
-    if (!register_handler())
-        return CPOOL_ESYSTEM;
     priorities = allocate(pool->max);
     if (priorities == NULL)
         return CPOOL_ENOMEM;
@@ -283,14 +237,10 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
     if ((pool->flags & CPOOL_OBJECT_COUNTED) == 0 && !cpi_object_is_fake(pool))
         cpi_store(&pool->peak, 0, relaxed); /* [alone] it was that of all objects */
     cpi_store(&pool->shrunk, false, relaxed); /* [alone] */
-    pool->short_get = CPI_HANDLE_NONE;
+    pool->short_get = pool->client.none;
     pool->short_put = pool->brief_put = 0;
     atomic_signal_fence(memory_order_seq_cst); /* a child that counts finds no short way */
     pool->flags |= CPOOL_OBJECT_COUNTED;
-    cpi_lock();
-    priorities->next = list;
-    list = priorities;
-    cpi_unlock();
     pool->policy_data = priorities;
     pool->policy = &policy; /* last: a child of a fork may find any part of this done */
     return 0;
@@ -304,18 +254,17 @@ int cpool_priority_obtain(cpool_objects_t *pool, int64_t priority, cpool_grant_t
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     int code;
 
-    if (CPI_HAS_ENDED(pool))
+    if (CPI_OBJECTS_ENDED(pool))
         return CPOOL_EPOOL;
     if (given_grant == NULL)
         return CPOOL_ENULL;
-    code = cpi_struct_check(given_grant);
-    if (code != 0)
-        return code;
+    if (cpi_given_size(given_grant) == 0)
+        return CPOOL_ESTRUCT;
     code = cpi_object_obtain(pool, NULL, &grant.object, NULL, &wish);
     grant.claim = wish.claim;
     grant.ended = wish.ended;
     grant.uses = wish.uses;
-    cpi_struct_write(given_grant, &grant, sizeof grant);
+    (void)cpi_given_write(given_grant, &grant, sizeof grant);
     return code;
 }
 
@@ -326,7 +275,7 @@ int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim)
     bool mine;
 
     if (index == CPI_OBJECT_NONE)
-        return CPI_HAS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
+        return CPI_OBJECTS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
     mine = cpi_object_seize(pool, index);
     if (mine)
         end(priorities, index);
@@ -342,7 +291,8 @@ size_t cpool_priority_reclaim(cpool_objects_t *pool, size_t n)
     uintptr_t index;
     size_t released;
 
-    for (released = 0; !CPI_HAS_ENDED(pool) && pool->policy != NULL && released < n; released++) {
+    for (released = 0; !CPI_OBJECTS_ENDED(pool) && pool->policy != NULL && released < n;
+         released++) {
         index = pool->policy->reclaim(pool, NULL);
         if (index == CPI_OBJECT_NONE)
             break;
@@ -359,7 +309,7 @@ int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t prior
     uintptr_t index = lock_use(pool, claim);
 
     if (index == CPI_OBJECT_NONE)
-        return CPI_HAS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
+        return CPI_OBJECTS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
     priorities->uses[index].key.number = priority;
     if (cpi_heap_has(&priorities->heap, index))
         cpi_heap_change(&priorities->heap, index, priorities->uses[index].key);
@@ -373,7 +323,7 @@ void *cpool_priority_pin(cpool_objects_t *pool, cpool_claim_t claim)
     uintptr_t index = lock_use(pool, claim);
     void *object;
 
-    if (CPI_HAS_ENDED(pool) || index == CPI_OBJECT_NONE)
+    if (CPI_OBJECTS_ENDED(pool) || index == CPI_OBJECT_NONE)
         return NULL;
     priorities->uses[index].pins++;
     if (cpi_heap_has(&priorities->heap, index))
@@ -391,7 +341,7 @@ int cpool_priority_unpin(cpool_objects_t *pool, cpool_claim_t claim)
     bool pinned;
 
     if (index == CPI_OBJECT_NONE)
-        return CPI_HAS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
+        return CPI_OBJECTS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
     use = &priorities->uses[index];
     pinned = use->pins > 0;
     if (pinned && --use->pins == 0)
@@ -406,7 +356,7 @@ cpool_claim_t cpool_priority_claim(cpool_objects_t *pool, const void *object)
     cpool_claim_t claim = 0;
     uintptr_t index;
 
-    if (CPI_HAS_ENDED(pool) || priorities == NULL || object == NULL)
+    if (CPI_OBJECTS_ENDED(pool) || priorities == NULL || object == NULL)
         return 0;
     index = cpi_object_index(pool, object);
     if (index == CPI_OBJECT_NONE)

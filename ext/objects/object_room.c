@@ -27,10 +27,6 @@
 
 #include <stdlib.h>
 
-#include "base/atomic.h"
-#include "base/structs.h"
-#include "host/os.h"
-
 /* --- Capacity --- */
 
 /* Objects by which a dry pool grows. */
@@ -122,7 +118,7 @@ size_t cpool_object_grow(cpool_objects_t *pool, size_t n)
     uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
     uintptr_t more;
 
-    if (CPI_HAS_ENDED(pool))
+    if (CPI_OBJECTS_ENDED(pool))
         return 0;
     do {
         more = pool->max - CPI_ROOM_CAPACITY(room);
@@ -199,7 +195,7 @@ size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
 {
     size_t lowered;
 
-    if (CPI_HAS_ENDED(pool))
+    if (CPI_OBJECTS_ENDED(pool))
         return 0;
     cpi_store(&pool->shrunk, true, relaxed); /* [shrunk] */
     lowered = lower_unused(pool, n);
@@ -248,7 +244,7 @@ size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
     int result = 0;
     size_t made;
 
-    if (CPI_HAS_ENDED(pool))
+    if (CPI_OBJECTS_ENDED(pool))
         return 0;
     if ((pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
         withdraw_offers(pool);
@@ -323,7 +319,7 @@ void cpi_object_born(const cpool_objects_t *pool, uintptr_t index)
     struct cpi_object_lives *lives = cpi_load(&pool->lives, acquire); /* [see] */
 
     if (CPI_UNLIKELY(lives != NULL))
-        begin_life(&lives->life[index], cpi_os_now(), 0);
+        begin_life(&lives->life[index], cpi_objects_now(pool), 0);
 }
 
 size_t cpi_object_held(const cpool_objects_t *pool)
@@ -350,7 +346,7 @@ static void describe_idle(const cpool_objects_t *pool, uintptr_t index, struct l
                           cpool_object_idle_t *idle)
 {
     uint32_t uses = cpi_load(&pool->records[index], relaxed) / CPI_OBJECT_USE; /* [own] */
-    uint64_t now = cpi_os_now();
+    uint64_t now = cpi_objects_now(pool);
 
     if (cpi_load(&life->created, relaxed) == 0) { /* [life] */
         begin_life(life, now, uses);
@@ -381,7 +377,7 @@ size_t cpool_object_retain(cpool_objects_t *pool, size_t minimum,
                            bool (*keep)(const cpool_object_idle_t *idle, void *arg), void *arg)
 {
     size_t destroyed = 0, kept = 0;
-    struct cpi_object_lives *lives = CPI_HAS_ENDED(pool) ? NULL : make_lives(pool);
+    struct cpi_object_lives *lives = CPI_OBJECTS_ENDED(pool) ? NULL : make_lives(pool);
     uintptr_t index, word;
 
     if (lives == NULL)
@@ -434,15 +430,13 @@ int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
 {
     cpool_object_stats_t stats;
     uint64_t room;
-    int code;
 
     if (pool == NULL || given == NULL)
         return CPOOL_ENULL;
-    if (CPI_HAS_ENDED(pool))
+    if (CPI_OBJECTS_ENDED(pool))
         return CPOOL_EPOOL;
-    code = cpi_struct_check(given);
-    if (code != 0)
-        return code;
+    if (cpi_given_size(given) == 0)
+        return CPOOL_ESTRUCT;
     room = cpi_load(&pool->room, relaxed); /* [figure] */
     stats.capacity = CPI_ROOM_CAPACITY(room);
     stats.objects = CPI_ROOM_OBJECTS(room);
@@ -466,8 +460,7 @@ int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
     stats.creations = cpi_load(&pool->creations, relaxed);      /* [figure] */
     stats.destructions = cpi_load(&pool->destructions, relaxed); /* [figure] */
     stats.failures = cpi_load(&pool->failures, relaxed);        /* [figure] */
-    cpi_struct_write(given, &stats, sizeof stats);
-    return 0;
+    return cpi_given_write(given, &stats, sizeof stats);
 }
 
 void cpi_object_fake_figures(const void *fake, cpool_stats_t *stats)

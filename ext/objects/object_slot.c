@@ -26,10 +26,7 @@
 
 #include "objects/object.h"
 
-#include "base/atomic.h"
-#include "base/bits.h"
-#include "host/os.h"
-#include "process/thread.h"
+#include <stdlib.h>
 
 /* Nanoseconds for which a thread looks again for a vacant slot that another one has in hand, or
  * that may be lost. */
@@ -48,6 +45,7 @@
 
 /* Lies before an object. */
 struct front {
+    void *memory; /* of malloc */
     cpool_objects_t *pool;
     uintptr_t index;
     uintptr_t proof; /* made of the address, so that other memory hardly has it */
@@ -59,34 +57,39 @@ static _Atomic size_t fake_pools; /* of this process, now */
 
 bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index)
 {
-    size_t lead = cpi_align_up(sizeof(struct front), pool->align);
+    size_t align = pool->align > _Alignof(max_align_t) ? pool->align : 0; /* past malloc's own */
+    size_t lead = cpi_round_up(sizeof(struct front), _Alignof(max_align_t)) + align;
+    char *memory = pool->type.object_size <= PTRDIFF_MAX - lead
+                       ? malloc(lead + pool->type.object_size)
+                       : NULL;
     struct front *front;
-    size_t size;
-    char *memory;
+    char *object;
 
-    if (!cpi_add(lead, pool->type.object_size, &size) ||
-        !cpi_align_up_checked(size, pool->align, &size))
-        return false;
-    memory = cpi_os_block(pool->align, size);
     if (memory == NULL)
         return false;
-    front = (struct front *)(void *)(memory + lead) - 1;
+    object = memory + lead;
+    if (align != 0)
+        object -= (uintptr_t)object % align;
+    front = (struct front *)(void *)object - 1;
+    front->memory = memory;
     front->pool = pool;
     front->index = index;
-    front->proof = (uintptr_t)(memory + lead) ^ CPI_PROOF;
-    cpi_store(&pool->blocks[index], memory + lead, relaxed); /* [block] */
+    front->proof = (uintptr_t)object ^ CPI_PROOF;
+    cpi_store(&pool->blocks[index], object, relaxed); /* [block] */
     return true;
 }
 
 void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index)
 {
     char *object = cpi_load(&pool->blocks[index], relaxed); /* [block] */
+    struct front *front;
 
     if (object == NULL)
         return;
     cpi_store(&pool->blocks[index], NULL, relaxed); /* [block] */
-    ((struct front *)(void *)object - 1)->proof = 0;
-    cpi_os_free_block(object - cpi_align_up(sizeof(struct front), pool->align));
+    front = (struct front *)(void *)object - 1;
+    front->proof = 0;
+    free(front->memory);
 }
 
 uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object)
@@ -180,9 +183,9 @@ static uintptr_t occupy_beside_trim(cpool_objects_t *pool)
 {
     uintptr_t index;
 
-    cpi_lock();
+    (void)cpool_client_lock();
     index = occupy_any(pool);
-    cpi_unlock();
+    cpool_client_unlock();
     return index;
 }
 
@@ -191,6 +194,17 @@ static uintptr_t occupy_beside_trim(cpool_objects_t *pool)
 uintptr_t cpi_object_reached(const cpool_objects_t *pool)
 {
     return cpi_load(&pool->reached, relaxed); /* [hint] */
+}
+
+/* A number of the thread's, as small as there have been threads. */
+static unsigned own_number(void)
+{
+    static _Atomic unsigned numbers;
+    static _Thread_local unsigned number;
+
+    if (number == 0)
+        number = cpi_fetch_add(&numbers, 1u, relaxed) + 1; /* [hint] */
+    return number;
 }
 
 static uintptr_t take_from(_Atomic uint64_t *stretch)
@@ -248,7 +262,7 @@ static size_t run_length(const cpool_objects_t *pool)
 bool cpi_object_claim(cpool_objects_t *pool)
 {
     size_t n = run_length(pool);
-    _Atomic uint64_t *stretch = &pool->stretches[cpi_thread_number() % CPI_STRETCHES];
+    _Atomic uint64_t *stretch = &pool->stretches[own_number() % CPI_STRETCHES];
     uint64_t run = cpi_load(stretch, relaxed); /* [look] */
     uintptr_t first;
 
@@ -273,7 +287,7 @@ static uintptr_t take_unused(cpool_objects_t *pool)
     if (index != CPI_OBJECT_NONE)
         return index;
     do
-        index = take_from(&pool->stretches[cpi_thread_number() % CPI_STRETCHES]);
+        index = take_from(&pool->stretches[own_number() % CPI_STRETCHES]);
     while (index == CPI_OBJECT_NONE && cpi_object_claim(pool));
     for (i = 0; i < CPI_STRETCHES && index == CPI_OBJECT_NONE; i++)
         index = take_from(&pool->stretches[i]);
@@ -329,7 +343,8 @@ uintptr_t cpi_object_take_free(cpool_objects_t *pool, void *slot, bool near, siz
         uintptr_t index;
 
         if (slot == NULL && !cpi_object_is_fake(pool))
-            slot = near ? cpool_client_take(pool->pool, CPOOL_CLIENT_NEAR, NULL) : cpool_alloc(pool->pool);
+            slot = near ? cpool_client_take(pool->pool, CPOOL_CLIENT_NEAR, NULL)
+                        : cpool_alloc(pool->pool);
         if (slot == NULL)
             return CPI_OBJECT_NONE;
         index = cpi_object_index_of(pool, slot);
@@ -364,23 +379,35 @@ static uintptr_t look_everywhere(cpool_objects_t *pool)
     return index;
 }
 
+/* A thread that vanished may have left slots that it had taken out of `reached`. */
+static bool are_all_used(const cpool_objects_t *pool)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    if (cpi_object_reached(pool) >= pool->max)
+        return true;
+    return pool->forks != cpi_objects_forks(pool) && pool->pool != NULL &&
+           cpool_stats(pool->pool, &stats) == 0 && stats.circulating >= pool->max;
+}
+
 bool cpi_object_has_lost(const cpool_objects_t *pool)
 {
-    return pool->forks != cpi_thread_forks() && cpi_object_reached(pool) >= pool->max;
+    return pool->forks != cpi_objects_forks(pool) && are_all_used(pool);
 }
 
 /* Nothing was found.  Where all slots have been used, another thread has one in hand.  Where
  * not, memory was refused. */
 CPI_COLD static uintptr_t look_again(cpool_objects_t *pool)
 {
-    uint64_t end = cpi_os_now() + (cpi_object_has_lost(pool) ? CPI_PATIENCE_LOST : CPI_PATIENCE);
+    uint64_t patience = cpi_object_has_lost(pool) ? CPI_PATIENCE_LOST : CPI_PATIENCE;
+    uint64_t end = cpi_objects_now(pool) + patience;
     uintptr_t index = occupy_beside_trim(pool);
     unsigned times;
 
     for (times = 0; index == CPI_OBJECT_NONE; times++) {
-        if (cpi_object_reached(pool) < pool->max || cpi_os_now() >= end)
+        if (!are_all_used(pool) || cpi_objects_now(pool) >= end)
             break;
-        cpi_os_back_off(times);
+        cpi_objects_back_off(pool, times);
         index = look_everywhere(pool);
     }
     return index;
@@ -439,6 +466,15 @@ void cpi_object_offer_rest(cpool_objects_t *pool)
 
 /* --- Memory of vacant slots that goes back to the operating system --- */
 
+/* The largest number not above this one such that the bit below it is `set`, or 0 if there
+ * is none. */
+static uintptr_t find_down(const uint64_t *bits, uintptr_t above, bool set)
+{
+    while (above > 0 && (bits[(above - 1) / 64] >> (above - 1) % 64 & 1u) != set)
+        above--;
+    return above;
+}
+
 /* With the lock held, so that a fork and a get that finds nothing wait until the slots are back. */
 static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
 {
@@ -453,8 +489,8 @@ static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
     do /* there is a word at least */
         taken[i] = cpi_fetch_and(&vacancy[i], ~mask, acquire) & mask; /* [occupy] */
     while (++i < words);
-    for (; (end = cpi_bitmap_find_down(taken, end, true)) > 0; end = begin) {
-        begin = cpi_bitmap_find_down(taken, end, false);
+    for (; (end = find_down(taken, end, true)) > 0; end = begin) {
+        begin = find_down(taken, end, false);
         bytes += cpool_client_discard(pool->pool, cpool_at(pool->pool, from - from % 64 + begin),
                                    end - begin);
     }
@@ -465,7 +501,7 @@ static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
 
 size_t cpool_objects_trim(cpool_objects_t *pool)
 {
-    uintptr_t reached = CPI_HAS_ENDED(pool) ? 0 : cpi_object_reached(pool);
+    uintptr_t reached = CPI_OBJECTS_ENDED(pool) ? 0 : cpi_object_reached(pool);
     uintptr_t end = cpi_object_is_fake(pool) ? 0 : (reached + 63) / 64 * 64;
     uintptr_t portion = 64 * CPI_TRIM_WORDS; /* whole words, or a part of one that divides it */
     uintptr_t from;
@@ -474,9 +510,9 @@ size_t cpool_objects_trim(cpool_objects_t *pool)
     while (portion > 1 && portion > CPI_TRIM_BYTES / pool->type.object_size)
         portion /= 2;
     for (from = 0; from < end; from += portion) {
-        cpi_lock();
+        (void)cpool_client_lock();
         bytes += trim_portion(pool, from, end - from < portion ? end - from : portion);
-        cpi_unlock();
+        cpool_client_unlock();
     }
     return bytes;
 }

@@ -75,6 +75,8 @@ extern "C" {
 #define CPOOL_CLIENT_HUGE 0x20000000u
 #define CPOOL_CLIENT_SPARING 0x40000000u
 
+struct cpool_frame; /* <cpool/frame.h> */
+
 /* What the library knows of the process, and does for a client. */
 typedef struct cpool_client_system {
     const unsigned *forks;   /* atomic: another number in the child of each fork.  Threads that
@@ -86,6 +88,11 @@ typedef struct cpool_client_system {
                                 millisecond */
     bool (*barrier)(void);   /* every thread that runs passes a full memory barrier.  False if the
                                 system has none, or refuses it */
+    void *(*frame_take)(struct cpool_frame *frame); /* takes the slot that was recorded last off
+                                the frame, or returns NULL.  The frame's owner */
+    void (*frame_each)(const cpool_t *pool, void (*visit)(struct cpool_frame *frame, void *arg),
+                       void *arg); /* visits the frames of a client's pool that are open, when the
+                                pool ends */
 } cpool_client_system_t;
 
 struct cpool_client_owned;
@@ -149,8 +156,8 @@ CPOOL_API int cpool_client_create(cpool_client_t *client, const cpool_config_t *
 /*
  * cpool_client_show - shows a client, which is complete, or hides it again.
  *
- * From then on cpool_each shows it, and addresses in its pools lead to it.  It is hidden before
- * its pools are destroyed.
+ * From then on cpool_each shows it, and addresses lead to it: in the pool that was created last,
+ * and in those that are created later.  It is hidden before its pools are destroyed.
  *
  * Any thread.  It takes the lock, if the thread has not got it.
  */

@@ -30,7 +30,9 @@
  * A frame has one owner at a time, so its members need no order but for the child of a fork.  A
  * slot that goes back is published as one that is freed.
  */
-#include "frame/frame.h"
+#include <cpool/frame.h>
+
+#include "pool/pool.h"
 
 #include <string.h>
 

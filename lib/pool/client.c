@@ -36,7 +36,8 @@ static bool pass_barrier(void)
 }
 
 static const cpool_client_system_t process = {&cpi_thread_forked, &cpi_thread_exits, cpi_os_now,
-                                              cpi_os_back_off, pass_barrier};
+                                              cpi_os_back_off, pass_barrier, cpi_frame_take_back,
+                                              cpi_frame_each};
 
 bool cpool_client_lock(void)
 {
@@ -115,32 +116,9 @@ int cpool_client_create(cpool_client_t *client, const cpool_config_t *config)
 
 /* --- Showing --- */
 
-/* In the order of creation.  Guarded by the lock. */
-static cpool_client_t *clients;
-
-const cpool_client_t *cpi_client_first(uint64_t from)
-{
-    const cpool_client_t *client = clients;
-
-    while (client != NULL && (client->number < from || client->kind == 0))
-        client = client->next;
-    return client;
-}
-
-/* With the lock held. */
-static void show_pools(const cpool_client_t *client, bool shown)
-{
-    for (size_t i = 1; i < cpi_handle_count(); i++) {
-        const struct cpi_pool *pool = cpi_handles()->handles[i].state;
-
-        if (pool != NULL && pool->client == client)
-            cpi_client_set_owner(pool, shown ? client : NULL);
-    }
-}
-
 void cpool_client_show(cpool_client_t *client, bool shown)
 {
-    cpool_client_t **link = &clients;
+    cpool_client_t **link = &cpi_clients;
     bool locked = cpool_client_lock();
 
     while (*link != NULL && *link != client)
@@ -155,7 +133,8 @@ void cpool_client_show(cpool_client_t *client, bool shown)
         *link = client->next;
     }
     client->shown = shown;
-    show_pools(client, shown);
+    if (client->face != NULL) /* the others have theirs as they are created */
+        cpi_client_set_owner(client->pool->state, shown ? client : NULL);
     if (!shown && has_key(client)) {
         cpi_handle_give(client->pool);
         cpi_handle_drop();

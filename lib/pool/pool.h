@@ -124,7 +124,18 @@ void cpi_client_open_handles(struct cpi_pool *pool);
 void cpi_client_close_handles(struct cpi_pool *pool);
 void cpi_client_set_owner(const struct cpi_pool *pool, const cpool_client_t *client);
 
-/* client.c.  The first client that is shown with a number of at least this, or NULL.  With the lock
+/* frame/.  Takes the slot that was recorded last off a frame, or returns NULL.  The owner. */
+struct cpool_frame;
+void *cpi_frame_take_back(struct cpool_frame *frame);
+
+/* frame/.  Calls the function with each open frame of a pool, while nobody uses the pool. */
+void cpi_frame_each(const cpool_t *pool, void (*visit)(struct cpool_frame *frame, void *arg),
+                    void *arg);
+
+/* pools.c.  The clients that are shown, in that order.  Guarded by the lock. */
+extern cpool_client_t *cpi_clients;
+
+/* pools.c.  The first client that is shown with a number of at least this, or NULL.  With the lock
  * held. */
 const cpool_client_t *cpi_client_first(uint64_t from);
 

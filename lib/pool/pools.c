@@ -37,6 +37,17 @@ cpool_t *cpool_of(const void *address, void **slot)
 
 #define CPI_CLIENTS (CPOOL_VIEW_OBJECTS | CPOOL_VIEW_SIZED | CPOOL_VIEW_LANES)
 
+cpool_client_t *cpi_clients;
+
+const cpool_client_t *cpi_client_first(uint64_t from)
+{
+    const cpool_client_t *client = cpi_clients;
+
+    while (client != NULL && (client->number < from || client->kind == 0))
+        client = client->next;
+    return client;
+}
+
 /* With the lock held.  A client may count other slots as live. */
 static void fill_view(struct cpi_view *view, struct cpi_pool *pool)
 {

@@ -24,13 +24,9 @@ complain() {
 folders=$(sed -n 's/^| `\([a-z]*\)\/` .*/\1/p' "$lib/README.md")
 [ "$(echo "$folders" | wc -l)" -gt 5 ] || { echo 'lib/README.md lists no folders'; exit 1; }
 
-# Folders of ext/ that still include headers of lib/.
-inside='objects'
-
 # may_include FOLDER OTHER
 may_include() {
     [ "$1" != "$2" ] || return 0
-    case " $inside " in *" $1 "*) return 0 ;; esac
     for folder in $folders; do
         [ "$folder" != "$2" ] || return 0
         [ "$folder" != "$1" ] || return 1
