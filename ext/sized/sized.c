@@ -92,8 +92,8 @@ static bool whole_size(size_t size, size_t lead, size_t *bytes)
 
 /* --- Blocks of the fallback ---
  *
- * Each returns after a report on behalf of `function` if the address is none of these.  size
- * then is 0, and resize, which keeps the alignment, returns NULL. */
+ * Each returns after a report on behalf of `function` if the address is none of these.  resize,
+ * which keeps the alignment, then returns NULL. */
 
 /* With bytes for any lead: malloc's blocks are aligned to CPI_SIZED_ALIGN alone. */
 static void *fallback_take(const cpool_sized_fallback_t *fallback, size_t size,
@@ -134,7 +134,9 @@ CPI_APART static void *fallback_alloc(struct cpool_sized *blocks, size_t size, s
     header.lead = align_up((uintptr_t)start + sizeof header, header.align) - (uintptr_t)start;
     count(blocks, 1, header.bytes);
     cpi_fetch_add(&blocks->fallback_total, 1u, relaxed); /* [count] */
-    return write_header(blocks, start, &header);
+    start = write_header(blocks, start, &header);
+    (void)blocks->system->block(start, header.bytes - header.lead, true);
+    return start;
 }
 
 CPI_APART static void fallback_free(struct cpool_sized *blocks, void *block, const char *function)
@@ -148,6 +150,7 @@ CPI_APART static void fallback_free(struct cpool_sized *blocks, void *block, con
     found->mark = 0;
     header = *found;
     count(blocks, (size_t)-1, 0 - header.bytes);
+    (void)blocks->system->block(block, header.bytes - header.lead, false);
     if (fallback->free != NULL)
         fallback->free((char *)block - header.lead, header.bytes, header.align,
                        fallback->context);
@@ -155,17 +158,13 @@ CPI_APART static void fallback_free(struct cpool_sized *blocks, void *block, con
         free((char *)block - header.lead);
 }
 
-static size_t fallback_size(const struct cpool_sized *blocks, const void *block,
-                            const char *function)
+/* realloc keeps no alignment but malloc's.  Memcheck was told of the block inside. */
+static bool can_resize(const struct cpool_sized *blocks, size_t align)
 {
-    const struct header *header = header_of(blocks, block, function);
+    const cpool_sized_fallback_t *fallback = &blocks->fallback;
 
-    return header != NULL ? header->bytes - header->lead : 0;
-}
-
-/* realloc keeps no alignment but malloc's. */
-static bool can_resize(const cpool_sized_fallback_t *fallback, size_t align)
-{
+    if (blocks->system->block(NULL, 0, false))
+        return false;
     return fallback->alloc != NULL ? fallback->resize != NULL : align <= CPI_SIZED_ALIGN;
 }
 
@@ -191,7 +190,7 @@ static void *fallback_resize(struct cpool_sized *blocks, void *block, size_t siz
     if (found == NULL || !whole_size(size, found->lead, &bytes))
         return NULL;
     header = *found;
-    if (!can_resize(fallback, header.align))
+    if (!can_resize(blocks, header.align))
         return move_to(blocks, fallback_alloc(blocks, size, header.align), block,
                        header.bytes - header.lead, size);
     start = (char *)block - header.lead;
@@ -325,9 +324,12 @@ static inline bool owns(const cpool_sized_t *blocks, size_t number, const void *
 static size_t usable_size(const cpool_sized_t *blocks, const void *block, const char *function)
 {
     size_t number = cpi_sized_number(blocks, block);
+    const struct header *header;
 
-    if (CPI_UNLIKELY(number >= blocks->classes))
-        return block != NULL ? fallback_size(blocks, block, function) : 0;
+    if (CPI_UNLIKELY(number >= blocks->classes)) {
+        header = block != NULL ? header_of(blocks, block, function) : NULL;
+        return header != NULL ? header->bytes - header->lead : 0;
+    }
     if (CPI_LIKELY(owns(blocks, number, block)))
         return blocks->sizes[number];
     report_address(CPOOL_EFOREIGN, function, block);

@@ -252,6 +252,7 @@ static int fill_in(struct cpool_sized *blocks)
                                       .figures = sum_figures};
     code = make_pool(blocks, 0);
     blocks->none = blocks->client.none;
+    blocks->system = blocks->client.system;
     for (size_t number = 1; number < blocks->classes; number++)
         atomic_init(&blocks->pools[number], blocks->none);
     return code;

@@ -37,6 +37,7 @@ struct cpool_sized {
     unsigned classes; /* how many there are */
     size_t largest;   /* bytes of the last class's blocks */
     cpool_t *none;    /* a descriptor of no pool */
+    const cpool_client_system_t *system;
     cpool_sized_config_t given; /* none of its pointers is used */
     size_t range;     /* bytes from base to the last class's end */
     size_t header;    /* bytes of this and the table */

@@ -93,6 +93,10 @@ typedef struct cpool_client_system {
     void (*frame_each)(const cpool_t *pool, void (*visit)(struct cpool_frame *frame, void *arg),
                        void *arg); /* visits the frames of a client's pool that are open, when the
                                 pool ends */
+    bool (*block)(void *block, size_t size, bool taken); /* tells Memcheck of a block that somebody
+                                points to, inside one that nobody does, and of its end.  The outer
+                                one does not move meanwhile.  NULL: tells nothing.  False if there
+                                is no Memcheck */
 } cpool_client_system_t;
 
 struct cpool_client_owned;

@@ -380,6 +380,7 @@ TEST(state_with_any_bit_changed_refused)
     REQUIRE(cpool_lane_alloc(lanes, 1) != NULL);
     state = save(&size);
     REQUIRE_EQUAL(cpool_lanes_load(lanes, known_state, sizeof known_state), 0);
+    require_unchanged(known_state);
     REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size), 0);
     damaged = malloc(size);
     REQUIRE(damaged != NULL);
