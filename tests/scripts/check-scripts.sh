@@ -109,7 +109,7 @@ plant check-listed.sh tests/scripts/check-new.sh '# new' 'is in no list'
 
 plant check-docs.sh doc/CONCURRENCY.md 's/`cpi_depot_provide`/`cpi_depot_provides`/' 'cpi_depot_provides'
 plant check-docs.sh doc/DESIGN.md 's,`lib/cache/registry.c`,`lib/registries.c`,' 'no file lib/registries.c'
-plant check-docs.sh doc/DESIGN.md 's/`wait_in_queue`/`wait_in_queues`/' 'has no wait_in_queues'
+plant check-docs.sh doc/DESIGN.md 's/`look_as_waiter`/`look_as_sleeper`/' 'has no look_as_sleeper'
 plant check-docs.sh doc/TESTING.md 's/`check_steady`/`check_steadily`/' 'check_steadily'
 
 plant check-docs.sh doc/TESTING.md 's/`make check-cxx`/`make check-cxxx`/' 'no target check-cxxx'
