@@ -65,6 +65,7 @@ EXTRA_DIST += lib/libcpool.map lib/README.md ext/common.h
 # of ext/, which stand beside these.
 amalgamation_rest = amalgamation/cpool.h \
 	amalgamation/cpool_lanes.c amalgamation/cpool_lanes.h \
+	amalgamation/cpool_objects.c amalgamation/cpool_objects.h \
 	amalgamation/cpool_retire.c amalgamation/cpool_retire.h \
 	amalgamation/cpool_sized.c amalgamation/cpool_sized.h
 
