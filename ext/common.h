@@ -159,17 +159,6 @@ static inline int cpi_given_write(void *given, const void *known, size_t size)
     return 0;
 }
 
-/* Copies a name, or none: NULL, as far as it fits.  What is no printable character, quotes and
- * backslashes become '?', as in the names of pools. */
-static inline void cpi_copy_name(char *copy, size_t size, const char *name)
-{
-    size_t i = 0;
-
-    for (; name != NULL && name[i] != '\0' && i + 1 < size; i++)
-        copy[i] = name[i] < ' ' || name[i] > '~' || strchr("\"\\", name[i]) != NULL ? '?' : name[i];
-    copy[i] = '\0';
-}
-
 /* Whether a structure has ended: its word for cpool_client_release tells.  That is reported, on
  * behalf of the function. */
 static inline bool cpi_ended_check(const uintptr_t *ended, const void *structure,

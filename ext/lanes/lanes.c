@@ -188,7 +188,7 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_lanes_config_t *given
     lanes = allocate_lanes(slots.capacity, n);
     if (lanes == NULL)
         return CPOOL_ENOMEM;
-    cpi_copy_name(lanes->name, sizeof lanes->name, slots.name);
+    cpi_name_copy(lanes->name, sizeof lanes->name, slots.name);
     lanes->client = (cpool_client_t){.size = sizeof lanes->client, .kind = CPOOL_VIEW_LANES,
                                      .owner = lanes, .name = lanes->name};
     slots.memory_flags |= CPOOL_MEMORY_KEEP_PAGES; /* each lane's slots are kept */

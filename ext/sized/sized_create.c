@@ -244,7 +244,7 @@ static int fill_in(struct cpool_sized *blocks)
     int code;
 
     fill_table(blocks);
-    cpi_copy_name(blocks->name, sizeof blocks->name, blocks->given.name);
+    cpi_name_copy(blocks->name, sizeof blocks->name, blocks->given.name);
     if (blocks->given.fallback != NULL)
         blocks->fallback = *blocks->given.fallback;
     blocks->client = (cpool_client_t){.size = sizeof blocks->client, .kind = CPOOL_VIEW_SIZED,
