@@ -287,7 +287,7 @@ static void hand_out(cpool_objects_t *pool, const struct found *found,
     uint32_t record = cpi_load(&pool->records[index], relaxed); /* [own] */
 
     if (pool->traces != NULL) {
-        cpi_store(&pool->traces[index].since, cpi_objects_now(pool), relaxed);        /* [count] */
+        cpi_store(&pool->traces[index].since, pool->client.system->now(), relaxed); /* [count] */
         cpi_store(&pool->traces[index].site, (uintptr_t)wish->site, relaxed); /* [count] */
     }
     if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0 && !found->counted) {
@@ -452,20 +452,20 @@ static uint64_t deadline_of(const cpool_objects_t *pool, const struct timespec *
         return 0;
     if (seconds >= longest)
         return CPI_NEVER;
-    return cpi_objects_now(pool) + (uint64_t)(seconds * second + nanoseconds);
+    return pool->client.system->now() + (uint64_t)(seconds * second + nanoseconds);
 }
 
 /* Sleeps until there is a slot, or it is worth looking again.  False if the time is up. */
 static bool sleep_until(const cpool_objects_t *pool, uint64_t deadline, void **slot)
 {
-    uint64_t now = cpi_objects_now(pool);
+    uint64_t now = pool->client.system->now();
     struct timespec left;
 
     *slot = NULL;
     if (now >= deadline)
         return false;
     if (cpi_object_is_fake(pool)) {
-        cpi_objects_back_off(pool, CPI_OBJECTS_SLEEP);
+        pool->client.system->back_off(CPI_OBJECTS_SLEEP);
         return true;
     }
     left.tv_sec = (time_t)((deadline - now) / CPI_SECOND);
@@ -580,10 +580,9 @@ size_t cpool_object_each(const cpool_objects_t *pool,
                          bool (*visit)(const cpool_object_info_t *info, void *arg), void *arg)
 {
     uintptr_t reached = CPI_OBJECTS_ENDED(pool) ? 0 : cpi_object_reached(pool);
-    uintptr_t index;
     size_t visits = 0;
 
-    for (index = 0; index < reached; index++) {
+    for (uintptr_t index = 0; index < reached; index++) {
         uint32_t record = cpi_load(&pool->records[index], acquire); /* [see] */
         cpool_object_info_t info = {.size = sizeof info, .index = index,
                                     .uses = record / CPI_OBJECT_USE};
@@ -593,7 +592,7 @@ size_t cpool_object_each(const cpool_objects_t *pool,
         info.object = cpi_object_at(pool, index);
         if (pool->traces != NULL) {
             uint64_t since = cpi_load(&pool->traces[index].since, relaxed); /* [count] */
-            uint64_t now = cpi_objects_now(pool);
+            uint64_t now = pool->client.system->now();
 
             info.age = now > since ? now - since : 0;
             info.site = (const void *)cpi_load(&pool->traces[index].site, relaxed); /* [count] */

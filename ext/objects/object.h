@@ -184,27 +184,12 @@ static inline bool cpi_objects_ended(const cpool_objects_t *pool, const char *fu
 
 #define CPI_OBJECTS_ENDED(pool) cpi_objects_ended(pool, __func__)
 
-/* What the library does for a client. */
-static inline uint64_t cpi_objects_now(const cpool_objects_t *pool)
-{
-    return pool->client.system->now();
-}
-
-#define CPI_OBJECTS_SLEEP 32u /* times after which it sleeps */
-static inline void cpi_objects_back_off(const cpool_objects_t *pool, unsigned times)
-{
-    pool->client.system->back_off(times);
-}
+#define CPI_OBJECTS_SLEEP 32u /* times after which the system's back_off sleeps */
 
 /* A number that is another one in the child of each fork. */
 static inline unsigned cpi_objects_forks(const cpool_objects_t *pool)
 {
     return cpi_word_load(pool->client.system->forks, relaxed); /* [ended] */
-}
-
-static inline size_t cpi_round_up(size_t n, size_t align)
-{
-    return (n + align - 1) & ~(align - 1);
 }
 
 /* Capacity and objects in one word, so that both are compared at once. */

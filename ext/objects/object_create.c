@@ -144,7 +144,7 @@ static void free_tables(cpool_objects_t *pool)
 static int make_tables(cpool_objects_t *pool, bool traced)
 {
     pool->records_block = calloc(pool->max + CPI_STRETCH, sizeof *pool->records);
-    pool->records = (void *)cpi_round_up((uintptr_t)pool->records_block, CPI_LINE);
+    pool->records = (void *)(((uintptr_t)pool->records_block / CPI_LINE + 1) * CPI_LINE);
     pool->vacant.words = calloc(pool->max / 64 + 1, sizeof *pool->vacant.words);
     if (traced)
         pool->traces = calloc(pool->max, sizeof *pool->traces);
@@ -307,9 +307,8 @@ static struct remains end_objects(cpool_objects_t *pool)
     uintptr_t reached = cpi_object_reached(pool);
     struct remains remains = {cpi_object_frames_end(pool), 0};
     size_t inactive = 0;
-    uintptr_t index;
 
-    for (index = 0; index < reached; index++) {
+    for (uintptr_t index = 0; index < reached; index++) {
         uint32_t state = cpi_load(&pool->records[index], relaxed) & CPI_OBJECT_STATES; /* [alone] */
 
         if (state == CPI_OBJECT_ACTIVE && cpi_object_seize(pool, index)) {

@@ -26,17 +26,6 @@ static bool ends_as_slots(const cpool_objects_t *pool)
            pool->resets != CPI_RESET_ON_PUT;
 }
 
-static cpool_frame_t *slots_of(cpool_object_frame_t *frame)
-{
-    return (cpool_frame_t *)(void *)frame;
-}
-
-/* Of a frame that is open. */
-static bool is_fake_frame(const cpool_frame_t *frame)
-{
-    return frame->pool == NULL;
-}
-
 /* The pool of an open frame, or NULL after it was reported that it is none. */
 static cpool_objects_t *objects_of(const cpool_frame_t *frame, const char *function)
 {
@@ -94,7 +83,7 @@ static int join_frame(cpool_objects_t *pool, cpool_frame_t *frame, uintptr_t ind
     void *object = cpi_object_at(pool, index);
     int code;
 
-    if (is_fake_frame(frame)) {
+    if (cpi_object_is_fake(pool)) {
         code = record_fake(frame, object);
     } else {
         if (pool->policy != NULL)
@@ -102,7 +91,7 @@ static int join_frame(cpool_objects_t *pool, cpool_frame_t *frame, uintptr_t ind
         cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
         code = cpool_frame_adopt(frame, object);
     }
-    if (code != 0 || is_fake_frame(frame))
+    if (code != 0 || cpi_object_is_fake(pool))
         cpi_object_show(pool, index, cpi_load(&pool->records[index], relaxed) / /* [own] */
                                          CPI_OBJECT_USE);
     return code;
@@ -151,7 +140,7 @@ CPI_APART static void *get_and_join(cpool_objects_t *pool, cpool_frame_t *frame,
 
 void *cpool_object_frame_get(cpool_object_frame_t *objects)
 {
-    cpool_frame_t *frame = slots_of(objects);
+    cpool_frame_t *frame = (cpool_frame_t *)(void *)objects;
     cpool_objects_t *pool = objects_of(frame, "cpool_object_frame_get");
     void *object;
 
@@ -164,7 +153,7 @@ void *cpool_object_frame_get(cpool_object_frame_t *objects)
 int cpool_object_frame_adopt(cpool_object_frame_t *objects, void *object)
 {
     static const char function[] = "cpool_object_frame_adopt";
-    cpool_frame_t *frame = slots_of(objects);
+    cpool_frame_t *frame = (cpool_frame_t *)(void *)objects;
     cpool_objects_t *pool = objects_of(frame, function);
     uintptr_t index;
 
@@ -212,12 +201,12 @@ static void end_fake(cpool_frame_t *frame, bool ends)
 
 static void give_back(cpool_object_frame_t *objects, bool ends, const char *function)
 {
-    cpool_frame_t *frame = slots_of(objects);
+    cpool_frame_t *frame = (cpool_frame_t *)(void *)objects;
     const cpool_objects_t *pool = frame != NULL ? objects_of(frame, function) : NULL;
 
     if (pool == NULL)
         return;
-    if (is_fake_frame(frame)) {
+    if (cpi_object_is_fake(pool)) {
         end_fake(frame, ends);
         return;
     }

@@ -56,10 +56,8 @@ struct priorities {
 /* The uses tell what is to be in the heap. */
 static void rebuild_heap(struct priorities *priorities)
 {
-    uintptr_t index;
-
     cpi_heap_clear(&priorities->heap, priorities->pool->max);
-    for (index = 0; index < priorities->pool->max; index++) {
+    for (uintptr_t index = 0; index < priorities->pool->max; index++) {
         const struct use *use = &priorities->uses[index];
 
         if (use->used && use->pins == 0)
@@ -90,8 +88,8 @@ static void lock_uses(struct priorities *priorities)
 
     while (!try_lock(priorities))
         if (++tries >= CPI_LOCK_TRIES)
-            cpi_objects_back_off(priorities->pool,
-                         tries - CPI_LOCK_TRIES < CPI_LOCK_YIELDS ? 0 : CPI_OBJECTS_SLEEP);
+            priorities->pool->client.system->back_off(
+                tries - CPI_LOCK_TRIES < CPI_LOCK_YIELDS ? 0 : CPI_OBJECTS_SLEEP);
 }
 
 static void unlock_uses(struct priorities *priorities)

@@ -319,7 +319,7 @@ void cpi_object_born(const cpool_objects_t *pool, uintptr_t index)
     struct cpi_object_lives *lives = cpi_load(&pool->lives, acquire); /* [see] */
 
     if (CPI_UNLIKELY(lives != NULL))
-        begin_life(&lives->life[index], cpi_objects_now(pool), 0);
+        begin_life(&lives->life[index], pool->client.system->now(), 0);
 }
 
 size_t cpi_object_held(const cpool_objects_t *pool)
@@ -333,11 +333,10 @@ uintptr_t cpi_object_take_held(const cpool_objects_t *pool)
 {
     struct cpi_object_lives *lives = cpi_load(&pool->lives, acquire); /* [see] */
     uintptr_t index = CPI_OBJECT_NONE;
-    uintptr_t word;
 
     if (CPI_LIKELY(lives == NULL) || cpi_load(&lives->held.count, relaxed) == 0) /* [figure] */
         return CPI_OBJECT_NONE;
-    for (word = 0; word <= pool->max / 64 && index == CPI_OBJECT_NONE; word++)
+    for (uintptr_t word = 0; word <= pool->max / 64 && index == CPI_OBJECT_NONE; word++)
         index = cpi_object_take_bit(&lives->held, word, true);
     return index;
 }
@@ -346,7 +345,7 @@ static void describe_idle(const cpool_objects_t *pool, uintptr_t index, struct l
                           cpool_object_idle_t *idle)
 {
     uint32_t uses = cpi_load(&pool->records[index], relaxed) / CPI_OBJECT_USE; /* [own] */
-    uint64_t now = cpi_objects_now(pool);
+    uint64_t now = pool->client.system->now();
 
     if (cpi_load(&life->created, relaxed) == 0) { /* [life] */
         begin_life(life, now, uses);

@@ -51,6 +51,10 @@ struct front {
     uintptr_t proof; /* made of the address, so that other memory hardly has it */
 };
 
+/* Bytes of it, so that what follows is aligned as malloc does. */
+#define CPI_FRONT \
+    ((sizeof(struct front) / _Alignof(max_align_t) + 1) * _Alignof(max_align_t))
+
 #define CPI_PROOF ((uintptr_t)0x6f626a65)
 
 static _Atomic size_t fake_pools; /* of this process, now */
@@ -58,7 +62,7 @@ static _Atomic size_t fake_pools; /* of this process, now */
 bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index)
 {
     size_t align = pool->align > _Alignof(max_align_t) ? pool->align : 0; /* past malloc's own */
-    size_t lead = cpi_round_up(sizeof(struct front), _Alignof(max_align_t)) + align;
+    size_t lead = CPI_FRONT + align;
     char *memory = pool->type.object_size <= PTRDIFF_MAX - lead
                        ? malloc(lead + pool->type.object_size)
                        : NULL;
@@ -162,11 +166,10 @@ static uintptr_t occupy_any(cpool_objects_t *pool)
 {
     uintptr_t words = (cpi_object_reached(pool) + 63) / 64;
     uintptr_t word = cpi_load(&pool->cursor, relaxed);               /* [hint] */
-    uintptr_t i;
 
     if (cpi_load(&pool->vacant.count, relaxed) == 0) /* [hint] */
         return CPI_OBJECT_NONE;
-    for (i = 0; i < words; i++, word++) {
+    for (uintptr_t i = 0; i < words; i++, word++) {
         uintptr_t index = cpi_object_take_bit(
             &pool->vacant, word < words ? word : word % words, false);
 
@@ -282,14 +285,13 @@ bool cpi_object_claim(cpool_objects_t *pool)
 static uintptr_t take_unused(cpool_objects_t *pool)
 {
     uintptr_t index = occupy_any(pool);
-    size_t i;
 
     if (index != CPI_OBJECT_NONE)
         return index;
     do
         index = take_from(&pool->stretches[own_number() % CPI_STRETCHES]);
     while (index == CPI_OBJECT_NONE && cpi_object_claim(pool));
-    for (i = 0; i < CPI_STRETCHES && index == CPI_OBJECT_NONE; i++)
+    for (size_t i = 0; i < CPI_STRETCHES && index == CPI_OBJECT_NONE; i++)
         index = take_from(&pool->stretches[i]);
     return index;
 }
@@ -400,14 +402,13 @@ bool cpi_object_has_lost(const cpool_objects_t *pool)
 CPI_COLD static uintptr_t look_again(cpool_objects_t *pool)
 {
     uint64_t patience = cpi_object_has_lost(pool) ? CPI_PATIENCE_LOST : CPI_PATIENCE;
-    uint64_t end = cpi_objects_now(pool) + patience;
+    uint64_t end = pool->client.system->now() + patience;
     uintptr_t index = occupy_beside_trim(pool);
-    unsigned times;
 
-    for (times = 0; index == CPI_OBJECT_NONE; times++) {
-        if (!are_all_used(pool) || cpi_objects_now(pool) >= end)
+    for (unsigned times = 0; index == CPI_OBJECT_NONE; times++) {
+        if (!are_all_used(pool) || pool->client.system->now() >= end)
             break;
-        cpi_objects_back_off(pool, times);
+        pool->client.system->back_off(times);
         index = look_everywhere(pool);
     }
     return index;
@@ -504,12 +505,11 @@ size_t cpool_objects_trim(cpool_objects_t *pool)
     uintptr_t reached = CPI_OBJECTS_ENDED(pool) ? 0 : cpi_object_reached(pool);
     uintptr_t end = cpi_object_is_fake(pool) ? 0 : (reached + 63) / 64 * 64;
     uintptr_t portion = 64 * CPI_TRIM_WORDS; /* whole words, or a part of one that divides it */
-    uintptr_t from;
     size_t bytes = 0;
 
     while (portion > 1 && portion > CPI_TRIM_BYTES / pool->type.object_size)
         portion /= 2;
-    for (from = 0; from < end; from += portion) {
+    for (uintptr_t from = 0; from < end; from += portion) {
         (void)cpool_client_lock();
         bytes += trim_portion(pool, from, end - from < portion ? end - from : portion);
         cpool_client_unlock();
