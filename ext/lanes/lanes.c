@@ -275,7 +275,8 @@ int cpool_lane_free(cpool_lanes_t *lanes, size_t number, void *slot)
     index = cpool_index(lanes->client.face, slot);
     if (index >= lanes->capacity)
         return refuse_slot(lanes, slot, CPOOL_EFOREIGN);
-    if (!cpi_word_cas(&lanes->words[index], &live, lane->head, relaxed, relaxed)) /* [word] [failed] */
+    if (!cpi_word_cas(&lanes->words[index], &live, lane->head, /* [word] */
+                      relaxed, relaxed))                       /* [failed] */
         return refuse_slot(lanes, slot, CPOOL_EDOUBLEFREE);
     lane->head = CPI_LANE_SLOT + (uint32_t)index;
     lane->count++;

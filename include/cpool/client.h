@@ -110,8 +110,8 @@ typedef struct cpool_client_hooks {
     /* Adds the slots of the pool that are retired to stats->retired.  With the lock held. */
     void (*retired)(const cpool_t *pool, cpool_stats_t *stats);
     /* Takes a thing from its thread, which ends, or has vanished in a fork.  It calls
-     * cpool_client_own to have it owned by nobody.  With the lock held, which it may leave meanwhile
-     * if the thread has not vanished. */
+     * cpool_client_own to have it owned by nobody.  With the lock held, which it may leave
+     * meanwhile if the thread has not vanished. */
     void (*ended)(struct cpool_client_owned *owned, bool vanished);
 } cpool_client_hooks_t;
 

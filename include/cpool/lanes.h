@@ -87,8 +87,8 @@ typedef struct cpool_lanes_config {
  * lanes    receives it, set to NULL on failure
  * config   copied, need not outlive the call
  *
- * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS, CPOOL_EMAXCAPACITY, CPOOL_ECAPACITY for a wrong number of lanes, or
- * the code of cpool_create.
+ * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS, CPOOL_EMAXCAPACITY, CPOOL_ECAPACITY for a wrong number
+ * of lanes, or the code of cpool_create.
  * Any thread.  It may block and makes system calls.  Its cost is proportional to the number
  * of slots.
  */
@@ -124,8 +124,8 @@ CPOOL_API void *cpool_lane_alloc(cpool_lanes_t *lanes, size_t lane) CPOOL_MUST_U
  * slot   from an alloc on a lane of the same pool.  NULL is a no-op
  *
  * Returns 0, or a reported code: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an address that is
- * not a slot, CPOOL_EDOUBLEFREE for a free slot, or CPOOL_ECAPACITY for a lane that there is not.  If several lanes free a slot at once,
- * exactly one call returns 0.
+ * not a slot, CPOOL_EDOUBLEFREE for a free slot, or CPOOL_ECAPACITY for a number that no lane has.
+ * If several lanes free a slot at once, exactly one call returns 0.
  * The lane's user, wait-free.
  */
 CPOOL_API int cpool_lane_free(cpool_lanes_t *lanes, size_t lane, void *slot) CPOOL_NONNULL_(1);

@@ -116,8 +116,8 @@ static inline cpool_t *cpi_typed_opened(const struct cpool_typed *typed)
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
 
 /* handles.c.  The descriptors of a pool: its own, and its face.  take returns false if none is
- * left.  open has addresses lead to the face, and set_owner the face to a client or to none.  With the lock
- * held. */
+ * left.  open has addresses lead to the face, and set_owner the face to a client or to none.  With
+ * the lock held. */
 bool cpi_client_take_handles(struct cpi_pool *pool);
 void cpi_client_give_handles(const struct cpi_pool *pool);
 void cpi_client_open_handles(struct cpi_pool *pool);
