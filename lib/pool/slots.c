@@ -176,11 +176,12 @@ void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats)
 /* --- Alloc and free in pools that are nothing else: the inline path, hidden from programs, and a
  * change of the slot's word --- */
 
-/* A slot that is live already, as it was freed twice, is in the magazine no more. */
-CPI_COLD static void *take_another(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+/* The slot was freed twice, and is live already.  It has left the magazine for good. */
+CPI_COLD static void *take_another(struct cpi_pool *pool, struct cpi_cache *cache, uintptr_t index,
                                    struct cpi_call call)
 {
-    return cpi_pool_taken(pool, slot, call) ? slot : cpi_pool_alloc(pool, cache, call);
+    cpi_pool_report_slot(CPOOL_EDOUBLEFREE, call.function, pool, index);
+    return cpi_pool_alloc(pool, cache, call);
 }
 
 /* The word says that the slot is live from now on. */
@@ -195,7 +196,7 @@ void *cpi_track_alloc(const cpool_t *handle, struct cpi_cache *cache, struct cpi
     CPOOL_INDEX_(handle, slot, index);
     return CPI_LIKELY(cpi_slotmap_take(&map, index))
                ? slot
-               : take_another(handle->state, cache, slot, call);
+               : take_another(handle->state, cache, index, call);
 }
 
 /* The reverse.  The word is changed while there is room for the slot for sure. */

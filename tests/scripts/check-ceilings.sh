@@ -79,7 +79,7 @@ ceiling 'lines of tests/' "$(find tests -type f \( -name '*.[ch]' -o -name '*.[c
 # A member of a structure that is a pointer to a function: "    int (*name)(...)".
 ceiling 'pointers to functions in structures of lib/' \
     "$(cat lib/*/*.[ch] | grep -c '^    [a-z][a-z_0-9 ]*[ *](\*[a-z_0-9]*)(')" 12
-ceiling 'implementations of one alloc' "$(implementations)" 3 4
+ceiling 'implementations of one alloc' "$(implementations)" 3
 ceiling 'exported functions of lib/' "$(exported library)" 65
 ceiling 'exported functions of lib/ and ext/' "$(exported all)" 110 126
 exit "$status"
