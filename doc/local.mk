@@ -96,7 +96,6 @@ dist_man3_MANS = \
 	doc/man/cpool_priority_set.3 \
 	doc/man/cpool_priority_unpin.3 \
 	doc/man/cpool_each.3 \
-	doc/man/cpool_find.3 \
 	doc/man/cpool_set_error_handler.3 doc/man/cpool_shrink.3 doc/man/cpool_stats.3 \
 	doc/man/cpool_track.3 doc/man/cpool_handle.3 \
 	doc/man/cpool_iter_next.3 doc/man/cpool_resolve.3 \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/pools.h - the pools of a process: by address, by name, and all of them.
+ * cpool/pools.h - the pools of a process: by address, and all of them.
  *
  * OVERVIEW
  *
@@ -13,8 +13,8 @@
  * the number of pools nor on their sizes.  So a slot can go back without a pointer to
  * its pool, and a report about a stray pointer can name the pool that it points into.
  *
- * cpool_find finds a pool by its name, cpool_each visits all of them with their
- * figures, and cpool_print with CPOOL_PRINT_ALL prints these.
+ * cpool_each visits all pools with their names and figures, and cpool_print with
+ * CPOOL_PRINT_ALL prints these.
  *
  * NOTES
  *
@@ -156,19 +156,6 @@ typedef struct cpool_view {
  */
 CPOOL_API size_t cpool_each(bool (*visit)(const cpool_view_t *view, void *arg), void *arg)
     CPOOL_NONNULL_(1);
-
-/*
- * cpool_find - finds a pool by name.
- *
- * kind   0 for a cpool_t, CPOOL_VIEW_OBJECTS for a cpool_objects_t, CPOOL_VIEW_SIZED for a
- *        cpool_sized_t, or CPOOL_VIEW_LANES for a cpool_lanes_t
- * name   changed before the comparison as pools' names are (cpool_config_t)
- *
- * Returns the oldest pool of this kind and name, or NULL.  The program ensures that the pool is
- * not destroyed while it is used.
- * Any thread.  It may block.  Its cost depends on the number of pools.
- */
-CPOOL_API void *cpool_find(unsigned kind, const char *name);
 
 #ifdef __cplusplus
 }

@@ -135,10 +135,6 @@ void cpi_frame_each(const cpool_t *pool, void (*visit)(struct cpool_frame *frame
 /* pools.c.  The clients that are shown, in that order.  Guarded by the lock. */
 extern cpool_client_t *cpi_clients;
 
-/* pools.c.  The first client that is shown with a number of at least this, or NULL.  With the lock
- * held. */
-const cpool_client_t *cpi_client_first(uint64_t from);
-
 /* stats.c.  Counts so many requests to the operating system. */
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls);
 

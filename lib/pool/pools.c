@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pools.c - the pools of the process: by address, by name, all of them.
+ * pools.c - the pools of the process: by address, and all of them.
  */
 #include "pool/create.h"
 #include "pool/stats.h"
@@ -38,15 +38,6 @@ cpool_t *cpool_of(const void *address, void **slot)
 #define CPI_CLIENTS (CPOOL_VIEW_OBJECTS | CPOOL_VIEW_SIZED | CPOOL_VIEW_LANES)
 
 cpool_client_t *cpi_clients;
-
-const cpool_client_t *cpi_client_first(uint64_t from)
-{
-    const cpool_client_t *client = cpi_clients;
-
-    while (client != NULL && (client->number < from || client->kind == 0))
-        client = client->next;
-    return client;
-}
 
 /* With the lock held.  A client may count other slots as live. */
 static void fill_view(struct cpi_view *view, struct cpi_pool *pool)
@@ -116,7 +107,9 @@ static bool read_client(struct cpi_view *view, uint64_t *from)
     const cpool_client_t *client;
 
     cpi_lock();
-    client = cpi_client_first(*from);
+    client = cpi_clients;
+    while (client != NULL && (client->number < *from || client->kind == 0))
+        client = client->next;
     if (client != NULL) {
         fill_client_view(view, client);
         *from = client->number + 1;
@@ -143,45 +136,4 @@ size_t cpool_each(bool (*visit)(const cpool_view_t *view, void *arg), void *arg)
         goes_on = visit(&view.public, arg);
     }
     return visited;
-}
-
-/* --- By name --- */
-
-/* With the lock held: the pool of slots of this name that was created first, or NULL. */
-static cpool_t *find_pool(const char *name)
-{
-    const struct cpi_pool *found = NULL;
-
-    for (size_t i = 1; i < cpi_handle_count(); i++) {
-        const struct cpi_pool *pool = cpi_handles()->handles[i].state;
-
-        if (pool != NULL && pool->client == NULL && strcmp(pool->name, name) == 0 &&
-            (found == NULL || pool->number < found->number))
-            found = pool;
-    }
-    return found != NULL ? found->handle : NULL;
-}
-
-/* The same for clients. */
-static void *find_client(unsigned kind, const char *name)
-{
-    const cpool_client_t *client = cpi_client_first(0);
-
-    while (client != NULL && (client->kind != kind || strcmp(client->name, name) != 0))
-        client = cpi_client_first(client->number + 1);
-    return client != NULL ? client->owner : NULL;
-}
-
-void *cpool_find(unsigned kind, const char *name)
-{
-    char cut[CPI_NAME_SIZE];
-    void *found;
-
-    if (name == NULL)
-        return NULL;
-    cpi_text_copy(cut, sizeof cut, name);
-    cpi_lock();
-    found = kind == 0 ? find_pool(cut) : find_client(kind, cut);
-    cpi_unlock();
-    return found;
 }

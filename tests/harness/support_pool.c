@@ -8,7 +8,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include <cpool/pools.h>
 #include <cpool/track.h>
 
 /*
@@ -52,6 +54,34 @@ cpool_t *support_create_kind(size_t slot_size, size_t capacity, unsigned flags)
 void support_destroy_empty(cpool_t *pool)
 {
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
+}
+
+struct wanted {
+    const char *name;
+    void *found;
+    uint64_t number;
+    unsigned kind;
+};
+
+static bool compare_view(const cpool_view_t *view, void *arg)
+{
+    const unsigned kinds = CPOOL_VIEW_OBJECTS | CPOOL_VIEW_SIZED | CPOOL_VIEW_LANES;
+    struct wanted *wanted = arg;
+
+    if ((view->kind & kinds) == wanted->kind && strcmp(view->name, wanted->name) == 0 &&
+        (wanted->found == NULL || view->number < wanted->number)) {
+        wanted->found = wanted->kind == 0 ? view->pool : view->owner;
+        wanted->number = view->number;
+    }
+    return true;
+}
+
+void *support_find(unsigned kind, const char *name)
+{
+    struct wanted wanted = {name, NULL, 0, kind};
+
+    cpool_each(compare_view, &wanted);
+    return wanted.found;
 }
 
 size_t support_destroy(cpool_t *pool)

@@ -196,10 +196,10 @@ TEST(typed_free_of_nothing_makes_no_pool)
 {
     jobs_free(NULL);
     jobs_free_bulk(NULL, 0);
-    REQUIRE(cpool_find(0, "jobs") == NULL);
+    REQUIRE(support_find(0, "jobs") == NULL);
     REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
     use_jobs(1);
-    REQUIRE(cpool_find(0, "jobs") == jobs_pool());
+    REQUIRE(support_find(0, "jobs") == jobs_pool());
     close_empty();
 }
 

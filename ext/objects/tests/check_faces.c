@@ -294,22 +294,20 @@ TEST_TIMES(layers_are_found_as_what_they_are, LAYERS)
                                                "text",  "text",  "units" };
     struct walk walk = { &layer, kinds[_i], names[_i], 0 };
 
-    REQUIRE(cpool_find(0, "conns") == NULL);
-    REQUIRE(cpool_find(0, "units") == NULL);
-    REQUIRE(cpool_find(0, "text") == NULL);
-    REQUIRE(cpool_find(0, "64 text") == NULL);
-    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "conns") == layer.objects);
-    REQUIRE(cpool_find(CPOOL_VIEW_SIZED, "text") == layer.sized);
-    REQUIRE(cpool_find(CPOOL_VIEW_LANES, "units") == layer.lanes);
-    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "con") == NULL);
-    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, NULL) == NULL);
+    REQUIRE(support_find(0, "conns") == NULL);
+    REQUIRE(support_find(0, "units") == NULL);
+    REQUIRE(support_find(0, "text") == NULL);
+    REQUIRE(support_find(0, "64 text") == NULL);
+    REQUIRE(support_find(CPOOL_VIEW_OBJECTS, "conns") == layer.objects);
+    REQUIRE(support_find(CPOOL_VIEW_SIZED, "text") == layer.sized);
+    REQUIRE(support_find(CPOOL_VIEW_LANES, "units") == layer.lanes);
     REQUIRE_EQUAL(cpool_each(visit, &walk), 1);
     REQUIRE_EQUAL(walk.found, 1);
     REQUIRE(find_printed_among_all(titles[_i]));
     REQUIRE(find_printed(layer.face, printed[_i]));
     end(&layer);
-    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "conns") == NULL);
-    REQUIRE(cpool_find(CPOOL_VIEW_LANES, "units") == NULL);
+    REQUIRE(support_find(CPOOL_VIEW_OBJECTS, "conns") == NULL);
+    REQUIRE(support_find(CPOOL_VIEW_LANES, "units") == NULL);
 }
 
 /* Not those that wait to be made objects. */
@@ -384,11 +382,11 @@ TEST(fake_object_pools_are_found_by_name)
     cpool_objects_t *second = make_objects(0, CPOOL_OBJECT_FAKE);
     cpool_objects_t *third = make_objects(0, CPOOL_OBJECT_FAKE);
 
-    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "conns") == first);
-    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "other") == NULL);
+    REQUIRE(support_find(CPOOL_VIEW_OBJECTS, "conns") == first);
+    REQUIRE(support_find(CPOOL_VIEW_OBJECTS, "other") == NULL);
     REQUIRE_EQUAL(cpool_objects_destroy(second), 0);
     REQUIRE_EQUAL(cpool_objects_destroy(first), 0);
-    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "conns") == third);
+    REQUIRE(support_find(CPOOL_VIEW_OBJECTS, "conns") == third);
     REQUIRE_EQUAL(cpool_objects_destroy(third), 0);
-    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "conns") == NULL);
+    REQUIRE(support_find(CPOOL_VIEW_OBJECTS, "conns") == NULL);
 }

@@ -65,7 +65,7 @@ TEST(queries_make_no_class)
     REQUIRE_EQUAL(stats_of(blocks).classes, CLASSES);
     REQUIRE_EQUAL(class_for(blocks, 500).block_size, 512);
     REQUIRE_EQUAL(cpool_sized_trim(blocks), 0);
-    REQUIRE(cpool_find(CPOOL_VIEW_SIZED, "blocks") == blocks);
+    REQUIRE(support_find(CPOOL_VIEW_SIZED, "blocks") == blocks);
     REQUIRE_EQUAL(visited().capacity, MIB / SIZE);
     REQUIRE_EQUAL(visited().committed_bytes, committed);
     REQUIRE_EQUAL(made(blocks), 1);
