@@ -48,7 +48,7 @@ static void object_frame_setup(struct bench_worker *self)
         bench_fail("no object pool");
     frame->objects = (void **)bench_memory(n, sizeof(void *));
     (void)object_frame_get(frame, n);
-    if (cpool_objects_put_all(frame->pool) != n)
+    if (cpool_objects_reset(frame->pool, SIZE_MAX) != n)
         bench_fail("another number of objects was put back");
     self->state = frame;
 }
@@ -87,7 +87,7 @@ static uint64_t object_frame_chunk(struct bench_worker *self)
     object_frame_by_end(self, frame);
     frame->taken += object_frame_get(frame, n);
     start = bench_now();
-    if (cpool_objects_put_all(frame->pool) != n)
+    if (cpool_objects_reset(frame->pool, SIZE_MAX) != n)
         bench_fail("another number of objects was put back");
     all = bench_now() - start;
     frame->all += all;

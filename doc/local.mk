@@ -32,7 +32,7 @@ dist_man3_MANS = \
 	doc/man/cpool_object_obtain.3 doc/man/cpool_object_populate.3 doc/man/cpool_object_put.3 \
 	doc/man/cpool_object_shrink.3 doc/man/cpool_object_size.3 doc/man/cpool_object_stats.3 \
 	doc/man/cpool_object_wait.3 doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 \
-	doc/man/cpool_objects_pool.3 doc/man/cpool_objects_put_all.3 doc/man/cpool_objects_trim.3 \
+	doc/man/cpool_objects_pool.3 doc/man/cpool_objects_reset.3 doc/man/cpool_objects_trim.3 \
 	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 doc/man/cpool_error.3 \
 	doc/man/cpool_info.3 doc/man/cpool_memory.3 \
 	doc/man/cpool_typed.3 doc/man/cpool_version.3 doc/man/CPOOL_DECLARE.3 \
@@ -92,7 +92,6 @@ dist_man3_MANS = \
 	doc/man/cpool_priority_obtain.3 \
 	doc/man/cpool_priority_pin.3 \
 	doc/man/cpool_priority_put.3 \
-	doc/man/cpool_priority_reclaim.3 \
 	doc/man/cpool_priority_set.3 \
 	doc/man/cpool_priority_unpin.3 \
 	doc/man/cpool_each.3 \

@@ -275,7 +275,7 @@ static void objects_audit(struct objects *objects)
     while ((code = cpool_object_obtain(objects->pool, &object, NULL)) == 0)
         count++;
     STRESS_REQUIRE(code == CPOOL_EDRY && count == OBJECTS_MOST);
-    STRESS_REQUIRE(cpool_objects_put_all(objects->pool) == OBJECTS_MOST);
+    STRESS_REQUIRE(cpool_objects_reset(objects->pool, SIZE_MAX) == OBJECTS_MOST);
     STRESS_REQUIRE((objects->typed ? things_close() : cpool_objects_destroy(objects->pool)) == 0);
     STRESS_REQUIRE(objects->created == objects->destroyed);
 }

@@ -202,7 +202,7 @@ static void priority_step(struct worker *worker, struct priority *priority, cpoo
         break;
     case 4:
         if (random_once_in(&worker->random, 20))
-            priority->ended += cpool_priority_reclaim(priority->pool, 3);
+            priority->ended += cpool_objects_reset(priority->pool, 3);
         break;
     default:
         if (priority->puts && *claim != 0)
@@ -294,14 +294,14 @@ static void priority_audit(struct priority *priority)
         stress_fail("%llu uses began and %llu ended, but %zu objects are active",
                     (unsigned long long)priority->begun, (unsigned long long)priority->ended,
                     stats.active);
-    STRESS_REQUIRE(cpool_priority_reclaim(priority->pool, SIZE_MAX) == stats.active);
+    STRESS_REQUIRE(cpool_objects_reset(priority->pool, SIZE_MAX - 1) == stats.active);
     STRESS_REQUIRE(cpool_object_stats(priority->pool, &stats) == 0 && stats.active == 0);
     cpool_object_grow(priority->pool, PRIORITY_MOST);
     while (cpool_priority_obtain(priority->pool, 0, &grant) == 0 && grant.ended == 0)
         got++;
     if (got != PRIORITY_MOST)
         stress_fail("%zu of %u objects can be had before one is reclaimed", got, PRIORITY_MOST);
-    STRESS_REQUIRE(cpool_objects_put_all(priority->pool) == PRIORITY_MOST);
+    STRESS_REQUIRE(cpool_objects_reset(priority->pool, SIZE_MAX) == PRIORITY_MOST);
     STRESS_REQUIRE(cpool_objects_destroy(priority->pool) == 0);
     STRESS_REQUIRE(priority->created == priority->destroyed);
 }

@@ -604,20 +604,32 @@ size_t cpool_object_each(const cpool_objects_t *pool,
     return visits;
 }
 
-size_t cpool_objects_put_all(cpool_objects_t *pool)
+/* Seizes the least important object, or the first active one from *next on. */
+static uintptr_t seize_next(cpool_objects_t *pool, bool by_rank, uintptr_t *next)
 {
-    uintptr_t reached = CPI_OBJECTS_ENDED(pool) ? 0 : cpi_object_reached(pool);
-    const cpool_t *slots = pool->slots;
-    size_t released = 0;
+    uintptr_t reached = cpi_object_reached(pool);
 
-    for (uintptr_t index = 0; index < reached; index++) {
-        if (!cpi_object_seize(pool, index))
-            continue;
+    if (by_rank)
+        return pool->policy->reclaim(pool, NULL);
+    while (*next < reached)
+        if (cpi_object_seize(pool, (*next)++))
+            return *next - 1;
+    return CPI_OBJECT_NONE;
+}
+
+size_t cpool_objects_reset(cpool_objects_t *pool, size_t n)
+{
+    bool by_rank = pool->policy != NULL && n != SIZE_MAX;
+    uintptr_t index, next = 0;
+    size_t put = 0;
+
+    if (CPI_OBJECTS_ENDED(pool))
+        return 0;
+    for (; put < n && (index = seize_next(pool, by_rank, &next)) != CPI_OBJECT_NONE; put++) {
         if (index < pool->short_put)
-            (void)give_shortly(pool, index, (void *)(slots->base + index * slots->stride));
+            (void)give_shortly(pool, index, cpi_object_at(pool, index));
         else
             cpi_object_give(pool, index);
-        released++;
     }
-    return released;
+    return put;
 }

@@ -284,21 +284,6 @@ int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim)
     return 0;
 }
 
-size_t cpool_priority_reclaim(cpool_objects_t *pool, size_t n)
-{
-    uintptr_t index;
-    size_t released;
-
-    for (released = 0; !CPI_OBJECTS_ENDED(pool) && pool->policy != NULL && released < n;
-         released++) {
-        index = pool->policy->reclaim(pool, NULL);
-        if (index == CPI_OBJECT_NONE)
-            break;
-        cpi_object_give(pool, index);
-    }
-    return released;
-}
-
 /* --- Importance --- */
 
 int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t priority)

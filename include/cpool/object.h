@@ -425,15 +425,19 @@ CPOOL_API size_t cpool_object_each(const cpool_objects_t *pool,
                                    void *arg) CPOOL_NONNULL_(1) CPOOL_NONNULL_(2);
 
 /*
- * cpool_objects_put_all - puts all active objects back, on behalf of their callers.
+ * cpool_objects_reset - puts up to n active objects back, on behalf of their callers.
  *
+ * n   SIZE_MAX is all of them
+ *
+ * Of a priority pool the least important ones go first, and pinned ones stay unless n is SIZE_MAX.
  * Their callers must not use them any more.  A late put is refused as CPOOL_EINACTIVE, unless
  * the object has been handed out again.
  *
- * Returns the number put back.
+ * Returns the number put back.  It is smaller than n if fewer objects were active, pinned ones and
+ * those that other threads were getting or putting at this moment aside.
  * Any thread, progress as that many puts.
  */
-CPOOL_API size_t cpool_objects_put_all(cpool_objects_t *pool) CPOOL_NONNULL_(1);
+CPOOL_API size_t cpool_objects_reset(cpool_objects_t *pool, size_t n) CPOOL_NONNULL_(1);
 
 /*
  * cpool_objects_pool - the pool of the objects' slots, or NULL for a fake pool.

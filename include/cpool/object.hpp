@@ -250,13 +250,13 @@ public:
         return created;
     }
 
-    /* As cpool_objects_put_all.  The exception of a reset passes when all are back. */
-    std::size_t put_all()
+    /* As cpool_objects_reset.  The exception of a hook passes when all are back. */
+    std::size_t reset(std::size_t n = SIZE_MAX)
     {
         std::size_t put;
 
         detail::drop_pending();
-        put = cpool_objects_put_all(handle_);
+        put = cpool_objects_reset(handle_, n);
         if (detail::is_pending())
             detail::rethrow_pending();
         return put;

@@ -113,8 +113,9 @@ CPOOL_API int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int
 /*
  * cpool_priority_pin, cpool_priority_unpin - keep an object from being reclaimed meanwhile.
  *
- * Pins are counted.  While there is one, neither a get nor cpool_priority_reclaim nor
- * cpool_object_shrink ends the use.  Every kind of put does, and the pins end with it.
+ * Pins are counted.  While there is one, neither a get nor cpool_object_shrink ends the use,
+ * nor cpool_objects_reset of so many objects.  Every kind of put does, and so does the reset of all
+ * of them, and the pins end with it.
  *
  * pin returns the object, or NULL if the use has ended.  unpin returns 0, or CPOOL_EINACTIVE
  * if the use has ended or is not pinned.
@@ -136,16 +137,6 @@ CPOOL_API int cpool_priority_unpin(cpool_objects_t *pool, cpool_claim_t claim) C
  */
 CPOOL_API cpool_claim_t cpool_priority_claim(cpool_objects_t *pool, const void *object)
     CPOOL_NONNULL_(1);
-
-/*
- * cpool_priority_reclaim - puts the n least important objects back, on behalf of their
- * holders.
- *
- * Returns the number put back: fewer than n if no others were active, or if they were
- * pinned, or being got or put by other threads at this moment.
- * Any thread.  Progress as n puts.
- */
-CPOOL_API size_t cpool_priority_reclaim(cpool_objects_t *pool, size_t n) CPOOL_NONNULL_(1);
 
 #ifdef __cplusplus
 }

@@ -262,7 +262,7 @@ static void require_objects_refused(void)
     REFUSED(cpool_objects_trim(pool), 0);
     REFUSED(cpool_object_stats(pool, &stats), CPOOL_EPOOL);
     REFUSED(cpool_object_each(pool, never, NULL), 0);
-    REFUSED(cpool_objects_put_all(pool), 0);
+    REFUSED(cpool_objects_reset(pool, SIZE_MAX), 0);
     REFUSED(cpool_objects_pool(pool), NULL);
     REFUSED(cpool_objects_destroy(pool), CPOOL_EPOOL);
     REFUSED(cpool_priority_attach(pool, 0), CPOOL_EPOOL);
@@ -272,7 +272,6 @@ static void require_objects_refused(void)
     REFUSED(cpool_priority_pin(pool, (cpool_claim_t)1 << 32 | 1), NULL);
     REFUSED(cpool_priority_unpin(pool, (cpool_claim_t)1 << 32 | 1), CPOOL_EPOOL);
     REFUSED(cpool_priority_claim(pool, ended.slot), 0);
-    REFUSED(cpool_priority_reclaim(pool, 1), 0);
 }
 
 static void require_blocks_refused(void)

@@ -76,7 +76,7 @@ void object_pools_have_the_size_that_they_are_given()
 #endif
     REQUIRE(pool.populate(9) == 1);
     (void)two.release();
-    REQUIRE(pool.put_all() == 1 && pool.stats().active == 0);
+    REQUIRE(pool.reset() == 1 && pool.stats().active == 0);
     REQUIRE(pool.obtain(one) == 0 && pool.obtain(two) == 0);
     REQUIRE(pool.shrink(3) == 1);
     (void)pool.trim();
@@ -127,7 +127,7 @@ void exceptions_outlast_the_use_of_other_pools()
 
         refusals = 1;
         try {
-            users.put_all();
+            users.reset();
         } catch (int number) {
             caught += number;
         }

@@ -221,7 +221,7 @@ TEST(thread_that_waits_for_an_object_is_dismissed)
     while (cpool_object_get(layer.objects) != NULL)
         ;
     REQUIRE_EQUAL(cpool_object_wait(layer.objects, &object, NULL, &moment), CPOOL_EDRY);
-    REQUIRE_EQUAL(cpool_objects_put_all(layer.objects), CAPACITY);
+    REQUIRE_EQUAL(cpool_objects_reset(layer.objects, SIZE_MAX), CAPACITY);
     layer.slot = cpool_object_get(layer.objects);
     end(&layer);
 }

@@ -143,7 +143,7 @@ static int object_release(struct fault_scene *scene)
 static int objects_put_all(struct fault_scene *scene)
 {
     scene->slot = NULL;
-    return (int)cpool_objects_put_all(scene->object);
+    return (int)cpool_objects_reset(scene->object, SIZE_MAX);
 }
 
 FAULT_CALL(object_grow, (int)cpool_object_grow(scene->object, OBJECTS))
@@ -311,7 +311,7 @@ static const struct fault_case objects[] = {
     { "cpool_object_put, fake", CPOOL_OBJECT_FAKE, make_with_object, object_put, end_objects, 0,
       NO_ROWS },
     { "cpool_object_release", 0, make_with_object, object_release, end_objects, 0, NO_ROWS },
-    { "cpool_objects_put_all", 0, make_with_object, objects_put_all, end_objects, 1, NO_ROWS },
+    { "cpool_objects_reset", 0, make_with_object, objects_put_all, end_objects, 1, NO_ROWS },
     { "cpool_object_grow", 0, make_shrunk, object_grow, end_objects, OBJECTS, NO_ROWS },
     { "cpool_object_shrink", 0, make_populated, object_shrink, end_objects, OBJECTS, NO_ROWS },
     { "cpool_objects_trim", 0, make_shrunk, objects_trim, end_objects, SOME,
@@ -364,7 +364,7 @@ static int priority_pin_and_unpin(struct fault_scene *scene)
 }
 
 FAULT_CALL(priority_put, cpool_priority_put(scene->object, claim(scene)))
-FAULT_CALL(priority_reclaim, (int)cpool_priority_reclaim(scene->object, 1))
+FAULT_CALL(priority_reclaim, (int)cpool_objects_reset(scene->object, 1))
 
 /* Here a pool is never dry. */
 static void end_priorities(struct fault_scene *scene)
@@ -372,7 +372,7 @@ static void end_priorities(struct fault_scene *scene)
     for (int i = 0; i < OBJECTS; i++)
         REQUIRE(cpool_object_get(scene->object) != NULL);
     REQUIRE(cpool_object_get(scene->object) != NULL);
-    REQUIRE_EQUAL(cpool_objects_put_all(scene->object), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_reset(scene->object, SIZE_MAX), OBJECTS);
     REQUIRE_EQUAL(cpool_objects_destroy(scene->object), 0);
     REQUIRE_EQUAL(created, 0);
 }
@@ -390,7 +390,7 @@ static const struct fault_case priorities[] = {
     { "cpool_priority_pin, and unpin", 0, make_claimed, priority_pin_and_unpin, end_priorities, 0,
       NO_ROWS },
     { "cpool_priority_put", 0, make_claimed, priority_put, end_priorities, 0, NO_ROWS },
-    { "cpool_priority_reclaim", 0, make_claimed, priority_reclaim, end_priorities, 1, NO_ROWS },
+    { "cpool_objects_reset", 0, make_claimed, priority_reclaim, end_priorities, 1, NO_ROWS },
 };
 
 #define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))

@@ -481,7 +481,7 @@ static void put_with_damage_around(unsigned pool_flags)
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     REQUIRE(cpool_object_get(pool) == object);
     object[64] = (char)~object[64];
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 1);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 1);
     REQUIRE_REPORT(CPOOL_EGUARD);
     REQUIRE(cpool_object_get(pool) == object);
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
@@ -693,9 +693,11 @@ TEST_TIMES(object_that_is_put_back_is_always_deactivated, KINDS_AND_FAKE)
     REQUIRE_EQUAL(account.deactivated, 1);
     for (i = 0; i < 3; i++)
         REQUIRE(cpool_object_get(pool) != NULL);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 3);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, 0), 0);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, 2), 2);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 1);
     REQUIRE_EQUAL(account.deactivated, 4);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 0);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 0);
     thing_end(pool, &account);
 }
 

@@ -263,7 +263,7 @@ TEST_TIMES(object_of_a_frame_is_no_callers, FAKE)
                                                      CPOOL_EINACTIVE));
         EXPECT_REPORT(CPOOL_EINACTIVE,
                       REQUIRE_EQUAL(cpool_object_frame_adopt(frame, object), CPOOL_EINACTIVE));
-        REQUIRE_EQUAL(cpool_objects_put_all(pool), 0);
+        REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 0);
         REQUIRE_EQUAL(cpool_object_each(pool, count_visit, &visits), 0);
         REQUIRE_EQUAL(visits, 0);
         REQUIRE_EQUAL(cpool_object_shrink(pool, ROOM, CPOOL_OBJECT_ACTIVE_TOO), ROOM - 1);

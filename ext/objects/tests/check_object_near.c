@@ -324,7 +324,7 @@ TEST(threads_create_as_many_objects_as_there_is_room_for)
         sum += created[i];
     }
     REQUIRE_EQUAL(sum, MANY_OBJECTS);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), MANY_OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), MANY_OBJECTS);
     REQUIRE_EQUAL(pthread_barrier_destroy(&together), 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }

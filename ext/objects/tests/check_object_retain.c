@@ -98,7 +98,7 @@ static void end_pool(void)
     for (int i = 0; i < OBJECTS; i++)
         REQUIRE(cpool_object_get(pool) != NULL);
     REQUIRE(cpool_object_get(pool) == NULL);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), OBJECTS);
     REQUIRE_EQUAL(thing_stats(pool).inactive, OBJECTS);
     thing_require(pool, &account, 0);
     thing_end(pool, &account);
@@ -212,7 +212,7 @@ static bool get_all_others(const cpool_object_idle_t *idle, void *arg)
         count++;
     }
     REQUIRE_EQUAL(count, OBJECTS - 1);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), OBJECTS - 1);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), OBJECTS - 1);
     return true;
 }
 
@@ -223,7 +223,7 @@ TEST_TIMES(all_objects_but_one_can_be_had_meanwhile, KINDS)
     open_pool(_i, 0);
     for (int i = 0; i < OBJECTS; i++)
         REQUIRE(cpool_object_get(pool) != NULL);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), OBJECTS);
     REQUIRE_EQUAL(cpool_object_retain(pool, 0, get_all_others, &visits), 0);
     REQUIRE_EQUAL(visits, 1); /* the others were put back, and are no longer held */
     thing_require(pool, &account, 0);

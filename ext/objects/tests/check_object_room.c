@@ -302,7 +302,7 @@ TEST(shrink_of_a_fake_pool_lowers_its_capacity)
     require_dry(pool);
     REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2);
     thing_require(pool, &account, 4);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 4);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 4);
     thing_require(pool, &account, 0);
     thing_end(pool, &account);
 }
@@ -385,10 +385,10 @@ TEST_TIMES(each_visits_active_objects_once, KINDS)
     census.count = 0;
     census.limit = 7;
     REQUIRE_EQUAL(cpool_object_each(pool, note, &census), 7);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 60);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 60);
     REQUIRE_EQUAL(cpool_object_each(pool, note, &census), 0);
     thing_require(pool, &account, 0);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 0);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 0);
     thing_end(pool, &account);
 }
 

@@ -139,7 +139,7 @@ TEST_TIMES(threads_share_objects_and_all_come_back, KINDS)
         REQUIRE(cpool_object_get(pool) != NULL);
     REQUIRE(cpool_object_get(pool) == NULL);
     thing_require(pool, &account, thing_stats(pool).capacity);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), thing_stats(pool).capacity);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), thing_stats(pool).capacity);
     thing_end(pool, &account);
 }
 
@@ -275,7 +275,7 @@ TEST(growth_serves_all_threads_that_wait)
         REQUIRE_EQUAL(pthread_join(waiters[i], &object), 0);
         REQUIRE(codes[i] == 0 && object != NULL);
     }
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), CROWD + 1);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), CROWD + 1);
     thing_end(pool, &account);
 }
 
@@ -304,7 +304,7 @@ TEST_TIMES(thread_that_waits_gets_an_object_after_a_shrink, GROWTHS)
     REQUIRE_EQUAL(pthread_join(waiter, &object), 0);
     REQUIRE(code == 0 && object != NULL);
     thing_require(pool, &account, 2);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 2);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 2);
     thing_end(pool, &account);
 }
 

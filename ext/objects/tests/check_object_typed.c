@@ -193,7 +193,7 @@ TEST(typed_pool_used_first_by_several_threads_is_one)
             REQUIRE(widget != NULL && cpool_object_is_active(widgets_objects(), widget));
         }
         REQUIRE(created <= 4 + THREADS && destroyed == 0);
-        REQUIRE_EQUAL(cpool_objects_put_all(widgets_objects()), THREADS);
+        REQUIRE_EQUAL(cpool_objects_reset(widgets_objects(), SIZE_MAX), THREADS);
         REQUIRE_EQUAL(widgets_close(), 0);
         REQUIRE_EQUAL(created, destroyed);
     }

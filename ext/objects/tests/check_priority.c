@@ -65,7 +65,7 @@ static cpool_claim_t ended_by(int64_t priority)
 static void end(size_t active)
 {
     thing_require(pool, &account, active);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), active);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), active);
     thing_end(pool, &account);
     REQUIRE(account.activated == account.deactivated);
 }
@@ -169,7 +169,7 @@ TEST(object_with_a_larger_number_is_kept_where_asked)
     REQUIRE_EQUAL(cpool_priority_obtain(pool, 4, &grant), CPOOL_EDRY);
     REQUIRE(grant.object == NULL && grant.claim == 0 && grant.ended == 0);
     REQUIRE(ended_by(5) == low);
-    REQUIRE_EQUAL(cpool_priority_reclaim(pool, 1), 1); /* which keeps none */
+    REQUIRE_EQUAL(cpool_objects_reset(pool, 1), 1); /* which keeps none */
     end(1);
 }
 
@@ -228,7 +228,7 @@ TEST_TIMES(no_claim_of_an_object_whose_use_has_ended, KINDS - 1)
     REQUIRE_EQUAL(cpool_object_put(pool, address), 0);
     REQUIRE_EQUAL(cpool_priority_claim(pool, address), 0);
     address = obtain(0).object;
-    REQUIRE_EQUAL(cpool_priority_reclaim(pool, 1), 1);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, 1), 1);
     REQUIRE_EQUAL(cpool_priority_claim(pool, address), 0);
     address = obtain(0).object;
     REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2);
@@ -261,7 +261,7 @@ TEST(pinned_objects_are_not_taken_back)
     REQUIRE(cpool_priority_pin(pool, a.claim) == a.object);
     REQUIRE(cpool_priority_pin(pool, a.claim) == a.object);
     REQUIRE(ended_by(3) == b.claim);
-    REQUIRE_EQUAL(cpool_priority_reclaim(pool, 2), 1);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, 2), 1);
     REQUIRE_EQUAL(cpool_priority_set(pool, a.claim, 7), 0);
     REQUIRE_EQUAL(cpool_priority_unpin(pool, a.claim), 0);
     b = obtain(8);
@@ -282,10 +282,10 @@ TEST_TIMES(release_puts_back_the_least_important, KINDS)
     cpool_claim_t claims[MOST];
 
     make_of(kinds[_i], MOST, 0);
-    REQUIRE_EQUAL(cpool_priority_reclaim(pool, 1), 0);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, 1), 0);
     for (size_t i = 0; i < MOST; i++)
         claims[i] = obtain((int64_t)(i * 5 % MOST)).claim;
-    REQUIRE_EQUAL(cpool_priority_reclaim(pool, 3), 3);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, 3), 3);
     for (size_t i = 0; i < MOST; i++) {
         if (i * 5 % MOST < 3)
             require_ended(claims[i]);
@@ -293,7 +293,7 @@ TEST_TIMES(release_puts_back_the_least_important, KINDS)
             REQUIRE_EQUAL(cpool_priority_set(pool, claims[i], 0), 0);
     }
     thing_require(pool, &account, MOST - 3);
-    REQUIRE_EQUAL(cpool_priority_reclaim(pool, SIZE_MAX), MOST - 3);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX - 1), MOST - 3);
     end(0);
 }
 
@@ -332,8 +332,8 @@ TEST_TIMES(plain_gets_and_puts_keep_the_order, KINDS)
         REQUIRE(cpool_object_is_active(pool, second));
     REQUIRE_EQUAL(cpool_object_put(pool, first), 0);
     REQUIRE(ended_by(6) == 0);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 2);
-    REQUIRE_EQUAL(cpool_priority_reclaim(pool, 1), 0);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 2);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, 1), 0);
     end(0);
 }
 
@@ -351,7 +351,7 @@ TEST(unfit_object_reclaimed_is_replaced)
     account.activate_fails = 0;
     thing_require(pool, &account, 0);
     obtain(0);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 1);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 1);
     thing_end(pool, &account);
 }
 
@@ -375,7 +375,6 @@ TEST(attach_that_makes_no_sense_refused)
     REQUIRE(grant.object != NULL && grant.claim == 0 && grant.uses == 1);
     REQUIRE_EQUAL(cpool_priority_attach(pool, 0), CPOOL_ELIVE);
     REQUIRE_EQUAL(cpool_priority_claim(pool, grant.object), 0);
-    REQUIRE_EQUAL(cpool_priority_reclaim(pool, 1), 0);
     require_ended((cpool_claim_t)1 << 32 | 1);
     object = grant.object;
     REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), CPOOL_EDRY);

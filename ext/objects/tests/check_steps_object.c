@@ -66,7 +66,7 @@ static bool get_beside_trim(struct worker *worker, bool forks, size_t nth)
         get_all(pool);
     steps_go_on(&stop);
     if (!forks)
-        REQUIRE_EQUAL(cpool_objects_put_all(pool), OBJECTS);
+        REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), OBJECTS);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
     return stopped;
 }
@@ -109,7 +109,7 @@ static bool trim_with(struct beside *beside, size_t nth)
     done = steps_drop();
     if (done) {
         steps_go_on(&beside->stop);
-        REQUIRE_EQUAL(cpool_objects_put_all(beside->pool), OBJECTS);
+        REQUIRE_EQUAL(cpool_objects_reset(beside->pool, SIZE_MAX), OBJECTS);
     }
     REQUIRE_EQUAL(cpool_objects_destroy(beside->pool), 0);
     return done;
@@ -167,7 +167,7 @@ static bool offer_beside_trim(struct beside *beside, size_t nth)
     done = steps_drop();
     if (done) {
         steps_go_on(&beside->stop);
-        REQUIRE_EQUAL(cpool_objects_put_all(beside->pool), OBJECTS + SOME);
+        REQUIRE_EQUAL(cpool_objects_reset(beside->pool, SIZE_MAX), OBJECTS + SOME);
     }
     REQUIRE_EQUAL(cpool_objects_destroy(beside->pool), 0);
     return done;
@@ -195,7 +195,7 @@ TEST(get_after_a_large_grow_takes_few_steps)
         REQUIRE(cpool_object_get(pool) != NULL);
     steps_allow(0);
     REQUIRE(cpool_object_get(pool) == NULL);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), MANY);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), MANY);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
 
@@ -348,7 +348,7 @@ static void get_what_is_left(void *pool)
     REQUIRE_EQUAL(code, CPOOL_EDRY);
     while (time_until_dry(pool) >= 500)
         REQUIRE(++gets < 30);
-    cpool_objects_put_all(pool);
+    cpool_objects_reset(pool, SIZE_MAX);
     REQUIRE(cpool_object_populate(pool, CLAIMED, &code) < CLAIMED);
     REQUIRE_EQUAL(code, CPOOL_EDRY);
 }
@@ -361,7 +361,7 @@ static bool fork_beside_claim(struct worker *worker, size_t nth)
 
     support_in_child(get_what_is_left, pool);
     steps_go_on(&stop);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), STRETCH + 1);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), STRETCH + 1);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
     return stopped;
 }
@@ -388,7 +388,7 @@ static bool grow_beside_claim(struct worker *worker, size_t nth)
     offered = support_stats(cpool_objects_pool(pool)).in_caches;
     steps_go_on(&stop);
     REQUIRE(offered > 0);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), STRETCH);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), STRETCH);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
     return stopped;
 }
@@ -431,7 +431,7 @@ static bool get_beside_grow(const char *function, struct worker *worker, size_t 
         (void)!cpool_object_get(pool);
     steps_go_on(&stop);
     REQUIRE(count_offers(pool) > 0);
-    (void)cpool_objects_put_all(pool);
+    (void)cpool_objects_reset(pool, SIZE_MAX);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
     return stopped;
 }
@@ -491,7 +491,7 @@ TEST(room_that_a_get_leaves_beside_taken_offers_wakes_a_thread)
         REQUIRE_EQUAL(gets[i].code, 0);
     }
     worker_await(workers[WAITS]);
-    REQUIRE(wait.code == 0 && cpool_objects_put_all(pool) == OFFERS + 1);
+    REQUIRE(wait.code == 0 && cpool_objects_reset(pool, SIZE_MAX) == OFFERS + 1);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
     for (size_t i = 0; i < OFFERS + TAKERS; i++)
         worker_stop(workers[i]);

@@ -28,7 +28,7 @@ static bool claim_beside_claim(size_t nth)
     for (int i = STRETCH + 1; i < OBJECTS - (done ? 1 : 0); i++)
         get(pool);
     REQUIRE(cpool_object_get(pool) == NULL);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), OBJECTS);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
     return done;
 }

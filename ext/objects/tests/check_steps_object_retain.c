@@ -86,9 +86,9 @@ static bool get_beside_retain(const char *function, struct worker *worker, size_
     else if (stopped)
         REQUIRE(get_all(pool) >= OBJECTS - 1);
     steps_go_on(&stop);
-    (void)cpool_objects_put_all(pool);
+    (void)cpool_objects_reset(pool, SIZE_MAX);
     REQUIRE_EQUAL(get_all(pool), OBJECTS);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), OBJECTS);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
     return stopped;
 }
@@ -152,7 +152,7 @@ TEST(get_that_others_overtake_twice_is_followed_by_one_that_succeeds)
     REQUIRE_EQUAL(get.code, CPOOL_EDRY);
     worker_do(workers[0], get_one, &get);
     REQUIRE(get.code == 0 && get.object == back);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 2);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 2);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
     for (size_t i = 0; i < 2; i++)
         worker_stop(workers[i]);
@@ -188,7 +188,7 @@ TEST(waiter_finds_an_object_that_a_retain_holds)
     while (cpool_object_get(pool) != NULL)
         ;
     REQUIRE(steps_run(&get.stop, worker, "cpi_object_count_in", 2, wait_for_one, &get));
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 2);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 2);
     REQUIRE_EQUAL(cpool_object_retain(pool, 0, keep_beside_the_waiter, &get), 0);
     REQUIRE(get.code == 0 && get.object != NULL);
     REQUIRE_EQUAL(cpool_object_put(pool, get.object), 0);

@@ -57,8 +57,8 @@ static struct player begin(unsigned flags)
 
 static void end(struct player *player)
 {
-    (void)cpool_priority_reclaim(player->pool, SIZE_MAX);
-    (void)cpool_objects_put_all(player->pool);
+    (void)cpool_objects_reset(player->pool, SIZE_MAX - 1);
+    (void)cpool_objects_reset(player->pool, SIZE_MAX);
     REQUIRE_EQUAL(cpool_objects_destroy(player->pool), 0);
 }
 
@@ -147,9 +147,9 @@ static void use_and_destroy(cpool_objects_t *pool)
     REQUIRE(obtain(pool, OBJECTS).ended == grants[0].claim);
     REQUIRE_EQUAL(cpool_priority_put(pool, grants[1].claim), 0);
     REQUIRE_EQUAL(cpool_object_put(pool, grants[2].object), 0);
-    REQUIRE_EQUAL(cpool_priority_reclaim(pool, 1), 1);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, 1), 1);
     REQUIRE(cpool_priority_pin(pool, grants[3].claim) == NULL);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 1);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 1);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
 
