@@ -270,6 +270,7 @@ TEST(release_wrong_address_reported)
     cpool_release(slot + 8);
     report = REQUIRE_REPORT(CPOOL_EMISALIGNED);
     REQUIRE(report.pool == pool && report.slot == slot);
+    REQUIRE(strcmp(report.function, "cpool_release") == 0);
     cpool_release(cpool_at(pool, SLOTS - 1));
     REQUIRE_REPORT(CPOOL_EUNUSED);
     cpool_release(slot);

@@ -242,10 +242,14 @@ static void require_message(const struct misuse *what, int code)
 
 TEST(free_wrong_address_by_default_aborts_with_message)
 {
-    cpool_t *pool = support_create_plain(24, CAPACITY);
-    char *end = (char *)cpool_at(pool, cpool_index_limit(pool) - 1);
+    cpool_config_t config = support_config(24, CAPACITY);
     char *slot = NULL;
+    cpool_t *pool;
+    char *end;
 
+    config.max_capacity = 2 * CAPACITY; /* the nearest is one that there is, without growing */
+    pool = support_create(&config);
+    end = (char *)cpool_at(pool, cpool_index_limit(pool) - 1);
     for (int i = 0; i < 100; i++)
         slot = cpool_alloc(pool);
     REQUIRE(slot == (char *)cpool_at(pool, 99));

@@ -88,6 +88,23 @@ TEST(bound_follows_the_watermark)
     REQUIRE_EQUAL(cpi_cache_active(cache)->bound, cpi_slab_fresh(fixture_slab));
 }
 
+/* As of a pool that is reset: nothing is counted, and the entry is closed. */
+TEST(discard_leaves_nothing_in_the_entry)
+{
+    struct cpi_cache *cache;
+    void *slots[3 * LIMIT];
+
+    fixture_init();
+    cache = fixture_cache(2, true);
+    fixture_take(cache, slots, 3 * LIMIT);
+    fixture_give(cache, slots, 3 * LIMIT - 1);
+    REQUIRE(fixture_is_open(cache) && cpi_cache_count(cache) > 0);
+    cpi_cache_discard(cache);
+    REQUIRE(!fixture_is_open(cache) && cpi_cache_loaded(cache) == 0);
+    REQUIRE_EQUAL(cpi_cache_count(cache), 0);
+    REQUIRE_EQUAL(cpi_cache_rounds(cache), 0);
+}
+
 /* A stealing thread finds an empty spare of no use, and leaves it to the owner. */
 TEST(steal_leaves_empty_spares)
 {

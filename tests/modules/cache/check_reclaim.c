@@ -83,6 +83,19 @@ TEST(taken_magazines_are_counted)
     REQUIRE_EQUAL(cpi_load(&fixture_registry->recalls, relaxed), n);
 }
 
+/* The child of a fork has opened what was closed: nothing is left to end. */
+TEST(end_of_what_a_fork_has_ended_opens_nothing_more)
+{
+    unsigned begun;
+
+    fixture_init();
+    begun = cpi_reclaim_begin(fixture_registry);
+    cpi_registry_mend(fixture_registry);
+    REQUIRE_EQUAL(cpi_load(&fixture_registry->closed, relaxed), 0);
+    cpi_reclaim_end(fixture_registry, begun);
+    REQUIRE_EQUAL(cpi_load(&fixture_registry->closed, relaxed), 0);
+}
+
 /* One at a time, until there is none, with entries that stay open. */
 TEST(reclaim_spare_disturbs_nobody)
 {

@@ -118,6 +118,27 @@ static size_t register_caches(cpool_cache_t **caches, size_t n)
     return more;
 }
 
+/* The memory of the spares that a cache may have is there before the cache. */
+TEST(register_provides_the_magazines_of_the_quota)
+{
+    cpool_config_t config = support_config(16, (size_t)1 << 20);
+    const struct cpi_extent *extent;
+    cpool_cache_t *cache;
+
+    config.magazine_rounds = 1000;
+    config.cache_slots = 100 * 1000;
+    config.thread_caches = 1;
+    pool = support_create(&config);
+    extent = &inside(pool)->depot.for_caches;
+    REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
+    REQUIRE(((struct cpi_cache *)cache->home)->quota > CPI_QUOTA_MIN);
+    REQUIRE(cpi_load(&extent->committed, relaxed) >=
+            cpi_registry_magazines(1, inside(pool)->registry.spares_out) *
+                inside(pool)->depot.links.stride);
+    cpool_cache_destroy(cache);
+    support_destroy_empty(pool);
+}
+
 TEST(register_shares_out_no_more_than_there_is)
 {
     enum { QUOTA = 9, EXTRA = 5 };

@@ -87,6 +87,19 @@ static void require_slots(size_t count)
     REQUIRE(cpi_depot_alloc_slot(depot, &mine) == NULL);
 }
 
+/* An alloc that finds nothing looks again if a magazine moved meanwhile. */
+TEST(partial_magazines_left_and_taken_are_counted)
+{
+    uint32_t node;
+
+    make_depot();
+    node = filled(0, 1);
+    give(node);
+    REQUIRE_EQUAL(cpi_load(&mine.partials, relaxed), 1);
+    REQUIRE_EQUAL(cpi_depot_take_partial(depot, &mine), node);
+    REQUIRE_EQUAL(cpi_load(&mine.partials, relaxed), 2);
+}
+
 /* For any content of the two, each becomes full, empty, or the one partial
  * magazine. */
 TEST(give_two_partial_merges_them)
