@@ -66,13 +66,6 @@
             ;                                                                   \
     } while (0)
 
-/* ThreadSanitizer knows no fences, and sees one order of all operations. */
-#if defined(__SANITIZE_THREAD__)
-#define cpi_fence(order) CPI_ATOMIC_POINT()
-#else
-#define cpi_fence(order) (CPI_ATOMIC_POINT(), atomic_thread_fence(memory_order_##order))
-#endif
-
 #define CPI_PLAIN_relaxed __ATOMIC_RELAXED
 #define CPI_PLAIN_acquire __ATOMIC_ACQUIRE
 #define CPI_PLAIN_release __ATOMIC_RELEASE

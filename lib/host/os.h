@@ -86,11 +86,6 @@ static inline void *cpi_os_map(size_t size)
 /* Gives back what reserve or map returned, whole. */
 void cpi_os_release(void *address, size_t size);
 
-/* A block of malloc's, of any alignment from a pointer's on, or NULL.  It goes back by
- * cpi_os_free_block. */
-void *cpi_os_block(size_t align, size_t size);
-void cpi_os_free_block(void *block);
-
 /* Returns true if cpi_os_barrier works in this process, and makes it ready. */
 bool cpi_os_barrier_ready(void);
 

@@ -178,18 +178,6 @@ void cpi_os_release(void *address, size_t size)
     errno = saved;
 }
 
-CPI_COLD void *cpi_os_block(size_t align, size_t size)
-{
-    void *block = NULL;
-
-    return posix_memalign(&block, align, size) == 0 ? block : NULL;
-}
-
-CPI_COLD void cpi_os_free_block(void *block)
-{
-    free(block);
-}
-
 /* ThreadSanitizer does not see what membarrier orders.  The stress has it in the forms with the
  * barrier, too, because what it checks is acquired and released in both (stress/build.sh). */
 #ifndef CPI_TAKES_BARRIER

@@ -28,7 +28,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <io.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #define WIN32_LEAN_AND_MEAN 1
@@ -108,16 +107,6 @@ void cpi_os_release(void *address, size_t size)
 {
     (void)size;
     VirtualFree(address, 0, MEM_RELEASE);
-}
-
-void *cpi_os_block(size_t align, size_t size)
-{
-    return _aligned_malloc(size, align);
-}
-
-void cpi_os_free_block(void *block)
-{
-    _aligned_free(block);
 }
 
 /* How often a purge asks for memory that it has just given up, and how much it has then

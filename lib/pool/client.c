@@ -250,7 +250,7 @@ void cpool_client_release(void *memory, size_t size, unsigned flags, uintptr_t *
         return;
     }
     cpi_word_store(ended, 1, relaxed); /* [ended] */
-    cpi_ended_keep(memory, size, true);
+    cpi_ended_keep(memory, size);
 }
 
 /* --- What threads own --- */

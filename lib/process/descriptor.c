@@ -20,7 +20,6 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "base/error.h"
 #include "base/tools.h"
 #include "host/os.h"
 #include "process/thread.h"
@@ -209,68 +208,40 @@ uintptr_t cpi_handle_slot_around(const cpool_t *handle, uintptr_t address, uintp
 
 /* --- Structures without a descriptor --- */
 
-/* A ring, guarded by the lock.  Not a list through the memory: tools that look for leaks follow
- * pointers to the beginning of a block, and none that lie in mapped memory. */
+/* A ring, guarded by the lock. */
 #define CPI_ENDED_SPACES (CPI_ENDED_KEPT + 1)
 
 static struct kept_memory {
     void *memory;
     size_t size;
-    bool mapped;
 } kept_memories[CPI_ENDED_SPACES];
 
 static size_t first_kept; /* counts on without end */
 static size_t kept_count;
 static size_t kept_bytes;
 
-static struct kept_memory take_first(void)
+static void release_first(void)
 {
-    struct kept_memory *space = &kept_memories[first_kept++ % CPI_ENDED_SPACES];
-    struct kept_memory first = *space;
+    struct kept_memory *first = &kept_memories[first_kept++ % CPI_ENDED_SPACES];
 
-    space->memory = NULL;
     kept_count--;
-    kept_bytes -= first.size;
-    return first;
+    kept_bytes -= first->size;
+    cpi_os_release(first->memory, first->size);
 }
 
-static void free_memory(struct kept_memory kept)
+CPI_COLD void cpi_ended_keep(void *memory, size_t size)
 {
-    if (kept.mapped)
-        cpi_os_release(kept.memory, kept.size);
-    else
-        cpi_os_free_block(kept.memory);
-}
-
-/* malloc may be made of pools, so the lock is not held while a block goes back.  Another thread
- * finds a space then, because the lock is left with CPI_ENDED_KEPT at most. */
-CPI_COLD void cpi_ended_keep(void *memory, size_t size, bool mapped)
-{
-    struct kept_memory kept = {memory, size, mapped};
-
     cpi_lock();
-    kept_memories[(first_kept + kept_count++) % CPI_ENDED_SPACES] = kept;
+    kept_memories[(first_kept + kept_count++) % CPI_ENDED_SPACES] =
+        (struct kept_memory){memory, size};
     kept_bytes += size;
-    while (kept_count > CPI_ENDED_KEPT || kept_bytes > CPI_ENDED_BYTES) {
-        kept = take_first();
-        cpi_unlock();
-        free_memory(kept);
-        cpi_lock();
-    }
+    while (kept_count > CPI_ENDED_KEPT || kept_bytes > CPI_ENDED_BYTES)
+        release_first();
     cpi_unlock();
 }
 
-CPI_COLD void cpi_ending_release(void)
+CPI_COLD void cpi_ended_release(void)
 {
     while (kept_count != 0)
-        free_memory(take_first());
-}
-
-CPI_COLD bool cpi_ending_refuse(const void *handle, const char *function)
-{
-    cpool_error_t error = {
-        .code = CPOOL_EPOOL, .function = function, .name = "", .address = handle};
-
-    cpi_report(&error, "%s: it has been destroyed (%p)", function, handle);
-    return true;
+        release_first();
 }

@@ -27,17 +27,14 @@
  *
  * An object pool, lanes, an allocator of many sizes and a domain have no descriptor that stays.
  * Their own memory stays instead, until CPI_ENDED_KEPT others have ended, or CPI_ENDED_BYTES of
- * them.  What it leads to is gone, and each function that is given it asks CPI_HAS_ENDED first, or
- * comes there by values that the end has left.
+ * them, with a mark that each function that is given it asks for first (cpool_client_release).
  *
  * ORDERING TABLE
  *   at    | cpi_handles_at load | relaxed | - | -
  *   face  | word of a face, load and store | relaxed | - | -
- *   ended | ended load, store | relaxed | - | -
  *
  * A thread that follows a handle has learnt of it after the array's address was stored.  Any other
- * thread compares addresses alone.  Whoever uses a structure after its end has learnt of the end,
- * or has made a mistake that nothing finds.
+ * thread compares addresses alone.
  */
 #ifndef CPI_HANDLE_H
 #define CPI_HANDLE_H
@@ -166,38 +163,10 @@ size_t cpi_handle_count(void);
 #define CPI_ENDED_KEPT 255u
 #define CPI_ENDED_BYTES ((size_t)1 << 20)
 
-/* A member of the structure. */
-struct cpi_ending {
-    _Atomic bool ended;
-};
+/* Keeps the memory of a structure that has ended, which is of cpi_os_map.  Takes the lock. */
+CPI_COLD void cpi_ended_keep(void *memory, size_t size);
 
-/* Keeps the memory of a structure that has ended, which is of cpi_os_map or else of cpi_os_block.
- * Takes the lock. */
-CPI_COLD void cpi_ended_keep(void *memory, size_t size, bool mapped);
-
-/* Ends a structure that lies at the beginning of this memory, and keeps the memory. */
-static inline void cpi_ending_keep(struct cpi_ending *ending, void *memory, size_t size,
-                                   bool mapped)
-{
-    cpi_store(&ending->ended, true, relaxed); /* [ended] */
-    cpi_ended_keep(memory, size, mapped);
-}
-
-/* Gives back the memory of all structures that have ended, when the library is unloaded.  With the
- * lock held. */
-void cpi_ending_release(void);
-
-/* Reports the use of a handle after its end, as CPOOL_EPOOL.  Returns true. */
-CPI_COLD bool cpi_ending_refuse(const void *handle, const char *function);
-
-static inline bool cpi_ending_check(const struct cpi_ending *ending, const void *handle,
-                                    const char *function)
-{
-    return CPI_UNLIKELY(cpi_load(&ending->ended, relaxed)) && /* [ended] */
-           cpi_ending_refuse(handle, function);
-}
-
-/* Whether the structure has ended, which is reported on behalf of the calling function. */
-#define CPI_HAS_ENDED(structure) cpi_ending_check(&(structure)->ending, structure, __func__)
+/* Gives all of it back, when the library is unloaded.  With the lock held. */
+void cpi_ended_release(void);
 
 #endif /* CPI_HANDLE_H */

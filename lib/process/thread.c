@@ -184,13 +184,6 @@ struct cpi_thread *cpi_thread_known(void)
                                  offsetof(struct cpi_thread, table));
 }
 
-unsigned cpi_thread_number(void)
-{
-    struct cpi_thread *thread = cpi_thread_known();
-
-    return thread != NULL ? thread->number : 0;
-}
-
 bool cpi_thread_is_alone(void)
 {
     CPI_ASSERT(cpi_lock_is_held());
@@ -367,7 +360,6 @@ CPI_COLD bool cpi_thread_startup(void)
 /* With the lock held. */
 CPI_COLD static struct cpi_thread *take_thread(void)
 {
-    static unsigned made;
     struct cpi_thread *thread = spare_threads;
 
     if (thread != NULL) {
@@ -375,8 +367,6 @@ CPI_COLD static struct cpi_thread *take_thread(void)
         spares--;
     } else {
         thread = map_structure();
-        if (thread != NULL)
-            thread->number = made++;
     }
     if (thread != NULL) {
         thread->used = true;
@@ -490,7 +480,7 @@ __attribute__((__destructor__(101))) static void library_unloaded(void)
             cpi_handle_release();
     }
     if (!exits)
-        cpi_ending_release();
+        cpi_ended_release();
     cpi_unlock();
     cpi_key_delete(thread_key); /* without the lock, which a thread that ends may wait for */
     if (!exits)

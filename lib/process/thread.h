@@ -32,7 +32,6 @@ struct cpi_thread {
     struct cpi_registry *leaves; /* the pool that a cache of this thread, which has
                                   ended, is being given back to, or NULL */
     cpool_client_owned_t *owned; /* its other things (cpool/client.h) */
-    unsigned number;          /* of all structures, from 0.  Constant */
     bool used;                /* belongs to a thread */
     bool ending;              /* which runs its destructors */
     _Alignas(CPI_LINE) cpool_cache_t table[];
@@ -103,10 +102,6 @@ static inline uintptr_t cpi_thread_token(void)
 {
     return CPI_THREAD_TOKEN();
 }
-
-/* A number that no other living thread has, and as small as there are threads.  0 in a thread
- * without a structure, too.  Wait-free. */
-unsigned cpi_thread_number(void);
 
 /* A number that is another one in the child of each fork.  Threads that worked under another
  * number may have vanished.  Wait-free. */

@@ -113,7 +113,6 @@ function read_orders(    argument, count, i, word) {
         return 1
     }
     sub(/\)$/, "", call)
-    sub(/^cpi_fence\(/, "&,", call) # which has no object
     count = split(call, argument, ",")
     for (i = count; i > 1; i--) {
         word = argument[i]

@@ -25,7 +25,7 @@
 #include "host/os.h"
 #include "host/sync.h"
 
-enum { PAGE = 64, BLOCK_ALIGN = 16, ARENA = 1 << 20, NEVER_BITS = 60 };
+enum { PAGE = 64, ARENA = 1 << 20, NEVER_BITS = 60 };
 
 static _Alignas(4096) char arena[ARENA];
 static size_t used;
@@ -90,16 +90,6 @@ void cpi_os_release(void *address, size_t size)
 {
     (void)address;
     (void)size;
-}
-
-void *cpi_os_block(size_t align, size_t size)
-{
-    return take_memory(size, align < BLOCK_ALIGN ? BLOCK_ALIGN : align);
-}
-
-void cpi_os_free_block(void *block)
-{
-    (void)block;
 }
 
 bool cpi_os_barrier_ready(void)
