@@ -42,7 +42,6 @@ libcpool_sources = \
 	lib/cache/reclaim.h \
 	lib/cache/registry.c \
 	lib/cache/registry.h \
-	lib/wait/notices.c \
 	lib/wait/queue.h \
 	lib/wait/waiters.c \
 	lib/wait/waiters.h \
@@ -58,16 +57,11 @@ libcpool_sources = \
 	lib/pool/build.c \
 	lib/pool/bulk.c \
 	lib/pool/caches.c \
-	lib/pool/checked.c \
 	lib/pool/client.c \
 	lib/pool/config.c \
 	lib/pool/config.h \
 	lib/pool/create.c \
-	lib/pool/create.h \
 	lib/pool/destroy.c \
-	lib/pool/drain.c \
-	lib/pool/drain.h \
-	lib/pool/handles.c \
 	lib/pool/inline.c \
 	lib/pool/memory.c \
 	lib/pool/pool.h \
@@ -78,7 +72,6 @@ libcpool_sources = \
 	lib/pool/slots.c \
 	lib/pool/slots.h \
 	lib/pool/stats.c \
-	lib/pool/stats.h \
 	lib/pool/tracked.c \
 	lib/pool/typed.c \
 	lib/pool/wait.c \

@@ -117,7 +117,7 @@ struct cpi_depot {
     uint32_t uncached;           /* constant: CPI_UNCACHED_… */
 
     /* Seldom written. */
-    _Atomic uint32_t drains; /* begun and ended by drain.c, odd while a
+    _Atomic uint32_t drains; /* begun and ended by memory.c, odd while a
                                      draining thread has the magazines */
 
     /* Written by all: each on a cache line of its own.  The other line of the pair has what is

@@ -20,8 +20,6 @@
 
 #include "base/atomic.h"
 #include "base/tools.h"
-#include "pool/drain.h"
-#include "pool/stats.h"
 
 /* --- Growing by itself --- */
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * build.c - laying a pool out in memory, giving that back, and the pool's handle.
+ *
+ * ORDERING TABLE
+ *   owner | face's client store | release | the load in <cpool/client.h> | the client
  */
 #include "pool/alloc.h"
 #include "pool/config.h"
-#include "pool/create.h"
 #include "pool/report.h"
 #include "pool/slots.h"
 
 #include <string.h>
 
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/error.h"
 #include "host/os.h"
@@ -250,6 +253,69 @@ CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
         cpi_os_release(pool->region, pool->region_size);
 }
 
+/* --- The descriptors of a pool: its own, and the face of one that belongs to a client (client.c).
+ * With the lock held --- */
+
+uint64_t cpi_pool_next_number(void)
+{
+    static uint64_t created; /* guarded by the lock */
+
+    return created++;
+}
+
+void cpi_client_set_owner(const struct cpi_pool *pool, const cpool_client_t *client)
+{
+    cpi_word_store(&pool->face->reserved[0], (uintptr_t)client, release); /* [owner] */
+}
+
+static bool take_handles(struct cpi_pool *pool)
+{
+    pool->handle = cpi_handle_take();
+    pool->face = pool->handle;
+    if (pool->handle == NULL || pool->client == NULL)
+        return pool->handle != NULL;
+    pool->face = cpi_handle_take();
+    if (pool->face == NULL)
+        cpi_handle_give(pool->handle);
+    return pool->face != NULL;
+}
+
+static void give_handles(const struct cpi_pool *pool)
+{
+    if (pool->face != pool->handle)
+        cpi_handle_give(pool->face);
+    cpi_handle_give(pool->handle);
+}
+
+static void open_handles(struct cpi_pool *pool)
+{
+    cpool_t shape = {.base = pool->slab.base, .inverse = pool->slab.inverse,
+                     .shift = pool->slab.shift, .state = pool, .slots = pool->slab.slots,
+                     .stride = pool->slab.stride};
+
+    if (pool->face == pool->handle) {
+        cpi_handle_open(pool->handle, &shape);
+        return;
+    }
+    shape.slots = 0;
+    cpi_handle_open(pool->handle, &shape);
+    shape.slots = pool->slab.slots;
+    shape.state = NULL;
+    cpi_handle_set_behind(pool->face, (uintptr_t)pool);
+    cpi_handle_open(pool->face, &shape);
+    if (pool->client->shown)
+        cpi_client_set_owner(pool, pool->client);
+}
+
+static void close_handles(struct cpi_pool *pool)
+{
+    cpi_handle_close(pool->handle);
+    if (pool->face == pool->handle)
+        return;
+    cpi_handle_close(pool->face);
+    cpi_client_set_owner(pool, NULL);
+}
+
 /* The range of a pool's slots, rounded to pages of its own, or to the lines of the caller's
  * memory that the pool has. */
 static void slots_range(const struct cpi_pool *pool, uintptr_t *from, uintptr_t *to)
@@ -266,14 +332,14 @@ static int place_pool(struct cpi_pool *pool)
     uintptr_t from;
     uintptr_t to;
 
-    if (!cpi_client_take_handles(pool))
+    if (!take_handles(pool))
         return CPOOL_EPOOLS;
     slots_range(pool, &from, &to);
     if (!cpi_ranges_add(pool->face, from, to)) {
-        cpi_client_give_handles(pool);
+        give_handles(pool);
         return CPOOL_ENOMEM;
     }
-    cpi_client_open_handles(pool);
+    open_handles(pool);
     pool->number = cpi_pool_next_number();
     cpi_registry_add(&pool->registry, pool->handle);
     return 0;
@@ -298,9 +364,9 @@ void cpi_pool_withdraw(struct cpi_pool *pool)
 
     cpi_registry_remove(&pool->registry);
     slots_range(pool, &from, &to);
-    cpi_client_close_handles(pool);
+    close_handles(pool);
     cpi_pool_note_end(pool);
     cpi_ranges_remove(pool->face, from, to);
-    cpi_client_give_handles(pool);
+    give_handles(pool);
     cpi_handle_drop();
 }

@@ -22,10 +22,8 @@
 #include "cache/reclaim.h"
 #include "host/os.h"
 #include "pool/alloc.h"
-#include "pool/create.h"
 #include "pool/report.h"
 #include "pool/slots.h"
-#include "pool/stats.h"
 #include "process/thread.h"
 
 /* --- The process --- */

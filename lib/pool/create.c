@@ -2,7 +2,6 @@
 /*
  * create.c - creating and resetting pools, which programs of typed pools do not carry.
  */
-#include "pool/create.h"
 
 #include "base/tools.h"
 #include "pool/config.h"

@@ -3,7 +3,7 @@
  * memory.c - giving memory back, shrinking and growing, and making slots resident before they are
  * needed.
  *
- * Trimming and shrinking drain the depot (drain.h).
+ * Trimming and shrinking drain the depot.
  *
  * ORDERING TABLE
  *   count | maintenance counters | relaxed | - | -
@@ -11,10 +11,8 @@
  *
  * [touch] changes nothing, and cannot undo what another thread does to the same byte.
  */
-#include "pool/drain.h"
 #include "pool/alloc.h"
 #include "pool/report.h"
-#include "pool/stats.h"
 
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -22,7 +20,271 @@
 #include "host/os.h"
 #include "cache/reclaim.h"
 
+#include <string.h>
+
+/* --- Draining ---
+ *
+ *     depot                drain                    depot
+ *     M  M  M  partial     1 1 0 1 1 1 0 0 1 ...    M  M  M  partial
+ *     ---- begin ---->     a bit for each slot      ---- end ---->
+ *
+ * A draining thread takes all magazines, marks the slots in them in a bitmap, does what
+ * it is there for, and fills the magazines again: portion by portion from the highest
+ * slots downwards, so that those with the lowest come out first later.  Other threads
+ * may have slots as soon as they have been given back.
+ *
+ * It holds the library's lock, so that there is one draining thread at a time, and none
+ * at the moment of a fork.  An alloc that finds the depot empty meanwhile waits
+ * until something is there again (cpi_drain_await).
+ *
+ * Invariants
+ *   A marked slot lies below `slots`, and in the drain's hands until it is
+ *   given back.
+ *   The emptied magazines kept have room for all marked slots, and no more than
+ *   they need: frees meanwhile want empty magazines, too.
+ */
+
+struct drain {
+    struct cpi_pool *pool;
+    struct cpi_uncached uncached;
+    struct cpi_tagstack magazines; /* emptied ones, as many as the slots will fill */
+    uintptr_t held;                /* how many those are */
+    uint64_t *marks;               /* bit i: slot i was found in the depot */
+    uint64_t *wrong;               /* bit i: found once more, or above the watermark.
+                                      NULL: no such slot, or no memory to say so */
+    size_t size;                   /* bytes at each of the two */
+    uintptr_t slots;               /* end of the range that is still to be returned */
+    uintptr_t marked;              /* of them, not given back yet */
+    uint32_t filling;              /* magazine being filled, 0: none */
+    uint32_t rounds;               /* that it is to have */
+    uint32_t count;                /* that it has */
+};
+
+/*
+ * Does something about the slots first .. end - 1, which are in hand and about to be given back.
+ * They are the next part of a run that goes down to `bottom`, all in hand.
+ */
+typedef void prepare_slots(void *context, struct cpi_pool *pool, uintptr_t bottom, uintptr_t first,
+                         uintptr_t end);
+
+/* Bytes of slots that are prepared and given back at a time: others wait for one
+ * portion, not for all. */
+#define CPI_PORTION ((size_t)4 * 1024 * 1024)
+
+/* --- Taking --- */
+
+static uint64_t *map_bits(struct drain *drain)
+{
+    cpi_pool_note_calls(drain->pool, 1);
+    return cpi_os_map(drain->size);
+}
+
+static void unmap_bits(struct drain *drain, uint64_t *bits)
+{
+    cpi_pool_note_calls(drain->pool, 1);
+    cpi_os_release(bits, drain->size);
+}
+
+/* A slot that turned up twice was freed twice.  One above the watermark was removed by
+ * a shrink, and freed by a thread that had not noticed.  Either was for the caller not
+ * to do, and is no slot more. */
+CPI_COLD static void note_wrong(struct drain *drain, uintptr_t index)
+{
+    if (drain->wrong == NULL)
+        drain->wrong = map_bits(drain);
+    if (drain->wrong != NULL)
+        cpi_bitmap_set(drain->wrong, index);
+}
+
+static void mark_slot(struct drain *drain, uintptr_t index, uintptr_t fresh)
+{
+    if (CPI_UNLIKELY(index >= fresh || cpi_bitmap_is_set(drain->marks, index))) {
+        note_wrong(drain, index);
+        return;
+    }
+    cpi_bitmap_set(drain->marks, index);
+    drain->marked++;
+}
+
+static void empty_magazine(struct drain *drain, uint32_t node)
+{
+    struct cpi_pool *pool = drain->pool;
+    struct cpi_magazine *magazine = cpi_depot_magazine(&pool->depot, node);
+    uint32_t count = cpi_magazine_count(magazine);
+    uintptr_t fresh = cpi_slab_fresh(&pool->slab);
+
+    for (uint32_t i = 0; i < count; i++)
+        mark_slot(drain, cpi_slab_index(&pool->slab, magazine->rounds[i]), fresh);
+    cpi_magazine_set_count(magazine, 0);
+    if (drain->held * pool->depot.limit >= drain->marked) {
+        cpi_depot_give(&pool->depot, &drain->uncached.counters, node);
+        return;
+    }
+    cpi_tagstack_push(&drain->magazines, &pool->depot.links, node);
+    drain->held++;
+}
+
+static void collect_slots(struct drain *drain)
+{
+    struct cpi_pool *pool = drain->pool;
+    uint32_t node;
+
+    CPI_ASSERT(cpi_lock_is_held() && cpi_depot_drains(&pool->depot) % 2 != 0);
+    while ((node = cpi_depot_take_stocked(&pool->depot, &drain->uncached.counters)) != 0 ||
+           (node = cpi_depot_take_partial(&pool->depot, &drain->uncached.counters)) != 0)
+        empty_magazine(drain, node);
+    drain->slots = cpi_slab_fresh(&pool->slab);
+}
+
+/* The lock is given up while too many operations are in flight, because one of them may be in a
+ * function of the program's that takes it. */
+static void enter_slot(struct drain *drain)
+{
+    unsigned times = 0;
+
+    while (!cpi_depot_try_enter(&drain->pool->depot, &drain->uncached)) {
+        cpi_unlock();
+        cpi_os_back_off(times++);
+        cpi_lock();
+    }
+}
+
+/* Takes the lock, and all of the depot's slots.  False if there is no memory for the bitmap: then
+ * nothing has happened. */
+static bool begin_drain(struct drain *drain, struct cpi_pool *pool)
+{
+    memset(drain, 0, sizeof *drain);
+    drain->pool = pool;
+    /* Slots taken and freed by others meanwhile may turn up, too. */
+    drain->size = (pool->slab.slots / CPI_WORD_BITS + 1) * sizeof(uint64_t);
+    drain->marks = map_bits(drain);
+    if (drain->marks == NULL)
+        return false;
+    cpi_lock();
+    enter_slot(drain);
+    cpi_depot_begin_drain(&pool->depot);
+    collect_slots(drain);
+    return true;
+}
+
+/* Slots in hand at the very top, no more than `most`, all but one of the pool's at most. */
+static uintptr_t slots_on_top(const struct drain *drain, uintptr_t most)
+{
+    uintptr_t end = drain->slots;
+    uintptr_t run = end - cpi_bitmap_find_down(drain->marks, end, false);
+
+    if (run == end && run > 0)
+        run--;
+    return run < most ? run : most;
+}
+
+/* Keeps the slots from `left` upwards, which are all in hand: they are not given back. */
+static void keep_top(struct drain *drain, uintptr_t left)
+{
+    CPI_ASSERT(left <= drain->slots && drain->slots - left <= drain->marked);
+    drain->marked -= drain->slots - left;
+    drain->slots = left;
+}
+
 /* --- Giving back --- */
+
+/* Starts to fill the next of the emptied magazines.  Only the first, which then has
+ * the highest slots, may be less than full. */
+static void begin_filling(struct drain *drain)
+{
+    struct cpi_depot *depot = &drain->pool->depot;
+    uint32_t odd = (uint32_t)(drain->marked % depot->limit);
+    uint64_t retries = 0;
+
+    drain->filling = cpi_tagstack_pop(&drain->magazines, &depot->links, &retries);
+    drain->rounds = odd != 0 ? odd : depot->limit;
+    drain->count = 0;
+}
+
+static void give_marked(struct drain *drain, uintptr_t index)
+{
+    struct cpi_pool *pool = drain->pool;
+    struct cpi_magazine *magazine;
+
+    if (drain->filling == 0)
+        begin_filling(drain);
+    magazine = cpi_depot_magazine(&pool->depot, drain->filling);
+    CPI_ASSERT(drain->filling != 0 && drain->count < drain->rounds);
+    magazine->rounds[drain->count++] = cpi_slab_slot(&pool->slab, index);
+    if (drain->count == drain->rounds) {
+        cpi_magazine_set_count(magazine, drain->rounds);
+        drain->marked -= drain->rounds;
+        cpi_depot_give(&pool->depot, &drain->uncached.counters, drain->filling);
+        drain->filling = 0;
+    }
+}
+
+/* Gives the marked slots back, portion by portion from the top. */
+static void give_portions(struct drain *drain, prepare_slots *prepare, void *context)
+{
+    struct cpi_pool *pool = drain->pool;
+    uintptr_t portion = CPI_PORTION / pool->slab.stride + 1;
+    uintptr_t above = drain->slots;
+    uintptr_t end;
+
+    while ((end = cpi_bitmap_find_down(drain->marks, above, true)) > 0) {
+        uintptr_t bottom = cpi_bitmap_find_down(drain->marks, end, false);
+
+        while (end > bottom) {
+            uintptr_t first = end - bottom > portion ? end - portion : bottom;
+
+            if (prepare != NULL)
+                prepare(context, pool, bottom, first, end);
+            for (; end > first; end--)
+                give_marked(drain, end - 1);
+        }
+        above = bottom;
+    }
+}
+
+/* Gives everything back, each portion after prepare, which may be NULL, and releases the lock. */
+static void end_drain(struct drain *drain, prepare_slots *prepare, void *context)
+{
+    struct cpi_pool *pool = drain->pool;
+
+    give_portions(drain, prepare, context);
+    CPI_ASSERT(drain->marked == 0 && drain->filling == 0);
+    while (cpi_tagstack_top(&drain->magazines) != 0) {
+        begin_filling(drain);
+        cpi_depot_give(&pool->depot, &drain->uncached.counters, drain->filling);
+    }
+    CPI_ASSERT(cpi_lock_is_held());
+    cpi_depot_end_drain(&pool->depot);
+    cpi_depot_leave(&pool->depot, &drain->uncached);
+    cpi_unlock();
+}
+
+/* --- Afterwards --- */
+
+CPI_COLD static void report_wrong(const struct drain *drain, const char *function)
+{
+    uintptr_t above = drain->pool->slab.slots;
+
+    while ((above = cpi_bitmap_find_down(drain->wrong, above, true)) > 0) {
+        above--;
+        cpi_pool_report_slot(
+            cpi_bitmap_is_set(drain->marks, above) ? CPOOL_EDOUBLEFREE : CPOOL_EUNUSED, function,
+            drain->pool, above);
+    }
+}
+
+/* Reports what was wrong on behalf of `function`, and frees the bitmap.  Without the lock: a
+ * handler may use other pools. */
+static void close_drain(struct drain *drain, const char *function)
+{
+    if (CPI_UNLIKELY(drain->wrong != NULL)) {
+        report_wrong(drain, function);
+        unmap_bits(drain, drain->wrong);
+    }
+    unmap_bits(drain, drain->marks);
+}
+
+/* --- Giving back memory --- */
 
 /* Bytes of which it is asked whether they are resident: beyond, the answer takes
  * longer than it is worth, with the library's lock held. */
@@ -89,7 +351,7 @@ size_t cpool_trim(cpool_t *handle)
 {
     static const char function[] = "cpool_trim";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
-    struct cpi_drain drain;
+    struct drain drain;
     struct purge purge = {0, 0, 0};
     unsigned begun;
 
@@ -98,11 +360,11 @@ size_t cpool_trim(cpool_t *handle)
     flush_own_cache(pool);
     begun = cpi_reclaim_begin(&pool->registry);
     (void)cpi_reclaim_all(&pool->registry, NULL, false);
-    if (cpi_drain_begin(&drain, pool)) {
-        cpi_drain_end(&drain, may_purge(pool) ? purge_portion : NULL, &purge);
+    if (begin_drain(&drain, pool)) {
+        end_drain(&drain, may_purge(pool) ? purge_portion : NULL, &purge);
         cpi_fetch_add(&pool->maintenance.trims, 1u, relaxed); /* [count] */
         cpi_pool_note_calls(pool, purge.calls);
-        cpi_drain_close(&drain, function);
+        close_drain(&drain, function);
     }
     cpi_reclaim_end(&pool->registry, begun);
     cpi_waiters_came(&pool->waiters);
@@ -134,7 +396,7 @@ static size_t drop_fresh(struct cpi_pool *pool, size_t n)
  * how many.  *left is set to where the run begins.  Nothing, if slots were bumped above
  * it, or the pool has grown: then it is not the top.
  */
-static size_t lower_capacity(struct cpi_drain *drain, size_t n, uintptr_t *left)
+static size_t lower_capacity(struct drain *drain, size_t n, uintptr_t *left)
 {
     struct cpi_slab *slab = &drain->pool->slab;
     uintptr_t end = drain->slots;
@@ -144,7 +406,7 @@ static size_t lower_capacity(struct cpi_drain *drain, size_t n, uintptr_t *left)
         uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
         uintptr_t beyond = end > capacity ? end - capacity : 0;
         uintptr_t most = n < end - beyond ? n + beyond : end;
-        uintptr_t run = cpi_drain_top(drain, most);
+        uintptr_t run = slots_on_top(drain, most);
 
         /* With fresh slots left the topmost ones are not in hand. */
         if (run <= beyond || end < capacity || CPI_BOUNDS_FRESH(bounds) != end)
@@ -157,7 +419,7 @@ static size_t lower_capacity(struct cpi_drain *drain, size_t n, uintptr_t *left)
 }
 
 /* Makes the slots from `left` upwards fresh.  Returns false if others lie above them now. */
-static bool make_fresh(struct cpi_drain *drain, uintptr_t left)
+static bool make_fresh(struct drain *drain, uintptr_t left)
 {
     struct cpi_slab *slab = &drain->pool->slab;
     uint64_t bounds;
@@ -176,7 +438,7 @@ static bool make_fresh(struct cpi_drain *drain, uintptr_t left)
  * any thread may bump past them.  Where that cannot be, because slots were handed out above
  * them meanwhile, they stay in circulation.
  */
-static size_t drop_top(struct cpi_drain *drain, size_t n)
+static size_t drop_top(struct drain *drain, size_t n)
 {
     struct cpi_pool *pool = drain->pool;
     struct purge purge = {CPI_ASKED_MAX, 0, 0};
@@ -189,7 +451,7 @@ static size_t drop_top(struct cpi_drain *drain, size_t n)
         purge_portion(&purge, pool, left, left, drain->slots);
     cpi_pool_note_calls(pool, purge.calls);
     if (make_fresh(drain, left))
-        cpi_drain_keep(drain, left);
+        keep_top(drain, left);
     return removed;
 }
 
@@ -197,7 +459,7 @@ size_t cpool_shrink(cpool_t *handle, size_t n)
 {
     static const char function[] = "cpool_shrink";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
-    struct cpi_drain drain;
+    struct drain drain;
     size_t removed;
 
     if (pool == NULL)
@@ -205,10 +467,10 @@ size_t cpool_shrink(cpool_t *handle, size_t n)
     removed = drop_fresh(pool, n);
     if (removed < n) {
         flush_own_cache(pool);
-        if (cpi_drain_begin(&drain, pool)) {
+        if (begin_drain(&drain, pool)) {
             removed += drop_top(&drain, n - removed);
-            cpi_drain_end(&drain, NULL, NULL);
-            cpi_drain_close(&drain, function);
+            end_drain(&drain, NULL, NULL);
+            close_drain(&drain, function);
         }
     }
     cpi_waiters_came(&pool->waiters);

@@ -115,13 +115,8 @@ static inline cpool_t *cpi_typed_opened(const struct cpool_typed *typed)
 }
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
 
-/* handles.c.  The descriptors of a pool: its own, and its face.  take returns false if none is
- * left.  open has addresses lead to the face, and set_owner the face to a client or to none.  With
- * the lock held. */
-bool cpi_client_take_handles(struct cpi_pool *pool);
-void cpi_client_give_handles(const struct cpi_pool *pool);
-void cpi_client_open_handles(struct cpi_pool *pool);
-void cpi_client_close_handles(struct cpi_pool *pool);
+/* build.c.  The face of a client's pool leads to this client from now on, or to none.  With the
+ * lock held. */
 void cpi_client_set_owner(const struct cpi_pool *pool, const cpool_client_t *client);
 
 /* frame/.  Takes the slot that was recorded last off a frame, or returns NULL.  The owner. */
@@ -137,5 +132,42 @@ extern cpool_client_t *cpi_clients;
 
 /* stats.c.  Counts so many requests to the operating system. */
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls);
+
+/* A copy of a pool's name and figures. */
+struct cpi_view {
+    cpool_view_t public;
+    cpool_stats_t stats;
+    char name[CPI_NAME_SIZE];
+};
+
+/* pools.c.  Reads the pool of a descriptor.  Returns false if there is none.  May block. */
+bool cpi_view_read(struct cpi_view *view, size_t number);
+
+/* Reads the figures, with the lock held. */
+void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats);
+
+/* --- The life of a pool ---
+ *
+ * create is cpool_create for a client, or for none: NULL.  build makes a pool in memory of its own
+ * or of the caller's.  Both return 0 or a code.  publish gives it a handle, by which it can be
+ * used, with the lock held.  Returns 0, CPOOL_EPOOLS if none is left, or CPOOL_ENOMEM.  withdraw
+ * takes the handle back, with the lock held and the caches ended.  release gives the memory of a
+ * pool without a handle back.  next_number counts pools, with the lock held. */
+int cpi_pool_create(cpool_t **pool, const cpool_config_t *config, const cpool_client_t *client);
+int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config);
+int cpi_pool_publish(struct cpi_pool *pool);
+void cpi_pool_withdraw(struct cpi_pool *pool);
+uint64_t cpi_pool_next_number(void);
+void cpi_pool_release(struct cpi_pool *pool);
+
+/*
+ * destroy.c.  Steps of a reset and of the end, in this order, while no thread uses the pool.
+ * stop looks for damage, takes the lock, and returns how many slots are live.  A count below zero
+ * is the number of double frees, less that of the slots still live.
+ * After the lock is released, judge_live returns the number of live slots for the user, and
+ * reports a count below zero.
+ */
+int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size_t *damages);
+size_t cpi_pool_judge_live(const struct cpi_pool *pool, int64_t counted, const char *function);
 
 #endif /* CPI_POOL_H */

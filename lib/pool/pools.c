@@ -2,8 +2,6 @@
 /*
  * pools.c - the pools of the process: by address, and all of them.
  */
-#include "pool/create.h"
-#include "pool/stats.h"
 #include "pool/report.h"
 
 #include <string.h>

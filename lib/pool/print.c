@@ -4,7 +4,6 @@
  *
  * A copy is printed: the lock is not held while a stream is written to.
  */
-#include "pool/stats.h"
 #include "pool/report.h"
 #include "pool/slots.h"
 

@@ -12,6 +12,7 @@
 #define CPI_SLOTS_H
 
 #include "check/guards.h"
+#include "host/os.h"
 #include "pool/pool.h"
 
 #include <cpool/client.h>
@@ -56,7 +57,7 @@ void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats);
 /* client.c sets them, once.  NULL while no client holds slots back. */
 extern const cpool_client_hooks_t *_Atomic cpi_client_hooks;
 
-/* checked.c.  Looks at the gaps of a checked pool's slots from *index to before `end`, and at those
+/* destroy.c.  Looks at the gaps of a checked pool's slots from *index to before `end`, and at those
  * that are free and filled, concurrently with threads that use the pool, until one is damaged.
  * *index is then that slot's.  Returns 0 or the code that was reported.  Takes the lock. */
 int cpi_pool_verify_next(const struct cpi_pool *pool, uintptr_t *index, uintptr_t end,
@@ -81,5 +82,19 @@ void cpi_announce_reset(struct cpi_pool *pool);
 void cpi_announce_leaked(struct cpi_pool *pool);
 void cpi_announce_part(struct cpi_pool *pool);
 void cpi_announce_end(struct cpi_pool *pool);
+
+/* --- While the depot is drained (memory.c) --- */
+
+/* Returns once a draining thread that has the depot's magazines has given some back, without a
+ * lock. */
+static inline void cpi_drain_await(const struct cpi_depot *depot)
+{
+    uint32_t now = cpi_depot_drains(depot);
+    unsigned times = 0;
+
+    while (now % 2 != 0 && !cpi_depot_has_stocked(depot) && cpi_depot_partial_rounds(depot) == 0 &&
+           cpi_depot_drains(depot) == now)
+        cpi_os_back_off(times++);
+}
 
 #endif /* CPI_SLOTS_H */

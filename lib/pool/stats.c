@@ -8,7 +8,6 @@
  */
 #include "pool/alloc.h"
 #include "pool/config.h"
-#include "pool/stats.h"
 #include "pool/report.h"
 #include "pool/slots.h"
 

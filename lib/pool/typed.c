@@ -14,7 +14,6 @@
 #include "host/sync.h"
 #include "pool/alloc.h"
 #include "pool/config.h"
-#include "pool/create.h"
 
 /* The pool, or NULL if it is closed.  A pool that was left behind at the end of its program and
  * then destroyed counts as closed. */

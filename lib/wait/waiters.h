@@ -34,7 +34,7 @@ struct cpi_waiters {
     cpi_mutex_t lock;       /* the queue's */
     uint64_t starving_after; /* constant: CPI_STARVING_AFTER, but in tests */
     /* Guarded by the lock: */
-    struct cpi_waiter bell; /* waits on behalf of cpool_alloc_or_notify (notices.c) */
+    struct cpi_waiter bell; /* waits on behalf of cpool_alloc_or_notify */
     bool bell_waits;        /* it is in the queue */
     unsigned bell_begun;    /* since then entries are closed for it (reclaim.h) */
     bool bell_owed;         /* and a call has returned NULL since it joined */
@@ -127,7 +127,7 @@ static inline uint64_t cpi_earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* --- Notices for event loops (notices.c) --- */
+/* --- Notices for event loops --- */
 
 /* Before a look: the bell is in the queue, and is called for slots that are freed from now on. */
 void cpi_notice_announce(struct cpi_waiters *waiters);

@@ -27,9 +27,9 @@ static struct cpi_pool model_pool;
 #undef CPI_CALLER
 #define CPI_CALLER() NULL
 
-/* As drain.h has it, but that a draining thread must have come to its end. */
+/* As slots.h has it, but that a draining thread must have come to its end. */
 #define cpi_drain_await model_await_without_end
-#include "pool/drain.h"
+#include "pool/slots.h"
 #undef cpi_drain_await
 
 static inline void cpi_drain_await(const struct cpi_depot *depot)

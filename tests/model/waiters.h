@@ -2,7 +2,7 @@
 /*
  * waiters.h - a thread that comes to wait in a pool of pool.h.
  *
- * The library's waiters.c, notices.c and wait.c, compiled here.  A waiter joins and looks once, as
+ * The library's waiters.c and wait.c, compiled here.  A waiter joins and looks once, as
  * shipped.  Then it would sleep: when the others have ended, the model says whether it may.
  */
 #ifndef MODEL_WAITERS_H
@@ -13,7 +13,6 @@
 
 #include <cpool/wait.h>
 
-#include "wait/notices.c"
 #include "wait/waiters.c"
 #include "pool/wait.c"
 
