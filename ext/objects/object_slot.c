@@ -381,15 +381,15 @@ static uintptr_t look_everywhere(cpool_objects_t *pool)
     return index;
 }
 
-/* A thread that vanished may have left slots that it had taken out of `reached`. */
+/* `reached` is behind the slots that a thread has just taken, or had when it vanished in a fork. */
 static bool are_all_used(const cpool_objects_t *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
     if (cpi_object_reached(pool) >= pool->max)
         return true;
-    return pool->forks != cpi_objects_forks(pool) && pool->pool != NULL &&
-           cpool_stats(pool->pool, &stats) == 0 && stats.circulating >= pool->max;
+    return pool->pool != NULL && cpool_stats(pool->pool, &stats) == 0 &&
+           stats.circulating >= pool->max;
 }
 
 bool cpi_object_has_lost(const cpool_objects_t *pool)

@@ -353,6 +353,27 @@ static void get_what_is_left(void *pool)
     REQUIRE_EQUAL(code, CPOOL_EDRY);
 }
 
+/* All of the last slots are a thread's that has not said so yet, and keeps one of them. */
+TEST(get_awaits_fresh_slots_that_another_thread_claims)
+{
+    struct worker *workers[] = { worker_start(), worker_start() };
+    cpool_objects_t *pool = make_claimed(0, STRETCH, 2 * STRETCH);
+    struct get holder = { .pool = pool };
+    struct get get = { .pool = pool };
+
+    REQUIRE(steps_run(&holder.stop, workers[0], "take_run", 2, get_one, &holder));
+    if (steps_run(&get.stop, workers[1], STEPS_LOCK, 1, get_one, &get))
+        (void)steps_go_on_to(&get.stop, STEPS_LOCK, LOOKS);
+    steps_go_on(&holder.stop);
+    steps_go_on(&get.stop);
+    REQUIRE_EQUAL(holder.code, 0);
+    REQUIRE_EQUAL(get.code, 0);
+    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), STRETCH + 2);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    for (size_t i = 0; i < 2; i++)
+        worker_stop(workers[i]);
+}
+
 static bool fork_beside_claim(struct worker *worker, size_t nth)
 {
     cpool_objects_t *pool = make_claimed(0, CLAIMS, CLAIMED);
