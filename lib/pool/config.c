@@ -7,7 +7,6 @@
 #include "pool/config.h"
 #include "pool/slots.h"
 
-
 #include <string.h>
 
 #include "base/bits.h"

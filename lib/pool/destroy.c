@@ -55,29 +55,11 @@ static void write_line(void *unused, const char *line, size_t length)
     cpi_write_error(line, length);
 }
 
-static void list_slots(const struct cpi_pool *pool)
+static void tell_live(const struct cpi_pool *pool, size_t live, const char *how, const char *when)
 {
+    cpi_tell("pool '%s' %s %zu live slot%s%s", pool->name, how, live, CPI_PLURAL(live), when);
     if (pool->checked)
         cpi_leaks_list(&pool->slab, write_line, NULL);
-}
-
-CPI_COLD void cpi_pool_tell_leaked(const struct cpi_pool *pool, size_t live)
-{
-    if (!pool->checked)
-        return;
-    cpi_tell("pool '%s' destroyed with %zu live slot%s", pool->name, live, CPI_PLURAL(live));
-    list_slots(pool);
-}
-
-static void tell_live(const struct cpi_pool *pool)
-{
-    size_t live = cpi_registry_count_live(&pool->registry);
-
-    if (live == 0)
-        return;
-    cpi_tell("pool '%s' has %zu live slot%s at the end of the process", pool->name, live,
-             CPI_PLURAL(live));
-    list_slots(pool);
 }
 
 /* After the program's own destructors, and before the library's last one. */
@@ -87,8 +69,12 @@ __attribute__((__destructor__(102))) static void library_unloaded(void)
 
     if (cpi_options()->leaks == 0 || !cpi_lock_at_end())
         return;
-    while ((registry = cpi_registry_next(registry)) != NULL)
-        tell_live(registry->pool);
+    while ((registry = cpi_registry_next(registry)) != NULL) {
+        size_t live = cpi_registry_count_live(registry);
+
+        if (live > 0)
+            tell_live(registry->pool, live, "has", " at the end of the process");
+    }
     cpi_unlock();
 }
 
@@ -197,7 +183,8 @@ CPI_COLD int cpool_destroy(cpool_t *handle)
     live = cpi_pool_judge_live(pool, counted, function);
     if (live > 0) {
         cpi_announce_leaked(pool);
-        cpi_pool_tell_leaked(pool, live);
+        if (pool->checked)
+            tell_live(pool, live, "destroyed with", "");
     }
     cpi_pool_release(pool);
     if (counted < 0)

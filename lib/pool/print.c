@@ -11,7 +11,6 @@
 
 #include <cpool/pools.h>
 
-
 /* The flags that are told, by their words for a person and their members in JSON. */
 static const struct {
     unsigned flag;

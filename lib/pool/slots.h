@@ -66,9 +66,6 @@ int cpi_pool_verify_next(const struct cpi_pool *pool, uintptr_t *index, uintptr_
 /* Looks at all slots, if the pool is checked, and returns how much damage was reported. */
 size_t cpi_pool_verify_all(const struct cpi_pool *pool, const char *function);
 
-/* At the end of a checked pool, if so many slots are live: writes a list of them. */
-void cpi_pool_tell_leaked(const struct cpi_pool *pool, size_t live);
-
 /*
  * announce.c.  The tools to which a pool is announced, and what they are told of its memory.
  * wanted says whether one would watch the bytes of such a pool, between whose slots there are

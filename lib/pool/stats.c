@@ -11,7 +11,6 @@
 #include "pool/report.h"
 #include "pool/slots.h"
 
-
 #include <string.h>
 
 #include "base/atomic.h"
@@ -53,39 +52,26 @@ static void read_usage(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->average = counts > 0 ? (size_t)((sum + counts / 2) / counts) : stats->live;
 }
 
-static size_t extent_committed(const struct cpi_extent *extent)
+static void add_extent(const struct cpi_extent *extent, cpool_stats_t *stats)
 {
-    return cpi_load(&extent->committed, relaxed); /* [figure] */
+    stats->committed_bytes += cpi_load(&extent->committed, relaxed); /* [figure] */
+    stats->system_calls += cpi_load(&extent->calls, relaxed);        /* [figure] */
 }
 
-static size_t committed_bytes(const struct cpi_pool *pool)
+static void read_memory(const struct cpi_pool *pool, cpool_stats_t *stats)
 {
-    size_t bytes = pool->fixed_bytes + extent_committed(&pool->registry.caches) +
-                   extent_committed(&pool->depot.for_slots) +
-                   extent_committed(&pool->depot.for_caches) +
-                   extent_committed(&pool->slab.extent);
-
+    stats->reserved_bytes = pool->region_size;
+    stats->committed_bytes = pool->fixed_bytes;
+    stats->system_calls = cpi_load(&pool->maintenance.calls, relaxed); /* [figure] */
+    add_extent(&pool->registry.caches, stats);
+    add_extent(&pool->depot.for_slots, stats);
+    add_extent(&pool->depot.for_caches, stats);
+    add_extent(&pool->slab.extent, stats);
     for (unsigned i = 0; i < CPI_SIDES; i++)
-        bytes += pool->slab.sides[i].size != 0 ? extent_committed(&pool->slab.sides[i].extent) : 0;
-    return pool->region_owned ? bytes : pool->region_size;
-}
-
-static uint64_t extent_calls(const struct cpi_extent *extent)
-{
-    return cpi_load(&extent->calls, relaxed); /* [figure] */
-}
-
-static uint64_t system_calls(const struct cpi_pool *pool,
-                             const struct cpi_registry_figures *figures)
-{
-    uint64_t sum = cpi_load(&pool->maintenance.calls, relaxed) + /* [figure] */
-                   figures->barriers + extent_calls(&pool->registry.caches) +
-                   extent_calls(&pool->depot.for_slots) + extent_calls(&pool->depot.for_caches) +
-                   extent_calls(&pool->slab.extent);
-
-    for (unsigned i = 0; i < CPI_SIDES; i++)
-        sum += pool->slab.sides[i].size != 0 ? extent_calls(&pool->slab.sides[i].extent) : 0;
-    return sum;
+        if (pool->slab.sides[i].size != 0)
+            add_extent(&pool->slab.sides[i].extent, stats);
+    if (!pool->region_owned)
+        stats->committed_bytes = pool->region_size;
 }
 
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls)
@@ -120,9 +106,8 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->trims = cpi_load(&pool->maintenance.trims, relaxed);     /* [figure] */
     stats->spares = figures.spares;
     stats->stalls = cpi_load(&pool->stalls, relaxed); /* [figure] */
-    stats->reserved_bytes = pool->region_size;
-    stats->committed_bytes = committed_bytes(pool);
-    stats->system_calls = system_calls(pool, &figures);
+    read_memory(pool, stats);
+    stats->system_calls += figures.barriers;
     stats->registrations = figures.registrations;
     stats->waits = cpi_waiters_waits(&pool->waiters);
     stats->retired = 0;
@@ -174,4 +159,3 @@ size_t cpool_memory_required(const cpool_config_t *config)
         return layout.total;
     return cpi_layout_compute(&layout, &known, page) == 0 ? layout.total : 0;
 }
-

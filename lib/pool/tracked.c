@@ -81,11 +81,6 @@ static uint64_t line_live(const _Atomic uint64_t *words)
     return live & CPI_SLOTMAP_LIVE;
 }
 
-static bool is_whole_line(uintptr_t index, uintptr_t end)
-{
-    return index % CPI_SLOTMAP_LINE == 0 && end - index >= CPI_SLOTMAP_LINE;
-}
-
 /* The word of the first live slot from *index on and below `end`, which is at most the
  * watermark, and sets *index to its index.  0, and *index to `end` or beyond, if there is
  * none. */
@@ -95,7 +90,8 @@ static uint64_t next_live(const struct cpi_slotmap *map, uintptr_t *index, uintp
     uint64_t word = 0;
 
     while (i < end) {
-        if (is_whole_line(i, end) && line_live(&map->words[i]) == 0) {
+        if (i % CPI_SLOTMAP_LINE == 0 && end - i >= CPI_SLOTMAP_LINE &&
+            line_live(&map->words[i]) == 0) {
             i += CPI_SLOTMAP_LINE;
             continue;
         }
@@ -108,18 +104,11 @@ static uint64_t next_live(const struct cpi_slotmap *map, uintptr_t *index, uintp
     return word;
 }
 
-/* Slots that were live before have a word below this. */
-static size_t bounded_end(const struct cpi_pool *pool, size_t end)
-{
-    size_t fresh = cpi_slab_fresh(&pool->slab);
-
-    return end < fresh ? end : fresh;
-}
-
 void *cpool_iter_next(cpool_iter_t *iter)
 {
     const struct cpi_pool *pool = tracked_pool(iter->pool, "cpool_iter_next");
     uintptr_t index = iter->next;
+    uintptr_t fresh;
 
     if (pool == NULL)
         return NULL;
@@ -127,7 +116,9 @@ void *cpool_iter_next(cpool_iter_t *iter)
         cpi_pool_report(CPOOL_ESTRUCT, "cpool_iter_next", pool);
         return NULL;
     }
-    iter->end = bounded_end(pool, iter->end);
+    fresh = cpi_slab_fresh(&pool->slab);
+    if (iter->end > fresh)
+        iter->end = fresh; /* slots that were live before have a word below this */
     if (index >= iter->end)
         return NULL;
     iter->handle = next_live(&pool->map, &index, iter->end);

@@ -83,7 +83,7 @@ static int create_typed(struct cpool_typed *typed, const cpool_config_t *config)
     return 0;
 }
 
-CPI_COLD static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
+CPI_COLD int cpool_typed_open_abi1(struct cpool_typed *typed, const cpool_config_t *given)
 {
     cpool_config_t config;
     int code = cpi_pool_read_config(&config, given != NULL ? given : typed->settings);
@@ -103,11 +103,6 @@ CPI_COLD static int open_pool(struct cpool_typed *typed, const cpool_config_t *g
     return code;
 }
 
-int cpool_typed_open_abi1(struct cpool_typed *typed, const cpool_config_t *config)
-{
-    return open_pool(typed, config);
-}
-
 /* Whether it is the first failure since there was a pool. */
 static bool is_first_failure(struct cpool_typed *typed)
 {
@@ -124,7 +119,7 @@ static bool is_first_failure(struct cpool_typed *typed)
 
 CPI_COLD static cpool_t *open_on_first_use(struct cpool_typed *typed)
 {
-    int code = open_pool(typed, NULL);
+    int code = cpool_typed_open_abi1(typed, NULL);
 
     if (code == 0)
         return cpi_typed_opened(typed);
