@@ -207,7 +207,8 @@ static size_t give_back_retired(cpool_t *pool, bool ends)
 {
     size_t given = 0;
 
-    (void)cpool_client_lock();
+    if (!cpool_client_lock()) /* in a handler of a fork, which has it until the fork is over */
+        return 0;
     for (struct cpool_domain *domain = domains; domain != NULL; domain = domain->next)
         given += visit_domain(domain, pool, ends);
     cpool_client_unlock();
@@ -231,8 +232,8 @@ static const cpool_client_hooks_t retire_hooks = {give_back_retired, count_retir
 
 static void init_reader(struct cpool_domain *domain, struct cpi_reader *reader)
 {
-    void **array = (void **)(void *)&domain->reader[domain->readers] +
-                   (size_t)(reader - domain->reader) * CPI_BAGS * 2 * domain->bag_size;
+    void **array =
+        domain->arrays + (size_t)(reader - domain->reader) * CPI_BAGS * 2 * domain->bag_size;
 
     reader->domain = domain;
     reader->section.inside = domain->epoch + 1;
@@ -248,14 +249,19 @@ static void init_reader(struct cpool_domain *domain, struct cpi_reader *reader)
 static struct cpool_domain *make_domain(const cpool_domain_config_t *config)
 {
     size_t bag_size = (config->held + CPI_BAGS - 1) / CPI_BAGS;
-    size_t each = sizeof(struct cpi_reader) + bag_size * CPI_BAGS * 2 * sizeof(void *);
-    size_t size = sizeof(struct cpool_domain) + config->readers * each;
-    struct cpool_domain *domain = NULL;
+    size_t each = bag_size * CPI_BAGS * 2 * sizeof(void *);
+    size_t size = sizeof(struct cpool_domain) + config->readers * sizeof(struct cpi_reader);
+    struct cpool_domain *domain = cpool_client_memory(size, 0);
 
-    if (each <= SIZE_MAX / 2 / config->readers)
-        domain = cpool_client_memory(size, 0);
     if (domain == NULL)
         return NULL;
+    domain->arrays_size = each * config->readers;
+    if (each <= SIZE_MAX / 2 / config->readers)
+        domain->arrays = cpool_client_memory(domain->arrays_size, 0);
+    if (domain->arrays == NULL) {
+        cpool_client_release(domain, size, 0, NULL);
+        return NULL;
+    }
     domain->client.size = sizeof domain->client;
     domain->client.hooks = &retire_hooks;
     domain->size = size;
@@ -297,6 +303,7 @@ int cpool_domain_create(cpool_domain_t **result, const cpool_domain_config_t *co
         return CPOOL_ENOMEM;
     code = cpool_client_create(&domain->client, NULL); /* without a pool, a key for threads */
     if (code != 0) {
+        cpool_client_release(domain->arrays, domain->arrays_size, 0, NULL);
         cpool_client_release(domain, domain->size, 0, NULL);
         return code;
     }
@@ -350,6 +357,7 @@ int cpool_domain_destroy(cpool_domain_t *domain)
     cpool_client_unlock();
     for (size_t i = 0; i < domain->readers; i++)
         release_reader(&domain->reader[i], false);
+    cpool_client_release(domain->arrays, domain->arrays_size, 0, NULL);
     cpool_client_release(domain, domain->size, 0, &domain->ended);
     return 0;
 }

@@ -67,8 +67,7 @@ struct cpool_domain {
     _Alignas(CPI_LINE) uintptr_t epoch; /* odd, so that it is never 0 */
     _Alignas(CPI_LINE) _Atomic size_t next_reader; /* where to look first for a free one, so that
                                                       each rests for long */
-    _Atomic bool refused; /* the kernel's barrier: readers stay offline */
-    uintptr_t ended;      /* atomic.  1 after the end */
+    uintptr_t ended; /* atomic.  1 after the end */
 
     /* Guarded by the lock. */
     struct cpool_domain *next;
@@ -78,7 +77,9 @@ struct cpool_domain {
     /* Constant. */
     cpool_client_t client; /* with the key that leads a thread to its reader */
     const cpool_t *key;    /* after the end a descriptor that leads nowhere */
-    size_t size;           /* bytes of this, with the readers and the arrays of their bags */
+    size_t size;           /* bytes of this, with the readers */
+    void **arrays;         /* of their bags */
+    size_t arrays_size;    /* bytes */
     uint64_t stall_limit;  /* nanoseconds */
     size_t readers;
     size_t bag_size;       /* slots */

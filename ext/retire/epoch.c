@@ -18,7 +18,7 @@
  *
  * ORDERING TABLE
  *   now    | epoch load        | acquire | retire.c's stamp | what was made unreachable before
- *   hint   | CAS failure, first loads, own word, refused load, store | relaxed | - | -
+ *   hint   | CAS failure, first loads, own word | relaxed | - | -
  *   scan   | inside load       | acquire | a beginning and an end inline, seen, begin | all reads
  *                                          of the sections that are over, and the epoch
  *   seen   | inside store      | release | scan   | the same
@@ -154,10 +154,8 @@ static bool scan_with_barrier(struct cpool_domain *domain, struct cpi_reader *se
     for (size_t i = 0; i < domain->readers; i++)
         if (&domain->reader[i] != self)
             ask_reader(&domain->reader[i], now, mark);
-    if (!domain->client.system->barrier()) { /* [barrier] */
-        cpi_store(&domain->refused, true, relaxed); /* [hint] */
+    if (!domain->client.system->barrier()) /* [barrier] */
         return false;
-    }
     for (size_t i = 0; i < domain->readers; i++) {
         struct cpi_reader *reader = &domain->reader[i];
         uintptr_t word = cpi_word_load(&reader->section.inside, acquire); /* [scan] */
@@ -194,12 +192,12 @@ static void show_section(cpool_reader_t *section, const uintptr_t *epoch)
 void cpool_read_begin_abi1(cpool_reader_t *section)
 {
     struct cpool_domain *domain = cpi_reader_of(section)->domain;
-    bool refused = cpi_load(&domain->refused, relaxed); /* [hint] */
+    bool online = domain->client.system->has_barrier();
 
     show_section(section, &domain->epoch);
     if (cpi_reader_has_ended(cpi_reader_of(section), "cpool_read_begin"))
         return;
-    (void)cpi_word_exchange(&section->epoch, refused ? CPI_OFFLINE : &domain->epoch, /* [meet] */
+    (void)cpi_word_exchange(&section->epoch, online ? &domain->epoch : CPI_OFFLINE, /* [meet] */
                             acq_rel);
     show_section(section, &domain->epoch);
 }

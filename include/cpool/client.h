@@ -88,6 +88,7 @@ typedef struct cpool_client_system {
                                 millisecond */
     bool (*barrier)(void);   /* every thread that runs passes a full memory barrier.  False if the
                                 system has none, or refuses it */
+    bool (*has_barrier)(void); /* false from then on, for everybody.  Wait-free */
     void *(*frame_take)(struct cpool_frame *frame); /* takes the slot that was recorded last off
                                 the frame, or returns NULL.  The frame's owner */
     void (*frame_each)(const cpool_t *pool, void (*visit)(struct cpool_frame *frame, void *arg),
@@ -101,7 +102,8 @@ typedef struct cpool_client_system {
 
 struct cpool_client_owned;
 
-/* What a library asks to be told, once for all of its clients. */
+/* What a library asks to be told, once for all of its clients.  One library of a process has
+ * `give_back` and `retired`.  The others leave both NULL. */
 typedef struct cpool_client_hooks {
     /* An alloc has found nothing, or the pool `ends` or is reset.  Gives retired slots of the pool
      * back, and returns how many these were.  When the pool ends it forgets all others.  Called
@@ -280,8 +282,8 @@ CPOOL_LOCAL_ cpool_client_owned_t *cpool_client_find(const cpool_t *key)
     return CPOOL_CAST_(cpool_client_owned_t *, entry->home);
 }
 
-/* The owner of a pool by its face, as cpool_of returns it: of a client of this kind that is shown.
- * NULL: there is none.  Wait-free, async-signal-safe. */
+/* The owner of a pool by its face, as cpool_of returns it: of a client of this kind, from when it
+ * is shown until its pools end.  NULL: there is none.  Wait-free, async-signal-safe. */
 CPOOL_LOCAL_ void *cpool_client_owner(const cpool_t *face, unsigned kind)
 {
     const cpool_client_t *client =

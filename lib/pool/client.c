@@ -43,8 +43,8 @@ static bool tell_block(void *block, size_t size, bool taken)
 }
 
 static const cpool_client_system_t process = {&cpi_thread_forked, &cpi_thread_exits, cpi_os_now,
-                                              cpi_os_back_off, pass_barrier, cpi_frame_take_back,
-                                              cpi_frame_each, tell_block};
+                                              cpi_os_back_off, pass_barrier, cpi_has_barrier,
+                                              cpi_frame_take_back, cpi_frame_each, tell_block};
 
 bool cpool_client_lock(void)
 {
@@ -130,13 +130,13 @@ void cpool_client_show(cpool_client_t *client, bool shown)
 
     while (*link != NULL && *link != client)
         link = &(*link)->next;
-    if (shown) {
+    if (shown && !client->shown) {
         client->number = cpi_pool_next_number();
         client->next = NULL;
         *link = client;
-        if (client->hooks != NULL)
+        if (client->hooks != NULL && client->hooks->give_back != NULL)
             cpi_store(&cpi_client_hooks, client->hooks, release); /* [hooks] */
-    } else if (client->shown) {
+    } else if (!shown && client->shown) {
         *link = client->next;
     }
     client->shown = shown;

@@ -229,8 +229,13 @@ static void release_first(void)
     cpi_os_release(first->memory, first->size);
 }
 
+/* A block that is too large to be kept does not take the others with it. */
 CPI_COLD void cpi_ended_keep(void *memory, size_t size)
 {
+    if (size > CPI_ENDED_BYTES) {
+        cpi_os_release(memory, size);
+        return;
+    }
     cpi_lock();
     kept_memories[(first_kept + kept_count++) % CPI_ENDED_SPACES] =
         (struct kept_memory){memory, size};

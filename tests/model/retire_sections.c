@@ -50,6 +50,15 @@ static bool pass_barrier(void)
     return true;
 }
 
+static bool has_barrier(void)
+{
+#if defined(MODEL_SYMMETRIC)
+    return false;
+#else
+    return true;
+#endif
+}
+
 void cpool_depot_free(cpool_t *pool, void *slot)
 {
     int *node = slot;
@@ -69,7 +78,8 @@ void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
 static unsigned forks;
 
 /* Nobody waits, and there is no limit of time. */
-static const cpool_client_system_t model_system = {.forks = &forks, .barrier = pass_barrier};
+static const cpool_client_system_t model_system = {
+    .forks = &forks, .barrier = pass_barrier, .has_barrier = has_barrier};
 
 /* Pools are plain. */
 int cpool_client_retire(const cpool_t *pool, void *const *slots, size_t n,
@@ -96,9 +106,6 @@ static struct cpool_domain *make_domain(void)
     int i;
 
     made->client.system = &model_system;
-#if defined(MODEL_SYMMETRIC)
-    made->refused = true;
-#endif
     made->epoch = 1;
     made->readers = 2;
     made->bag_size = BAG;

@@ -6,10 +6,12 @@
  */
 #include "retire_domain.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
+#include <cpool/client.h>
 #include <cpool/events.h>
 #include <cpool/track.h>
 
@@ -264,6 +266,81 @@ TEST(domains_of_every_size_follow_each_other)
     for (unsigned i = SUPPORT_COUNT(0u, 16000u); i < 17000; i++)
         require_made(1, 4);
 }
+
+/* Of slots that may be held no memory is kept.  That of too many readers is not kept either, but
+ * that of other domains stays. */
+TEST(domain_destroy_of_a_large_one_leaves_mistakes_reported)
+{
+    cpool_domain_t *large;
+    cpool_domain_t *small;
+    cpool_reader_t *by;
+    void *slot;
+
+    make(0);
+    small = domain;
+    REQUIRE_EQUAL(cpool_domain_destroy(small), 0);
+    require_made(CPOOL_READERS_MAX, 4);
+    REQUIRE_EQUAL(domain_create(&large, 64, 65536, 0), 0);
+    by = cpool_domain_reader(large, CPOOL_READER_UNOWNED);
+    REQUIRE_EQUAL(cpool_domain_destroy(large), 0);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_domain_destroy(small), CPOOL_EPOOL);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    slot = cpool_alloc(pool);
+    REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_EPOOL);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+
+#if defined(__ELF__)
+
+/* A handler that was registered before the library's runs with its lock held. */
+static bool allocs_in_handler;
+static bool lock_was_kept;
+
+static void alloc_in_handler(void)
+{
+    if (!allocs_in_handler)
+        return;
+    cpool_free(pool, cpool_alloc(pool));
+    lock_was_kept = !cpool_client_lock();
+}
+
+static void do_nothing(void *argument)
+{
+    (void)argument;
+}
+
+static void register_handler(void)
+{
+    pthread_atfork(alloc_in_handler, NULL, NULL);
+}
+
+__attribute__((__section__(".preinit_array"), __used__)) static void (*const first)(void) =
+    register_handler;
+
+TEST(alloc_in_a_handler_of_fork_leaves_the_lock)
+{
+    cpool_reader_t *by;
+
+    make(0);
+    by = reader();
+    cpool_read_begin(by);
+    retire(by, 1);
+    for (int live = 0; live < CAPACITY - 1; live++)
+        REQUIRE(cpool_alloc(pool) != NULL);
+    allocs_in_handler = true;
+    support_in_child(do_nothing, NULL);
+    allocs_in_handler = false;
+    REQUIRE(lock_was_kept);
+    cpool_read_end(by);
+    REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
+    REQUIRE_EQUAL(cpool_reset(pool), CAPACITY - 1);
+    support_destroy_empty(pool);
+}
+
+#endif
 
 TEST(slots_held_are_rounded_up)
 {

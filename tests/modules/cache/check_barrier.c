@@ -464,6 +464,27 @@ static void wait_without_barrier(const struct scene *scene)
     support_destroy_empty(pool);
 }
 
+/* A reader is not in the way, although it began once and does not come again. */
+static void retire_without_barrier(const struct scene *scene)
+{
+    struct worker *worker = worker_start();
+    struct reading mine, other;
+    cpool_t *pool;
+
+    do_without(scene->way);
+    pool = waiter_pool(scene->flags, CAPACITY);
+    REQUIRE_EQUAL(domain_create(&other.domain, 4, CAPACITY, 0), CPOOL_OK);
+    mine.domain = other.domain;
+    worker_do(worker, begin_reader, &other);
+    worker_do(worker, read_once, &other);
+    begin_reader(&mine);
+    REQUIRE_EQUAL(cpool_retire(mine.reader, pool, cpool_alloc(pool)), CPOOL_OK);
+    REQUIRE_EQUAL(cpool_retire_flush(mine.reader, 0), 0);
+    worker_stop(worker);
+    REQUIRE_EQUAL(cpool_domain_destroy(mine.domain), CPOOL_OK);
+    support_destroy_empty(pool);
+}
+
 static void never(int variant, void (*body)(const struct scene *scene))
 {
     struct scene scene = { body, 0, growth_kinds[variant % GROWTH_KINDS],
@@ -481,4 +502,9 @@ TEST_TIMES(use_without_the_barrier_from_the_start_finds_all, GROWTH_KINDS * WAYS
 TEST_TIMES(wait_without_the_barrier_from_the_start_ends, GROWTH_KINDS * WAYS)
 {
     never(_i, wait_without_barrier);
+}
+
+TEST_TIMES(retire_without_the_barrier_from_the_start_holds_nothing_back, GROWTH_KINDS * WAYS)
+{
+    never(_i, retire_without_barrier);
 }
