@@ -269,6 +269,7 @@ static void give_up(struct cpi_thread *thread, uintptr_t word)
         return;
     cpi_waiters_thread_ended(thread);
     cpi_lock();
+    end_owned(thread, false); /* what a program's notice of slots has taken meanwhile */
     set_word(word);
     retire_thread(thread);
     cpi_unlock();
