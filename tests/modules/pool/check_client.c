@@ -106,6 +106,26 @@ TEST(owner_is_found_by_the_face_and_the_kind)
     support_destroy_empty(plain);
 }
 
+TEST(client_show_twice_keeps_those_behind)
+{
+    cpool_config_t config = support_config(32, CAPACITY);
+    cpool_client_t clients[2];
+
+    for (size_t i = 0; i < 2; i++) {
+        clients[i] = (cpool_client_t){ .size = sizeof clients[i], .kind = CPOOL_VIEW_LANES,
+                                       .owner = &clients[i], .name = i == 0 ? "a" : "b" };
+        REQUIRE_EQUAL(cpool_client_create(&clients[i], &config), 0);
+        cpool_client_show(&clients[i], true);
+    }
+    cpool_client_show(&clients[0], true);
+    for (size_t i = 0; i < 2; i++)
+        REQUIRE(support_find(CPOOL_VIEW_LANES, clients[i].name) == &clients[i]);
+    for (size_t i = 0; i < 2; i++) {
+        cpool_client_show(&clients[i], false);
+        support_destroy_empty(clients[i].pool);
+    }
+}
+
 TEST(discarded_slots_are_zero_and_their_neighbours_are_not)
 {
     enum { MANY = 64, SIZE = 1024, FROM = 16, N = 32 };
