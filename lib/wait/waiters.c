@@ -264,7 +264,6 @@ void cpi_notice_announce(struct cpi_waiters *waiters)
         cpi_queue_join(&waiters->queue, &waiters->bell, UINT64_MAX);
     }
     waiters->bell_waits = true;
-    waiters->bell_looks++;
     cpi_queue_announce(&waiters->queue, &waiters->bell);
     cpi_mutex_unlock(&waiters->lock);
 }
@@ -281,19 +280,17 @@ bool cpi_notice_leave(struct cpi_waiters *waiters, bool called)
     return pass_on;
 }
 
-/* Where the look has found a slot, and no other call needs the bell, the bell leaves before
- * anything can call it: the caller may hold a lock that `ready` takes.  In the child of a fork
- * inside the look nothing is announced any more. */
+/* Where the look has found a slot, and no call is owed a notice, the bell leaves before anything
+ * can call it: the caller may hold a lock that `ready` takes.  A call that has looked in vain and
+ * whose bell has left looks again, as in the child of a fork inside the look. */
 bool cpi_notice_conclude(struct cpi_waiters *waiters, bool found)
 {
     bool done;
 
     cpi_mutex_lock(&waiters->lock);
-    if (waiters->bell_looks > 0)
-        waiters->bell_looks--;
     if (!found)
         waiters->bell_owed = waiters->bell_waits;
-    else if (waiters->bell_waits && !waiters->bell_owed && waiters->bell_looks == 0)
+    else if (waiters->bell_waits && !waiters->bell_owed)
         (void)cpi_notice_leave(waiters, false);
     done = found || waiters->bell_waits;
     cpi_mutex_unlock(&waiters->lock);
@@ -310,7 +307,6 @@ CPI_COLD static void renew_waiters(struct cpi_waiters *waiters)
     atomic_init(&waiters->waits, 0);
     waiters->bell_waits = false;
     waiters->bell_owed = false;
-    waiters->bell_looks = 0;
     waiters->starving_after = CPI_STARVING_AFTER;
 }
 

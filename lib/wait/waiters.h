@@ -38,7 +38,6 @@ struct cpi_waiters {
     bool bell_waits;        /* it is in the queue */
     unsigned bell_begun;    /* since then entries are closed for it (reclaim.h) */
     bool bell_owed;         /* and a call has returned NULL since it joined */
-    unsigned bell_looks;    /* calls that have announced it and are still looking */
     bool closed;            /* cpool_wake_all: nobody waits any more */
     uint32_t dismissals;    /* calls of cpool_wake_all */
     cpool_ready_t ready;    /* called when the bell is, or NULL */
