@@ -5,7 +5,6 @@
 #include "fuzz.h"
 
 #include <pthread.h>
-#include <string.h>
 
 static void step(bool may_start);
 

@@ -8,8 +8,6 @@
 
 #include <cpool/events.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 

@@ -357,5 +357,3 @@ TEST_TIMES(trim_keeps_bytes_only_where_asked, 2)
     support_destroy_empty(pool);
     free(slots);
 }
-
-#define CROWDED (sizeof(crowded) / sizeof(crowded[0]))

@@ -8,7 +8,6 @@
  */
 #include "module.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <cpool.h>

@@ -29,7 +29,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-
 #define EXPLORER_THREADS_MAX 4
 
 /* Once per process, before the library is used.  `program` is told in failures. */

@@ -277,7 +277,7 @@ TEST(waiter_does_not_linger_when_its_time_is_up)
         REQUIRE(meeting_run_hasty_waiter(&meeting, 1));
         lingered = steps_go_on_to(&meeting.wait, "linger_awhile", 2);
         REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
-        REQUIRE(!lingered || !steps_go_on_to(&meeting.wait, "linger_awhile", 2));
+        REQUIRE(!lingered || !steps_go_on_to(&meeting.wait, "linger_awhile", 1));
         steps_go_on(&meeting.wait);
         REQUIRE(meeting.slot == NULL);
         meeting_fini(&meeting);

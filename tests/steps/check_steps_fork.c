@@ -9,7 +9,6 @@
  */
 #include "script.h"
 
-#include <sched.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>

@@ -212,11 +212,21 @@ static void free_all(void *hold)
     hold_free_all(hold);
 }
 
-/* The thread that shrinks stops at its nth step, perhaps with the only free slot in its
- * hands, and another one waits.  When the slot is gone there is room for growth. */
-static bool shrink_at(struct worker **workers, size_t nth)
+static void wait_for_moment(void *argument)
+{
+    static const struct timespec moment = { 0, 2000000 };
+    struct meeting_second *second = argument;
+
+    second->slot = cpool_alloc_wait(second->pool, &moment);
+}
+
+/* One thread stops at its nth step, and another one waits.  Then there is room for growth: that
+ * one shrinks, perhaps with the only free slot in its hands, or it has waited before, and gives up
+ * when it has been called. */
+static bool shrink_at(struct worker **workers, bool gives_up, size_t nth)
 {
     cpool_t *pool = steps_pool(0, SMALL, LARGE, 2);
+    struct meeting_second first = { pool, NULL, NULL, false };
     struct meeting_second second = { pool, NULL, NULL, false };
     struct steps_stop stop;
     struct hold hold;
@@ -226,10 +236,14 @@ static bool shrink_at(struct worker **workers, size_t nth)
     inside(pool)->waiters.starving_after = MEETING_LONG;
     hold_init(&hold, pool);
     worker_do(workers[0], take_all, &hold);
-    stopped = steps_run(&stop, workers[0], NULL, nth, shrink, &hold);
+    stopped = gives_up ? steps_run(&stop, workers[2], NULL, nth, wait_for_moment, &first)
+                       : steps_run(&stop, workers[0], NULL, nth, shrink, &hold);
     worker_begin(workers[1], meeting_wait_too, &second);
     meeting_await_second(&second);
+    if (gives_up)
+        worker_do(workers[0], shrink, &hold);
     steps_go_on(&stop);
+    cpool_free(pool, first.slot);
     worker_await(workers[1]);
     REQUIRE(second.slot != NULL);
     cpool_free(pool, second.slot);
@@ -239,13 +253,13 @@ static bool shrink_at(struct worker **workers, size_t nth)
     return stopped;
 }
 
-TEST(shrink_leaves_nobody_asleep_beside_room_for_growth)
+TEST_TIMES(shrink_leaves_nobody_asleep_beside_room_for_growth, 2)
 {
     struct worker *workers[3];
     size_t nth = 1;
 
     start_workers(workers);
-    while (shrink_at(workers, nth))
+    while (shrink_at(workers, _i == 1, nth))
         nth += SUPPORT_COUNT(1u, 13u);
     REQUIRE(nth > 13);
     stop_workers(workers);

@@ -7,6 +7,8 @@
  */
 #include "steps.h"
 
+#include <cpool/client.h>
+
 enum { CAPACITY = 32, ROUNDS = 4 };
 
 /*
@@ -264,6 +266,46 @@ TEST(shrink_that_removes_nothing_leaves_the_bytes_of_slots)
     size_t nth = 1;
 
     while (shrink_and_grow_at(nth))
+        nth++;
+    REQUIRE(nth > 10);
+}
+
+/* A client takes a slot above all others, whose number is no fresh one's afterwards. */
+static void take_above(void *argument)
+{
+    struct hold *hold = argument;
+
+    hold_add(hold, cpool_client_take(hold->pool, CPOOL_CLIENT_FRESH, NULL));
+}
+
+static bool shrink_and_take_above_at(size_t nth)
+{
+    cpool_t *pool = steps_pool(0, CAPACITY, 2 * CAPACITY, ROUNDS);
+    struct hold hold;
+    bool met;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(hold_take(&hold, CAPACITY), CAPACITY);
+    hold_free_all(&hold);
+    cpool_flush(pool);
+    steps_plan(NULL, nth, take_above, &hold);
+    (void)cpool_shrink(pool, CAPACITY / 2);
+    met = steps_drop();
+    REQUIRE_EQUAL(hold.count, met);
+    (void)hold_take(&hold, SIZE_MAX);
+    for (size_t i = 1; i < hold.count; i++)
+        REQUIRE(hold.slots[i] != hold.slots[0]);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+    return met;
+}
+
+TEST(slot_taken_above_while_a_pool_shrinks_is_one_taker_s)
+{
+    size_t nth = 1;
+
+    while (shrink_and_take_above_at(nth))
         nth++;
     REQUIRE(nth > 10);
 }

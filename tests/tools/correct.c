@@ -7,7 +7,6 @@
  * Compiled by check-tools.sh as a user would, for a sanitizer or for none.
  */
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

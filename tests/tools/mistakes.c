@@ -9,7 +9,6 @@
  * the tool says.
  */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

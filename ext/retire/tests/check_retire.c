@@ -621,7 +621,7 @@ TEST_TIMES(dry_pool_takes_back_what_no_section_sees, MODES)
     end();
 }
 
-/* The slot does not go into the thread's own cache, where such an alloc does not look. */
+/* The slot does not go into the thread's own cache, out of which such an alloc would recall it. */
 TEST(alloc_from_the_depot_finds_what_was_retired)
 {
     void *slots[CAPACITY / 4];
@@ -633,9 +633,10 @@ TEST(alloc_from_the_depot_finds_what_was_retired)
     small = support_create_plain(64, CAPACITY / 4);
     for (size_t i = 0; i < CAPACITY / 4; i++)
         REQUIRE((slots[i] = cpool_alloc(small)) != NULL);
-    REQUIRE(cpool_depot_alloc(small) == NULL);
     REQUIRE_EQUAL(cpool_retire(by, small, slots[0]), 0);
     REQUIRE(cpool_depot_alloc(small) == slots[0]);
+    REQUIRE_EQUAL(support_stats(small).recalls, 0);
+    REQUIRE(cpool_depot_alloc(small) == NULL);
     cpool_free_bulk(small, slots, CAPACITY / 4);
     support_destroy_empty(small);
     end();

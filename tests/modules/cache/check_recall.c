@@ -8,8 +8,6 @@
  */
 #include "crew.h"
 
-#include <stdlib.h>
-
 enum { K_MAX = 200 };
 
 /* Each takes k while the caches of all the others are as full as they get.

@@ -5,7 +5,6 @@
  */
 #include "support.h"
 
-
 #include "cache/reclaim.h"
 #include "inside.h"
 

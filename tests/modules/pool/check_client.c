@@ -78,6 +78,39 @@ TEST_TIMES(fresh_slots_come_in_runs, MODES)
     support_destroy_empty(pool);
 }
 
+/* Each has room in a magazine when it comes back. */
+TEST(fresh_slots_in_a_long_run_can_all_go_back)
+{
+    enum { MANY = 1 << 16 };
+    cpool_config_t config = support_config(16, MANY);
+    size_t n = MANY;
+    cpool_t *pool;
+
+    config.magazine_rounds = 1;
+    pool = support_create(&config);
+    REQUIRE(cpool_client_take(pool, CPOOL_CLIENT_FRESH, &n) == cpool_at(pool, 0));
+    for (size_t i = 0; i < n; i++)
+        cpool_depot_free(pool, cpool_at(pool, i));
+    support_destroy_empty(pool);
+}
+
+static void take_with_little_memory(void *unused)
+{
+    cpool_t *pool = support_create_plain(4096, 4096);
+    size_t n = 2048;
+
+    (void)unused;
+    support_limit_writable((size_t)4 << 20);
+    REQUIRE(cpool_client_take(pool, CPOOL_CLIENT_FRESH, &n) == cpool_at(pool, 0));
+    REQUIRE(n > 1 && n < 2048);
+}
+
+TEST(run_of_fresh_slots_is_shorter_where_memory_is_short)
+{
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
+    support_in_child(take_with_little_memory, NULL);
+}
+
 TEST(owner_is_found_by_the_face_and_the_kind)
 {
     cpool_config_t config = support_config(32, CAPACITY);

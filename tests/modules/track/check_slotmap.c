@@ -47,6 +47,18 @@ TEST(take_and_give_alternate)
     }
 }
 
+/* The longer way takes the mark off, too, which otherwise the next owner would find. */
+TEST(give_live_leaves_a_retired_slot_to_give)
+{
+    make_map(SLOTS);
+    REQUIRE(cpi_slotmap_take(&map, 0));
+    REQUIRE_EQUAL(cpi_slotmap_step(&map, 0, CPI_RETIRING_OUT), 0);
+    REQUIRE_EQUAL(cpi_slotmap_step(&map, 0, CPI_RETIRING_BACK), 0);
+    REQUIRE(!cpi_slotmap_give_live(&map, 0));
+    REQUIRE(cpi_slotmap_give(&map, 0) == CPI_SLOTMAP_LIVE_ONE);
+    REQUIRE(cpi_slotmap_take(&map, 0));
+}
+
 TEST(clear_makes_free)
 {
     uint64_t before;
