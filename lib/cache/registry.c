@@ -147,13 +147,12 @@ static bool provide_magazines(struct cpi_registry *registry, size_t caches, uint
                                     (uint32_t)cpi_registry_magazines(caches, spares));
 }
 
-/*
- * With the lock held: the quota of a cache that is being registered, `more` than the least
- * as long as the pool has it, or 0 if the system refuses the memory even for the least.
- * Caches that came first keep what they have.
- */
-static uint32_t take_quota(struct cpi_registry *registry, size_t caches, uint32_t more)
+/* With the lock held: the quota of a cache that is being registered, the largest as long as the
+ * pool has it, or 0 if the system refuses the memory even for the least.  Caches that came first
+ * keep what they have. */
+static uint32_t take_quota(struct cpi_registry *registry, size_t caches)
 {
+    uint32_t more = registry->quota_max - CPI_QUOTA_MIN;
     uint32_t out = registry->spares_out;
 
     CPI_ASSERT(cpi_lock_is_held() && out <= registry->spares);
@@ -168,22 +167,20 @@ static uint32_t take_quota(struct cpi_registry *registry, size_t caches, uint32_
 }
 
 /* With the lock held, as the next one. */
-static struct cpi_cache *reuse_structure(struct cpi_registry *registry, uint32_t more,
-                                         uint32_t *quota)
+static struct cpi_cache *reuse_structure(struct cpi_registry *registry, uint32_t *quota)
 {
     struct cpi_cache *cache = registry->unused;
 
     if (cache == NULL)
         return NULL;
-    *quota = take_quota(registry, cpi_registry_made(registry), more);
+    *quota = take_quota(registry, cpi_registry_made(registry));
     if (*quota == 0)
         return NULL;
     registry->unused = cache->next;
     return cache;
 }
 
-static struct cpi_cache *make_structure(struct cpi_registry *registry, uint32_t more,
-                                        uint32_t *quota)
+static struct cpi_cache *make_structure(struct cpi_registry *registry, uint32_t *quota)
 {
     size_t number = cpi_registry_made(registry);
     struct cpi_cache *cache;
@@ -191,7 +188,7 @@ static struct cpi_cache *make_structure(struct cpi_registry *registry, uint32_t 
     if (number == registry->max ||
         !cpi_extent_reach(&registry->caches, (number + 1) * registry->stride))
         return NULL;
-    *quota = take_quota(registry, number + 1, more);
+    *quota = take_quota(registry, number + 1);
     if (*quota == 0)
         return NULL;
     cache = cpi_registry_cache(registry, number);
@@ -207,14 +204,14 @@ static struct cpi_cache *make_structure(struct cpi_registry *registry, uint32_t 
 
 /* With the lock held.  In a checked pool a handle of a cache that was destroyed is none as
  * long as there are other structures for caches with handles. */
-static struct cpi_cache *take_structure(struct cpi_registry *registry, uint32_t more,
-                                        uint32_t *quota, bool has_handle)
+static struct cpi_cache *take_structure(struct cpi_registry *registry, uint32_t *quota,
+                                        bool has_handle)
 {
     struct cpi_cache *cache = NULL;
 
     if (registry->unused == NULL || (registry->checked && has_handle))
-        cache = make_structure(registry, more, quota);
-    return cache != NULL ? cache : reuse_structure(registry, more, quota);
+        cache = make_structure(registry, quota);
+    return cache != NULL ? cache : reuse_structure(registry, quota);
 }
 
 /* With the lock held. */
@@ -228,10 +225,9 @@ static void set_used(struct cpi_registry *registry, int more)
 /* With the lock held.  An owner's cache lives in its table. */
 static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cpi_thread *owner)
 {
-    uint32_t more = registry->quota_max - CPI_QUOTA_MIN;
     bool fenced = cpi_has_barrier();
     uint32_t quota;
-    struct cpi_cache *cache = take_structure(registry, more, &quota, owner == NULL);
+    struct cpi_cache *cache = take_structure(registry, &quota, owner == NULL);
 
     CPI_ASSERT(cpi_lock_is_held());
     if (cache == NULL)

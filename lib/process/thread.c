@@ -221,10 +221,9 @@ CPI_COLD static void purge_table(struct cpi_thread *thread)
 /* With the lock held.  The caches are gone, so the table is all zeroes again. */
 static void retire_thread(struct cpi_thread *thread)
 {
-    CPI_ASSERT(cpi_lock_is_held() && thread->used);
+    CPI_ASSERT(cpi_lock_is_held());
     CPI_LIST_WALK_AND_REMOVE(&used_threads, thread);
     purge_table(thread);
-    thread->used = false;
     thread->ending = false;
     thread->next = spare_threads;
     spare_threads = thread;
@@ -370,7 +369,6 @@ CPI_COLD static struct cpi_thread *take_thread(void)
         thread = map_structure();
     }
     if (thread != NULL) {
-        thread->used = true;
         thread->next = used_threads;
         used_threads = thread;
     }

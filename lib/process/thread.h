@@ -32,7 +32,6 @@ struct cpi_thread {
     struct cpi_registry *leaves; /* the pool that a cache of this thread, which has
                                   ended, is being given back to, or NULL */
     cpool_client_owned_t *owned; /* its other things (cpool/client.h) */
-    bool used;                /* belongs to a thread */
     bool ending;              /* which runs its destructors */
     _Alignas(CPI_LINE) cpool_cache_t table[];
 };
