@@ -26,7 +26,7 @@ dist_man3_MANS = \
 	doc/man/CPOOL_OBJECTS_DECLARE.3 doc/man/CPOOL_OBJECTS_DEFINE.3 doc/man/cpool_object_release.3 doc/man/cpool_object_retain.3 doc/man/cpool_object_typed.3 \
 	doc/man/cpool_object.3 \
 	doc/man/cpool_object_each.3 doc/man/cpool_object_get.3 doc/man/cpool_object_grow.3 \
-	doc/man/cpool_object_is_active.3 doc/man/cpool_object_frame.3 \
+	doc/man/cpool_object_claim.3 doc/man/cpool_object_frame.3 \
 	doc/man/cpool_object_frame_adopt.3 doc/man/cpool_object_frame_begin.3 \
 	doc/man/cpool_object_frame_end.3 doc/man/cpool_object_frame_get.3 doc/man/cpool_object_frame_reset.3 \
 	doc/man/cpool_object_obtain.3 doc/man/cpool_object_populate.3 doc/man/cpool_object_put.3 \
@@ -88,7 +88,6 @@ dist_man3_MANS = \
 	doc/man/CPOOL_LANES_STATE_SIZE.3 \
 	doc/man/cpool_priority.3 \
 	doc/man/cpool_priority_attach.3 \
-	doc/man/cpool_priority_claim.3 \
 	doc/man/cpool_priority_obtain.3 \
 	doc/man/cpool_priority_pin.3 \
 	doc/man/cpool_priority_put.3 \

@@ -60,14 +60,20 @@ cpool_t *cpool_objects_pool(const cpool_objects_t *pool)
     return CPI_OBJECTS_ENDED(pool) || cpi_object_is_fake(pool) ? NULL : pool->client.face;
 }
 
-bool cpool_object_is_active(const cpool_objects_t *pool, const void *object)
+cpool_claim_t cpool_object_claim(const cpool_objects_t *pool, const void *object)
 {
     uintptr_t index = !CPI_OBJECTS_ENDED(pool) && object != NULL ? cpi_object_index(pool, object)
-                                                             : CPI_OBJECT_NONE;
+                                                                 : CPI_OBJECT_NONE;
+    uint32_t record;
 
-    return index != CPI_OBJECT_NONE &&
-           (cpi_load(&pool->records[index], acquire) & CPI_OBJECT_STATES) == /* [see] */
-               CPI_OBJECT_ACTIVE;
+    if (index == CPI_OBJECT_NONE)
+        return 0;
+    record = cpi_load(&pool->records[index], acquire); /* [see] */
+    if ((record & CPI_OBJECT_STATES) != CPI_OBJECT_ACTIVE)
+        return 0;
+    if (pool->policy != NULL)
+        return pool->policy->claim(pool, index);
+    return (cpool_claim_t)(index + 1) << 32 | record / CPI_OBJECT_USE;
 }
 
 void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state)
@@ -527,7 +533,7 @@ CPI_APART static int put_at_length(cpool_objects_t *pool, void *object)
     if (cpi_objects_ended(pool, "cpool_object_put"))
         return CPOOL_EPOOL;
     index = cpi_object_index(pool, object);
-    if ((pool->pool_flags & CPOOL_CHECKED) != 0 && cpool_object_is_active(pool, object) &&
+    if ((pool->pool_flags & CPOOL_CHECKED) != 0 && cpool_object_claim(pool, object) != 0 &&
         cpi_object_repair(pool, index))
         return CPOOL_EGUARD;
     if (CPI_UNLIKELY(index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index)))

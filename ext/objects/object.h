@@ -113,6 +113,8 @@ struct cpi_object_policy {
     /* The pool is dry: an active object that the calling thread has made BUSY by
      * cpi_object_seize, or CPI_OBJECT_NONE.  Without a wish the least important one. */
     uintptr_t (*reclaim)(cpool_objects_t *pool, struct cpi_object_wish *wish);
+    /* The claim of an active object. */
+    cpool_claim_t (*claim)(const cpool_objects_t *pool, uintptr_t index);
     void (*end)(cpool_objects_t *pool); /* the pool is destroyed, and has no objects */
 };
 

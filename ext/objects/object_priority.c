@@ -185,6 +185,17 @@ static uintptr_t reclaim(cpool_objects_t *pool, struct cpi_object_wish *wish)
     return found;
 }
 
+static cpool_claim_t claim(const cpool_objects_t *pool, uintptr_t index)
+{
+    struct priorities *priorities = pool->policy_data;
+    cpool_claim_t found;
+
+    lock_uses(priorities);
+    found = claim_of(priorities, index);
+    unlock_uses(priorities);
+    return found;
+}
+
 static void free_priorities(struct priorities *priorities)
 {
     cpi_heap_fini(&priorities->heap);
@@ -197,7 +208,7 @@ static void end_pool(cpool_objects_t *pool)
     free_priorities(pool->policy_data);
 }
 
-static const struct cpi_object_policy policy = {taken, given, reclaim, end_pool};
+static const struct cpi_object_policy policy = {taken, given, reclaim, claim, end_pool};
 
 static struct priorities *allocate(size_t max)
 {
@@ -331,22 +342,4 @@ int cpool_priority_unpin(cpool_objects_t *pool, cpool_claim_t claim)
         cpi_heap_add(&priorities->heap, index, use->key);
     unlock_uses(priorities);
     return pinned ? 0 : CPOOL_EINACTIVE;
-}
-
-cpool_claim_t cpool_priority_claim(cpool_objects_t *pool, const void *object)
-{
-    struct priorities *priorities = pool->policy_data;
-    cpool_claim_t claim = 0;
-    uintptr_t index;
-
-    if (CPI_OBJECTS_ENDED(pool) || priorities == NULL || object == NULL)
-        return 0;
-    index = cpi_object_index(pool, object);
-    if (index == CPI_OBJECT_NONE)
-        return 0;
-    lock_uses(priorities);
-    if (priorities->uses[index].used)
-        claim = claim_of(priorities, index);
-    unlock_uses(priorities);
-    return claim;
 }

@@ -256,14 +256,20 @@ CPOOL_API int cpool_object_put(cpool_objects_t *pool, void *object) CPOOL_NONNUL
  */
 CPOOL_API int cpool_object_release(void *object);
 
+/* One use of one object, from a get until it is put back.  0: none. */
+typedef uint64_t cpool_claim_t;
+
 /*
- * cpool_object_is_active - finds out if an address is that of an active object of the pool.
+ * cpool_object_claim - the claim of an object's present use, if the object is active.
  *
- * Returns true for an active object, and false for any other address, which a fake pool does
- * for NULL only.
- * Any thread, wait-free.
+ * For the functions of <cpool/priority.h>, and to find out if an object is active.  No other thread
+ * may end the use meanwhile, because the claim would be that of the next use.
+ *
+ * Returns the claim, or 0 for an address that is not an active object of the pool.  A fake pool
+ * reads the bytes before any address but NULL.
+ * Any thread, wait-free, but in a priority pool it takes the pool's lock.
  */
-CPOOL_API bool cpool_object_is_active(const cpool_objects_t *pool, const void *object)
+CPOOL_API cpool_claim_t cpool_object_claim(const cpool_objects_t *pool, const void *object)
     CPOOL_NONNULL_(1);
 
 /*

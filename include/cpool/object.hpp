@@ -233,9 +233,9 @@ public:
     /* As cpool_object_release: puts an object of any pool of this type back. */
     static int release(T *object) noexcept { return cpool_object_release(object); }
 
-    bool is_active(const T *object) const noexcept
+    cpool_claim_t claim(const T *object) const noexcept
     {
-        return cpool_object_is_active(handle_, object);
+        return cpool_object_claim(handle_, object);
     }
 
     /* As cpool_object_populate.  After the maker's exception those created before it stay. */

@@ -29,7 +29,7 @@
  * one by one.
  *
  * Objects of a frame count as active in the figures and against the capacity.  They are the
- * frame's, and no caller's: cpool_object_is_active is false for them, cpool_object_each does not
+ * frame's, and no caller's: cpool_object_claim is 0 for them, cpool_object_each does not
  * visit them, a put is refused as CPOOL_EINACTIVE, and cpool_objects_reset and
  * cpool_object_shrink leave them alone.  A priority pool does not reclaim them.  In a pool with
  * CPOOL_OBJECT_FAKE they are active objects.

@@ -27,7 +27,7 @@
  *     int <name>_wait(type **object, bool *is_new, const struct timespec *timeout);
  *                                                   as cpool_object_wait
  *     int <name>_put(type *object);                 as cpool_object_put
- *     bool <name>_is_active(const type *object);    as cpool_object_is_active
+ *     cpool_claim_t <name>_claim(const type *object);   as cpool_object_claim
  *     size_t <name>_each(visit, arg);               as cpool_object_each
  *     size_t <name>_retain(minimum, keep, arg);     as cpool_object_retain
  *     cpool_objects_t *<name>_objects(void);        the pool; creates it if there is none;
@@ -55,7 +55,7 @@
      * int <name>_wait(type **object, bool *is_new, const struct timespec *timeout)    \
      *                                  waits for one: 0 or a code                     \
      * int <name>_put(type *object)     gives an object back: 0 or a code              \
-     * bool <name>_is_active(const type *object)   true for an active object           \
+     * cpool_claim_t <name>_claim(const type *object)   its use, 0 unless it is active  \
      * size_t <name>_each(visit, arg)   visits the active objects, returns their number \
      * size_t <name>_retain(minimum, keep, arg)   destroys idle objects, returns how many \
      * cpool_objects_t *<name>_objects(void)   the pool, for all functions of <cpool/object.h> \
@@ -114,11 +114,11 @@
         return cpool_code_;                                                            \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ bool name##_is_active(const type *cpool_object_)               \
+    CPOOL_TYPED_INLINE_ cpool_claim_t name##_claim(const type *cpool_object_)          \
     {                                                                                  \
         cpool_objects_t *cpool_pool_ = name##_objects();                               \
                                                                                        \
-        return cpool_pool_ != NULL && cpool_object_is_active(cpool_pool_, cpool_object_); \
+        return cpool_pool_ != NULL ? cpool_object_claim(cpool_pool_, cpool_object_) : 0; \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ size_t name##_each(                                            \

@@ -40,9 +40,6 @@ extern "C" {
  * It returns CPOOL_EDRY instead. */
 #define CPOOL_PRIORITY_KEEP_LARGER 0x400000u
 
-/* One use of one object.  0: none. */
-typedef uint64_t cpool_claim_t;
-
 /* The result of a get.  Start from CPOOL_GRANT_INIT. */
 typedef struct cpool_grant {
     size_t size;         /* sizeof(cpool_grant_t), set by the initialiser */
@@ -124,19 +121,6 @@ CPOOL_API int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int
 CPOOL_API void *cpool_priority_pin(cpool_objects_t *pool, cpool_claim_t claim) CPOOL_MUST_USE_
     CPOOL_NONNULL_(1);
 CPOOL_API int cpool_priority_unpin(cpool_objects_t *pool, cpool_claim_t claim) CPOOL_NONNULL_(1);
-
-/*
- * cpool_priority_claim - the claim of an object's present use.
- *
- * For objects from cpool_object_get.  No other thread may end the use meanwhile, because the
- * claim would be that of the next use.
- *
- * Returns the claim, or 0 for an address that is not an active object of the pool.  A fake
- * pool reads the bytes before the address.
- * Any thread.  It takes the pool's lock.
- */
-CPOOL_API cpool_claim_t cpool_priority_claim(cpool_objects_t *pool, const void *object)
-    CPOOL_NONNULL_(1);
 
 #ifdef __cplusplus
 }

@@ -254,7 +254,6 @@ static void require_objects_refused(void)
     REFUSED(cpool_object_obtain(pool, &object, NULL), CPOOL_EPOOL);
     REFUSED(cpool_object_wait(pool, &object, NULL, &none), CPOOL_EPOOL);
     REFUSED(cpool_object_put(pool, ended.slot), CPOOL_EPOOL);
-    REFUSED(cpool_object_is_active(pool, ended.slot), false);
     REFUSED(cpool_object_grow(pool, 1), 0);
     REFUSED(cpool_object_shrink(pool, 1, CPOOL_OBJECT_ACTIVE_TOO), 0);
     REFUSED(cpool_object_populate(pool, 1, NULL), 0);
@@ -271,7 +270,7 @@ static void require_objects_refused(void)
     REFUSED(cpool_priority_set(pool, (cpool_claim_t)1 << 32 | 1, 0), CPOOL_EPOOL);
     REFUSED(cpool_priority_pin(pool, (cpool_claim_t)1 << 32 | 1), NULL);
     REFUSED(cpool_priority_unpin(pool, (cpool_claim_t)1 << 32 | 1), CPOOL_EPOOL);
-    REFUSED(cpool_priority_claim(pool, ended.slot), 0);
+    REFUSED(cpool_object_claim(pool, ended.slot), 0);
 }
 
 static void require_blocks_refused(void)

@@ -351,7 +351,7 @@ static void make_claimed(struct fault_scene *scene)
 
 static cpool_claim_t claim(struct fault_scene *scene)
 {
-    return cpool_priority_claim(scene->object, scene->slot);
+    return cpool_object_claim(scene->object, scene->slot);
 }
 
 FAULT_CALL(priority_claim, claim(scene) != 0 ? SOME : NONE)
@@ -385,7 +385,7 @@ static const struct fault_case priorities[] = {
            { CALLOC, 4, 4, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
     { "cpool_priority_obtain", 0, make_priorities, priority_obtain, end_priorities, 0,
       ROWS(FIRST_USE(2, 0, 0)) },
-    { "cpool_priority_claim", 0, make_claimed, priority_claim, end_priorities, SOME, NO_ROWS },
+    { "cpool_object_claim", 0, make_claimed, priority_claim, end_priorities, SOME, NO_ROWS },
     { "cpool_priority_set", 0, make_claimed, priority_set, end_priorities, 0, NO_ROWS },
     { "cpool_priority_pin, and unpin", 0, make_claimed, priority_pin_and_unpin, end_priorities, 0,
       NO_ROWS },

@@ -385,9 +385,9 @@ TEST_TIMES(object_that_is_not_active_refused, KINDS)
     struct thing *foreign;
     struct support_report report;
 
-    REQUIRE(cpool_object_is_active(pool, thing));
+    REQUIRE(cpool_object_claim(pool, thing));
     REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
-    REQUIRE(!cpool_object_is_active(pool, thing) && !cpool_object_is_active(pool, NULL));
+    REQUIRE(!cpool_object_claim(pool, thing) && !cpool_object_claim(pool, NULL));
     support_capture_reports();
     REQUIRE_EQUAL(cpool_object_put(pool, thing), CPOOL_EINACTIVE);
     report = REQUIRE_REPORT(CPOOL_EINACTIVE);
@@ -400,7 +400,7 @@ TEST_TIMES(object_that_is_not_active_refused, KINDS)
     REQUIRE_REPORT(CPOOL_EINACTIVE);
     other = make(_i);
     foreign = get(other);
-    REQUIRE(!cpool_object_is_active(pool, foreign));
+    REQUIRE(!cpool_object_claim(pool, foreign));
     REQUIRE_EQUAL(cpool_object_put(pool, foreign), CPOOL_EFOREIGN);
     REQUIRE_REPORT(CPOOL_EFOREIGN);
     REQUIRE_EQUAL(cpool_object_put(other, foreign), 0);
@@ -470,7 +470,7 @@ static void put_with_damage_around(unsigned pool_flags)
     support_capture_reports();
     REQUIRE_EQUAL(cpool_object_put(pool, object), CPOOL_EGUARD);
     REQUIRE_REPORT(CPOOL_EGUARD);
-    REQUIRE(cpool_object_is_active(pool, object));
+    REQUIRE(cpool_object_claim(pool, object));
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     REQUIRE(cpool_object_get(pool) == object);
     REQUIRE_NO_REPORT();

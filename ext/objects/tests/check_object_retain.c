@@ -76,7 +76,7 @@ static bool keep(const cpool_object_idle_t *idle, void *arg)
     REQUIRE(visits->seen[idle->index]++ == 0);
     REQUIRE(thing->state == THING_MADE || thing->state == THING_RESTING);
     REQUIRE(thing->uses == idle->uses && idle->idle <= idle->age);
-    REQUIRE(!cpool_object_is_active(pool, idle->object));
+    REQUIRE(!cpool_object_claim(pool, idle->object));
     visits->last = *idle;
     return visits->count++ >= visits->refused;
 }

@@ -190,7 +190,7 @@ TEST(typed_pool_used_first_by_several_threads_is_one)
             threads[i] = support_start(get_first, NULL);
         for (size_t i = 0; i < THREADS; i++) {
             REQUIRE_EQUAL(pthread_join(threads[i], &widget), 0);
-            REQUIRE(widget != NULL && cpool_object_is_active(widgets_objects(), widget));
+            REQUIRE(widget != NULL && cpool_object_claim(widgets_objects(), widget));
         }
         REQUIRE(created <= 4 + THREADS && destroyed == 0);
         REQUIRE_EQUAL(cpool_objects_reset(widgets_objects(), SIZE_MAX), THREADS);

@@ -191,7 +191,7 @@ TEST_TIMES(claim_of_a_use_that_ended_refused, KINDS)
 
     make_of(kinds[_i], 1, 0);
     first = obtain(0);
-    REQUIRE(cpool_priority_claim(pool, first.object) == first.claim);
+    REQUIRE(cpool_object_claim(pool, first.object) == first.claim);
     second = obtain(0);
     require_ended(first.claim);
     REQUIRE_EQUAL(cpool_priority_put(pool, second.claim), 0);
@@ -218,21 +218,21 @@ TEST_TIMES(no_claim_of_an_object_whose_use_has_ended, KINDS - 1)
     make_of(kinds[_i], 2, 0);
     grant = obtain(0);
     address = grant.object;
-    REQUIRE(cpool_priority_claim(pool, address) == grant.claim);
-    REQUIRE_EQUAL(cpool_priority_claim(pool, address + 1), 0);
-    REQUIRE_EQUAL(cpool_priority_claim(pool, NULL), 0);
+    REQUIRE(cpool_object_claim(pool, address) == grant.claim);
+    REQUIRE_EQUAL(cpool_object_claim(pool, address + 1), 0);
+    REQUIRE_EQUAL(cpool_object_claim(pool, NULL), 0);
     REQUIRE_EQUAL(cpool_priority_put(pool, grant.claim), 0);
-    REQUIRE_EQUAL(cpool_priority_claim(pool, address), 0);
+    REQUIRE_EQUAL(cpool_object_claim(pool, address), 0);
     address = obtain(0).object;
-    REQUIRE(cpool_priority_claim(pool, address) != 0);
+    REQUIRE(cpool_object_claim(pool, address) != 0);
     REQUIRE_EQUAL(cpool_object_put(pool, address), 0);
-    REQUIRE_EQUAL(cpool_priority_claim(pool, address), 0);
+    REQUIRE_EQUAL(cpool_object_claim(pool, address), 0);
     address = obtain(0).object;
     REQUIRE_EQUAL(cpool_objects_reset(pool, 1), 1);
-    REQUIRE_EQUAL(cpool_priority_claim(pool, address), 0);
+    REQUIRE_EQUAL(cpool_object_claim(pool, address), 0);
     address = obtain(0).object;
     REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2);
-    REQUIRE_EQUAL(cpool_priority_claim(pool, address), 0);
+    REQUIRE_EQUAL(cpool_object_claim(pool, address), 0);
     end(0);
 }
 
@@ -326,10 +326,10 @@ TEST_TIMES(plain_gets_and_puts_keep_the_order, KINDS)
     make_of(kinds[_i], 2, 0);
     first = cpool_object_get(pool);
     second = cpool_object_get(pool);
-    REQUIRE_EQUAL(cpool_priority_set(pool, cpool_priority_claim(pool, first), 1), 0);
-    REQUIRE(ended_by(5) != 0 && cpool_object_is_active(pool, first));
+    REQUIRE_EQUAL(cpool_priority_set(pool, cpool_object_claim(pool, first), 1), 0);
+    REQUIRE(ended_by(5) != 0 && cpool_object_claim(pool, first));
     if ((kinds[_i] & CPOOL_OBJECT_FAKE) == 0)
-        REQUIRE(cpool_object_is_active(pool, second));
+        REQUIRE(cpool_object_claim(pool, second));
     REQUIRE_EQUAL(cpool_object_put(pool, first), 0);
     REQUIRE(ended_by(6) == 0);
     REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 2);
@@ -374,7 +374,7 @@ TEST(attach_that_makes_no_sense_refused)
     REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), 0); /* as any get */
     REQUIRE(grant.object != NULL && grant.claim == 0 && grant.uses == 1);
     REQUIRE_EQUAL(cpool_priority_attach(pool, 0), CPOOL_ELIVE);
-    REQUIRE_EQUAL(cpool_priority_claim(pool, grant.object), 0);
+    REQUIRE(cpool_object_claim(pool, grant.object) == ((cpool_claim_t)1 << 32 | 1));
     require_ended((cpool_claim_t)1 << 32 | 1);
     object = grant.object;
     REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), CPOOL_EDRY);

@@ -142,7 +142,7 @@ static cpool_object_stats_t verify(void)
     for (size_t i = 0; i < objects.n_held; i++) {
         require_constructed(objects.held[i], &objects);
         FUZZ_EQUAL(objects.held[i]->life, ACTIVE);
-        FUZZ_REQUIRE(cpool_object_is_active(objects.pool, objects.held[i]));
+        FUZZ_REQUIRE(cpool_object_claim(objects.pool, objects.held[i]));
     }
     REPORTS_EQUAL(0, 0);
     return stats;
@@ -200,7 +200,7 @@ static void put(void)
                                    : cpool_object_put(objects.pool, body), 0);
     if (objects.fake)
         return;
-    FUZZ_REQUIRE(!cpool_object_is_active(objects.pool, body));
+    FUZZ_REQUIRE(!cpool_object_claim(objects.pool, body));
     FUZZ_EQUAL(cpool_object_put(objects.pool, body), CPOOL_EINACTIVE);
     REPORTS_EQUAL(1, CPOOL_EINACTIVE);
 }

@@ -120,7 +120,7 @@ static cpool_object_stats_t verify(void)
     FUZZ_EQUAL(stats.objects, ranks.created - ranks.destroyed);
     for (size_t i = 0; i < ranks.n_held; i++) {
         FUZZ_EQUAL(ranks.held[i].body->active, 1);
-        FUZZ_REQUIRE(cpool_priority_claim(ranks.pool, ranks.held[i].body) == ranks.held[i].claim);
+        FUZZ_REQUIRE(cpool_object_claim(ranks.pool, ranks.held[i].body) == ranks.held[i].claim);
     }
     REPORTS_EQUAL(0, 0);
     return stats;
@@ -175,7 +175,7 @@ static void get(void)
         return;
     FUZZ_REQUIRE(taken == NULL || ranks.fake || grant.object == taken);
     FUZZ_REQUIRE(simple || grant.ended == ended);
-    hold(grant.object, simple ? cpool_priority_claim(ranks.pool, grant.object) : grant.claim,
+    hold(grant.object, simple ? cpool_object_claim(ranks.pool, grant.object) : grant.claim,
          number);
 }
 
@@ -201,7 +201,7 @@ static void use_ended(void)
     FUZZ_EQUAL(cpool_priority_set(ranks.pool, ranks.ended, 5), CPOOL_EINACTIVE);
     FUZZ_REQUIRE(cpool_priority_pin(ranks.pool, ranks.ended) == NULL);
     FUZZ_EQUAL(cpool_priority_unpin(ranks.pool, ranks.ended), CPOOL_EINACTIVE);
-    FUZZ_REQUIRE(ranks.fake || cpool_priority_claim(ranks.pool, &ranks) == 0);
+    FUZZ_REQUIRE(ranks.fake || cpool_object_claim(ranks.pool, &ranks) == 0);
     FUZZ_EQUAL(cpool_priority_attach(ranks.pool, 0), CPOOL_EOPEN);
 }
 
