@@ -393,8 +393,7 @@ static int settle(const struct cpool_objects_typed *typed, const cpool_object_co
     return 0;
 }
 
-int cpool_typed_objects_open_abi1(struct cpool_objects_typed *typed,
-                                  const cpool_object_config_t *given)
+static int open_typed(struct cpool_objects_typed *typed, const cpool_object_config_t *given)
 {
     cpool_objects_t *pool, *none = NULL;
     cpool_object_config_t config;
@@ -431,19 +430,16 @@ CPI_COLD static void report_unmade(const char *name, int code)
         function, name, cpool_strerror(code));
 }
 
-cpool_objects_t *cpool_typed_objects_pool_abi1(struct cpool_objects_typed *typed)
+cpool_objects_t *cpool_typed_objects_open_abi1(struct cpool_objects_typed *typed,
+                                               const cpool_object_config_t *given, int *told)
 {
-    cpool_objects_t *pool = cpi_word_load(&typed->pool, acquire); /* [find] */
-    int code;
+    int code = open_typed(typed, given);
 
-    if (CPI_LIKELY(pool != NULL))
-        return pool;
-    code = cpool_typed_objects_open_abi1(typed, NULL);
-    if (code == 0)
-        return cpi_word_load(&typed->pool, acquire); /* [find] */
-    if (cpi_word_exchange(&typed->told, 1, relaxed) == 0) /* [told] */
+    if (told != NULL)
+        *told = code;
+    else if (code != 0 && cpi_word_exchange(&typed->told, 1, relaxed) == 0) /* [told] */
         report_unmade(typed->name, code);
-    return NULL;
+    return code == 0 ? cpi_word_load(&typed->pool, acquire) : NULL; /* [find] */
 }
 
 int cpool_typed_objects_close_abi1(struct cpool_objects_typed *typed, bool unloading)

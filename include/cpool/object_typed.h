@@ -69,12 +69,15 @@
                                                                                        \
         if (CPOOL_OBJECTS_FOUND_(name##_objects_, cpool_pool_))                        \
             return cpool_pool_;                                                        \
-        return cpool_typed_objects_pool_abi1(&name##_objects_);                             \
+        return cpool_typed_objects_open_abi1(&name##_objects_, NULL, NULL);            \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_open(const cpool_object_config_t *cpool_config_)    \
     {                                                                                  \
-        return cpool_typed_objects_open_abi1(&name##_objects_, cpool_config_);              \
+        int cpool_code_;                                                               \
+                                                                                       \
+        (void)cpool_typed_objects_open_abi1(&name##_objects_, cpool_config_, &cpool_code_); \
+        return cpool_code_;                                                            \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_close(void)                                         \
@@ -92,11 +95,13 @@
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_obtain(type **cpool_object_, bool *cpool_is_new_)   \
     {                                                                                  \
-        int cpool_code_ = name##_open(NULL);                                           \
+        int cpool_code_;                                                               \
+        cpool_objects_t *cpool_pool_ = cpool_typed_objects_open_abi1(&name##_objects_, NULL, \
+                                                                     &cpool_code_);    \
         void *cpool_any_ = NULL;                                                       \
                                                                                        \
-        if (cpool_code_ == 0)                                                          \
-            cpool_code_ = cpool_object_obtain(name##_objects(), &cpool_any_, cpool_is_new_); \
+        if (cpool_pool_ != NULL)                                                       \
+            cpool_code_ = cpool_object_obtain(cpool_pool_, &cpool_any_, cpool_is_new_); \
         *cpool_object_ = CPOOL_CAST_(type *, cpool_any_);                              \
         return cpool_code_;                                                            \
     }                                                                                  \
@@ -104,11 +109,13 @@
     CPOOL_TYPED_INLINE_ int name##_wait(type **cpool_object_, bool *cpool_is_new_,     \
                                         const struct timespec *cpool_timeout_)         \
     {                                                                                  \
-        int cpool_code_ = name##_open(NULL);                                           \
+        int cpool_code_;                                                               \
+        cpool_objects_t *cpool_pool_ = cpool_typed_objects_open_abi1(&name##_objects_, NULL, \
+                                                                     &cpool_code_);    \
         void *cpool_any_ = NULL;                                                       \
                                                                                        \
-        if (cpool_code_ == 0)                                                          \
-            cpool_code_ = cpool_object_wait(name##_objects(), &cpool_any_, cpool_is_new_, \
+        if (cpool_pool_ != NULL)                                                       \
+            cpool_code_ = cpool_object_wait(cpool_pool_, &cpool_any_, cpool_is_new_, \
                                             cpool_timeout_);                           \
         *cpool_object_ = CPOOL_CAST_(type *, cpool_any_);                              \
         return cpool_code_;                                                            \
@@ -204,13 +211,14 @@ struct cpool_objects_typed {
     CPOOL_LIKELY_(((found) = __atomic_load_n(&(typed).pool, __ATOMIC_ACQUIRE)) != NULL)
 #else
 #define CPOOL_OBJECTS_FOUND_(typed, found)                                             \
-    (((found) = cpool_typed_objects_pool_abi1(&(typed))) != NULL)
+    (((found) = cpool_typed_objects_open_abi1(&(typed), NULL, NULL)) != NULL)
 #endif
 
-/* The out-of-line parts of the functions that the macros define. */
-CPOOL_API cpool_objects_t *cpool_typed_objects_pool_abi1(struct cpool_objects_typed *typed);
-CPOOL_API int cpool_typed_objects_open_abi1(struct cpool_objects_typed *typed,
-                                       const cpool_object_config_t *config);
+/* The out-of-line parts of the functions that the macros define.  Without a place for the code the
+ * first failure is reported. */
+CPOOL_API cpool_objects_t *cpool_typed_objects_open_abi1(struct cpool_objects_typed *typed,
+                                                         const cpool_object_config_t *config,
+                                                         int *code);
 CPOOL_API int cpool_typed_objects_close_abi1(struct cpool_objects_typed *typed, bool unloading);
 
 #endif /* CPOOL_OBJECT_TYPED_H */

@@ -291,7 +291,7 @@ static const struct fault_case objects[] = {
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MPROTECT, 2, 2, 0, CPOOL_ENOMEM },
            { MPROTECT, 3, 3, 0, CPOOL_ENOMEM }) },
-    { "cpool_typed_objects_pool_abi1", 0, fault_start, typed_pool, end_typed, SOME,
+    { "cpool_typed_objects_open_abi1, first use", 0, fault_start, typed_pool, end_typed, SOME,
       ROWS({ MMAP, 1, 1, NONE, NONE },
            { CALLOC, 1, 1, NONE, NONE },
            { CALLOC, 2, 2, NONE, NONE },
