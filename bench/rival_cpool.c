@@ -72,10 +72,10 @@ static void rival_reclaim_destroy(void *pool)
 static inline void *rival_reclaim_get(void *pool, int64_t priority)
 {
     cpool_grant_t grant = CPOOL_GRANT_INIT;
+    void *object;
 
-    if (cpool_priority_obtain((cpool_objects_t *)pool, priority, &grant) != 0)
-        return NULL;
-    return grant.object;
+    grant.priority = priority;
+    return cpool_object_obtain((cpool_objects_t *)pool, &object, &grant) == 0 ? object : NULL;
 }
 
 /* A bag is a quarter of what a reader may hold back. */

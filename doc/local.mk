@@ -88,7 +88,6 @@ dist_man3_MANS = \
 	doc/man/CPOOL_LANES_STATE_SIZE.3 \
 	doc/man/cpool_priority.3 \
 	doc/man/cpool_priority_attach.3 \
-	doc/man/cpool_priority_obtain.3 \
 	doc/man/cpool_priority_pin.3 \
 	doc/man/cpool_priority_put.3 \
 	doc/man/cpool_priority_set.3 \

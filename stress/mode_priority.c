@@ -125,9 +125,12 @@ static cpool_claim_t priority_get(struct worker *worker, struct priority *priori
 {
     int64_t wanted = (int64_t)random_below(&worker->random, 100) - 50;
     cpool_grant_t grant = CPOOL_GRANT_INIT;
-    int code = cpool_priority_obtain(priority->pool, wanted, &grant);
+    void *object;
     struct voice *voice;
+    int code;
 
+    grant.priority = wanted;
+    code = cpool_object_obtain(priority->pool, &object, &grant);
     STRESS_REQUIRE(code == 0 || code == CPOOL_EDRY);
     if (code != 0) {
         worker->dry++;
@@ -140,7 +143,7 @@ static cpool_claim_t priority_get(struct worker *worker, struct priority *priori
     voice = priority_enter(priority, grant.claim);
     if (voice == NULL)
         return grant.claim; /* reclaimed already */
-    STRESS_REQUIRE(voice == grant.object);
+    STRESS_REQUIRE(voice == object);
     if (grant.ended != 0)
         priority_compare(priority, voice, grant.ended, wanted);
     voice->claim = grant.claim;
@@ -287,6 +290,7 @@ static void priority_audit(struct priority *priority)
 {
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
     cpool_grant_t grant = CPOOL_GRANT_INIT;
+    void *object;
     size_t got = 0;
 
     STRESS_REQUIRE(cpool_object_stats(priority->pool, &stats) == 0);
@@ -297,7 +301,7 @@ static void priority_audit(struct priority *priority)
     STRESS_REQUIRE(cpool_objects_reset(priority->pool, SIZE_MAX - 1) == stats.active);
     STRESS_REQUIRE(cpool_object_stats(priority->pool, &stats) == 0 && stats.active == 0);
     cpool_object_grow(priority->pool, PRIORITY_MOST);
-    while (cpool_priority_obtain(priority->pool, 0, &grant) == 0 && grant.ended == 0)
+    while (cpool_object_obtain(priority->pool, &object, &grant) == 0 && grant.ended == 0)
         got++;
     if (got != PRIORITY_MOST)
         stress_fail("%zu of %u objects can be had before one is reclaimed", got, PRIORITY_MOST);

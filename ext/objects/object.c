@@ -60,6 +60,12 @@ cpool_t *cpool_objects_pool(const cpool_objects_t *pool)
     return CPI_OBJECTS_ENDED(pool) || cpi_object_is_fake(pool) ? NULL : pool->client.face;
 }
 
+/* In a pool without priorities. */
+static cpool_claim_t plain_claim(uintptr_t index, uint32_t uses)
+{
+    return (cpool_claim_t)(index + 1) << 32 | uses;
+}
+
 cpool_claim_t cpool_object_claim(const cpool_objects_t *pool, const void *object)
 {
     uintptr_t index = !CPI_OBJECTS_ENDED(pool) && object != NULL ? cpi_object_index(pool, object)
@@ -73,7 +79,7 @@ cpool_claim_t cpool_object_claim(const cpool_objects_t *pool, const void *object
         return 0;
     if (pool->policy != NULL)
         return pool->policy->claim(pool, index);
-    return (cpool_claim_t)(index + 1) << 32 | record / CPI_OBJECT_USE;
+    return plain_claim(index, record / CPI_OBJECT_USE);
 }
 
 void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state)
@@ -307,9 +313,11 @@ static void hand_out(cpool_objects_t *pool, const struct found *found,
         pool->policy->taken(pool, index, wish);
     else
         cpi_object_show(pool, index, wish->uses);
+    if (pool->policy == NULL)
+        wish->claim = plain_claim(index, wish->uses);
 }
 
-int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is_new,
+int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object,
                       struct cpi_object_wish *wish)
 {
     struct found found = {.recycled = wish->unfit != 0};
@@ -329,8 +337,6 @@ int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is
         return code;
     *object = cpi_object_at(pool, found.index);
     wish->index = found.index;
-    if (is_new != NULL)
-        *is_new = !found.recycled;
     hand_out(pool, &found, wish);
     if (found.more > 0)
         cpool_object_populate(pool, found.more, NULL);
@@ -382,14 +388,14 @@ CPI_WITHIN static inline bool ready(cpool_objects_t *pool, void *slot, uintptr_t
 
 /* With the slot in hand that a pop has left, or NULL. */
 CPI_APART static int obtain(cpool_objects_t *pool, void *slot, int unfit, void **object,
-                            bool *is_new, const void *site)
+                            const void *site)
 {
     struct cpi_object_wish wish = {.site = site, .unfit = unfit};
 
     *object = NULL;
     if (cpi_objects_ended(pool, "cpool_object_get"))
         return CPOOL_EPOOL;
-    return cpi_object_obtain(pool, slot, object, is_new, &wish);
+    return cpi_object_obtain(pool, slot, object, &wish);
 }
 
 /* With hooks. */
@@ -401,7 +407,7 @@ CPI_APART static void *get(cpool_objects_t *pool, void *slot, uintptr_t index, u
 
     if (CPI_LIKELY(ready(pool, slot, index, was, &unfit)))
         return slot;
-    (void)obtain(pool, slot, unfit, &object, NULL, site);
+    (void)obtain(pool, slot, unfit, &object, site);
     return object;
 }
 
@@ -417,18 +423,57 @@ void *cpool_object_get(cpool_objects_t *pool)
     return slot;
 }
 
-int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is_new)
+/* Reads what a get is told, and writes what it tells. */
+static int read_grant(const cpool_grant_t *given, cpool_grant_t *grant,
+                      struct cpi_object_wish *wish)
+{
+    int code = given != NULL ? cpi_given_read(grant, sizeof *grant, given) : 0;
+
+    wish->number = code == 0 ? grant->priority : 0;
+    return code;
+}
+
+static void write_grant(cpool_grant_t *given, cpool_grant_t *grant,
+                        const struct cpi_object_wish *wish)
+{
+    grant->claim = wish->claim;
+    grant->ended = wish->ended;
+    grant->uses = wish->uses;
+    if (given != NULL)
+        (void)cpi_given_write(given, grant, sizeof *grant);
+}
+
+CPI_APART static int obtain_granted(cpool_objects_t *pool, void **object, cpool_grant_t *given,
+                                    const void *site)
+{
+    struct cpi_object_wish wish = {.site = site};
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    int code;
+
+    *object = NULL;
+    if (cpi_objects_ended(pool, "cpool_object_obtain"))
+        return CPOOL_EPOOL;
+    code = read_grant(given, &grant, &wish);
+    if (code != 0)
+        return code;
+    code = cpi_object_obtain(pool, NULL, object, &wish);
+    write_grant(given, &grant, &wish);
+    return code;
+}
+
+int cpool_object_obtain(cpool_objects_t *pool, void **object, cpool_grant_t *grant)
 {
     uintptr_t index;
     uint32_t was;
-    void *slot = pop(pool, &index, &was);
+    void *slot;
     int unfit;
 
+    if (grant != NULL)
+        return obtain_granted(pool, object, grant, CPI_CALLER());
+    slot = pop(pool, &index, &was);
     if (CPI_UNLIKELY(!ready(pool, slot, index, was, &unfit)))
-        return obtain(pool, slot, unfit, object, is_new, CPI_CALLER());
+        return obtain(pool, slot, unfit, object, CPI_CALLER());
     *object = slot;
-    if (is_new != NULL)
-        *is_new = false;
     return 0;
 }
 
@@ -480,10 +525,11 @@ static bool sleep_until(const cpool_objects_t *pool, uint64_t deadline, void **s
     return *slot != NULL;
 }
 
-int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
+int cpool_object_wait(cpool_objects_t *pool, void **object, cpool_grant_t *given,
                       const struct timespec *timeout)
 {
     struct cpi_object_wish wish = {.site = CPI_CALLER()};
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
     uint64_t deadline;
     void *slot = NULL;
     int code;
@@ -496,11 +542,15 @@ int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
         cpi_object_report(CPOOL_EWAITABLE, "cpool_object_wait", pool, NULL);
         return CPOOL_EWAITABLE;
     }
+    code = read_grant(given, &grant, &wish);
+    if (code != 0)
+        return code;
     do {
-        code = cpi_object_obtain(pool, slot, object, is_new, &wish);
+        code = cpi_object_obtain(pool, slot, object, &wish);
     } while (wish.dry && sleep_until(pool, deadline, &slot));
     if (wish.dry && cpi_object_held(pool) > 0) /* they were put back before the sleep */
-        code = cpi_object_obtain(pool, NULL, object, is_new, &wish);
+        code = cpi_object_obtain(pool, NULL, object, &wish);
+    write_grant(given, &grant, &wish);
     return code;
 }
 

@@ -318,7 +318,7 @@ static inline void cpi_object_reset(const cpool_objects_t *pool, void *object)
 }
 
 /* An object, from this slot or, if it is NULL, from anywhere.  As cpool_object_obtain otherwise. */
-int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is_new,
+int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object,
                       struct cpi_object_wish *wish);
 
 /* Ends the use of a BUSY object: deactivates and resets it, and gives it back or destroys it. */

@@ -129,7 +129,7 @@ CPI_APART static void *get_and_join(cpool_objects_t *pool, cpool_frame_t *frame,
     void *object;
 
     do {
-        if (cpi_object_obtain(pool, NULL, &object, NULL, &wish) != 0)
+        if (cpi_object_obtain(pool, NULL, &object, &wish) != 0)
             return NULL;
     } while (!cpi_object_seize(pool, wish.index)); /* it may be gone, and a fake one's memory */
     if (join_frame(pool, frame, wish.index) == 0)

@@ -255,27 +255,7 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
     return 0;
 }
 
-/* --- Getting and putting --- */
-
-int cpool_priority_obtain(cpool_objects_t *pool, int64_t priority, cpool_grant_t *given_grant)
-{
-    struct cpi_object_wish wish = {.site = CPI_CALLER(), .number = priority};
-    cpool_grant_t grant = CPOOL_GRANT_INIT;
-    int code;
-
-    if (CPI_OBJECTS_ENDED(pool))
-        return CPOOL_EPOOL;
-    if (given_grant == NULL)
-        return CPOOL_ENULL;
-    if (cpi_given_size(given_grant) == 0)
-        return CPOOL_ESTRUCT;
-    code = cpi_object_obtain(pool, NULL, &grant.object, NULL, &wish);
-    grant.claim = wish.claim;
-    grant.ended = wish.ended;
-    grant.uses = wish.uses;
-    (void)cpi_given_write(given_grant, &grant, sizeof grant);
-    return code;
-}
+/* --- Putting --- */
 
 int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim)
 {

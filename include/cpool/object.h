@@ -185,6 +185,25 @@ CPOOL_API int cpool_objects_create(cpool_objects_t **pool, const cpool_object_co
  */
 CPOOL_API int cpool_objects_destroy(cpool_objects_t *pool);
 
+/* One use of one object, from a get until it is put back.  0: none. */
+typedef uint64_t cpool_claim_t;
+
+/* What a get is told, and what it tells beside the object.  Start from CPOOL_GRANT_INIT. */
+typedef struct cpool_grant {
+    size_t size;         /* sizeof(cpool_grant_t), set by the initialiser */
+    int64_t priority;    /* told: the object's number, in a priority pool */
+    cpool_claim_t claim; /* its use from now on, or 0 without an object */
+    cpool_claim_t ended; /* the use that ended for it, or 0 if the object was not
+                            reclaimed */
+    uint64_t uses;       /* times the object has been handed out since its creation, modulo
+                            2^29.  1: it is new */
+} cpool_grant_t;
+
+#define CPOOL_GRANT_INIT                                                       \
+    {                                                                          \
+        sizeof(cpool_grant_t), 0, 0, 0, 0                                      \
+    }
+
 /*
  * cpool_object_get - gets an object, recycled or new.
  *
@@ -198,10 +217,13 @@ CPOOL_API void *cpool_object_get(cpool_objects_t *pool) CPOOL_MUST_USE_ CPOOL_NO
  * cpool_object_obtain - cpool_object_get, with the reason for a failure.
  *
  * object   receives the object, or NULL
- * is_new   receives true if the object is handed out for the first time.  May be NULL
+ * grant    has the object's priority, and receives its claim and how often it was handed out.  NULL
+ *          is a priority of 0, as that of cpool_object_get
  *
  * Returns 0, CPOOL_EDRY if max_capacity is active or the pool may not grow, CPOOL_ENOMEM,
- * or the code of the failed hook, create or activate.  A failure loses no object.
+ * CPOOL_ESTRUCT or CPOOL_ETAIL for a wrong grant, or the code of the failed hook, create or
+ * activate.  A failure loses no object.  What a priority pool does when it is dry has
+ * <cpool/priority.h>.
  *
  * It looks for room and for an inactive object in turn.  If other threads destroy the last inactive
  * object between two looks, put back another one and use the room for a new object, it misses
@@ -209,7 +231,7 @@ CPOOL_API void *cpool_object_get(cpool_objects_t *pool) CPOOL_MUST_USE_ CPOOL_NO
  * is left.  cpool_object_wait does not miss it.
  * Any thread, progress as cpool_object_get.
  */
-CPOOL_API int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is_new)
+CPOOL_API int cpool_object_obtain(cpool_objects_t *pool, void **object, cpool_grant_t *grant)
     CPOOL_MUST_USE_ CPOOL_NONNULL_(1) CPOOL_NONNULL_(2);
 
 /*
@@ -223,7 +245,7 @@ CPOOL_API int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is
  * example because the time is up.  CPOOL_EWAITABLE, for another pool, is reported.
  * Any thread.  It blocks.
  */
-CPOOL_API int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
+CPOOL_API int cpool_object_wait(cpool_objects_t *pool, void **object, cpool_grant_t *grant,
                                 const struct timespec *timeout) CPOOL_MUST_USE_ CPOOL_NONNULL_(1)
     CPOOL_NONNULL_(2);
 
@@ -255,9 +277,6 @@ CPOOL_API int cpool_object_put(cpool_objects_t *pool, void *object) CPOOL_NONNUL
  * Any thread, progress as cpool_object_put and cpool_of.
  */
 CPOOL_API int cpool_object_release(void *object);
-
-/* One use of one object, from a get until it is put back.  0: none. */
-typedef uint64_t cpool_claim_t;
 
 /*
  * cpool_object_claim - the claim of an object's present use, if the object is active.

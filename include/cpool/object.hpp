@@ -200,13 +200,13 @@ public:
     }
 
     /* As get, with cpool_object_obtain's code where there is none. */
-    int obtain(pointer &object, bool *is_new = nullptr)
+    int obtain(pointer &object, cpool_grant_t *grant = nullptr)
     {
         void *found = nullptr;
         int code;
 
         detail::drop_pending();
-        code = cpool_object_obtain(handle_, &found, is_new);
+        code = cpool_object_obtain(handle_, &found, grant);
         pointer own(static_cast<T *>(found), deleter(handle_));
 
         if (detail::is_pending())

@@ -23,8 +23,8 @@
  * so only the source file with the definition can make objects:
  *
  *     type *<name>_get(void);                       as cpool_object_get
- *     int <name>_obtain(type **object, bool *is_new);   as cpool_object_obtain
- *     int <name>_wait(type **object, bool *is_new, const struct timespec *timeout);
+ *     int <name>_obtain(type **object, cpool_grant_t *grant);   as cpool_object_obtain
+ *     int <name>_wait(type **object, cpool_grant_t *grant, const struct timespec *timeout);
  *                                                   as cpool_object_wait
  *     int <name>_put(type *object);                 as cpool_object_put
  *     cpool_claim_t <name>_claim(const type *object);   as cpool_object_claim
@@ -51,8 +51,8 @@
  */
 #define CPOOL_OBJECTS_DECLARE(name, type)                                              \
     /* type *<name>_get(void)           takes an object, or returns NULL               \
-     * int <name>_obtain(type **object, bool *is_new)        the same: 0 or a code     \
-     * int <name>_wait(type **object, bool *is_new, const struct timespec *timeout)    \
+     * int <name>_obtain(type **object, cpool_grant_t *grant)   the same: 0 or a code  \
+     * int <name>_wait(type **object, cpool_grant_t *grant, const struct timespec *timeout) \
      *                                  waits for one: 0 or a code                     \
      * int <name>_put(type *object)     gives an object back: 0 or a code              \
      * cpool_claim_t <name>_claim(const type *object)   its use, 0 unless it is active  \
@@ -93,7 +93,7 @@
         return CPOOL_CAST_(type *, cpool_any_);                                        \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ int name##_obtain(type **cpool_object_, bool *cpool_is_new_)   \
+    CPOOL_TYPED_INLINE_ int name##_obtain(type **cpool_object_, cpool_grant_t *cpool_grant_) \
     {                                                                                  \
         int cpool_code_;                                                               \
         cpool_objects_t *cpool_pool_ = cpool_typed_objects_open_abi1(&name##_objects_, NULL, \
@@ -101,12 +101,12 @@
         void *cpool_any_ = NULL;                                                       \
                                                                                        \
         if (cpool_pool_ != NULL)                                                       \
-            cpool_code_ = cpool_object_obtain(cpool_pool_, &cpool_any_, cpool_is_new_); \
+            cpool_code_ = cpool_object_obtain(cpool_pool_, &cpool_any_, cpool_grant_); \
         *cpool_object_ = CPOOL_CAST_(type *, cpool_any_);                              \
         return cpool_code_;                                                            \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ int name##_wait(type **cpool_object_, bool *cpool_is_new_,     \
+    CPOOL_TYPED_INLINE_ int name##_wait(type **cpool_object_, cpool_grant_t *cpool_grant_, \
                                         const struct timespec *cpool_timeout_)         \
     {                                                                                  \
         int cpool_code_;                                                               \
@@ -115,7 +115,7 @@
         void *cpool_any_ = NULL;                                                       \
                                                                                        \
         if (cpool_pool_ != NULL)                                                       \
-            cpool_code_ = cpool_object_wait(cpool_pool_, &cpool_any_, cpool_is_new_, \
+            cpool_code_ = cpool_object_wait(cpool_pool_, &cpool_any_, cpool_grant_, \
                                             cpool_timeout_);                           \
         *cpool_object_ = CPOOL_CAST_(type *, cpool_any_);                              \
         return cpool_code_;                                                            \

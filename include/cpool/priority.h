@@ -12,8 +12,9 @@
  *     cpool_objects_create(&voices, &config);            max_capacity is 32
  *     cpool_priority_attach(voices, 0);
  *     ...
- *     if (cpool_priority_obtain(voices, loudness, &grant) == 0)
- *         play(grant.object, sound);
+ *     grant.priority = loudness;
+ *     if (cpool_object_obtain(voices, &voice, &grant) == 0)
+ *         play(voice, sound);
  *     ...
  *     cpool_priority_put(voices, grant.claim);           unless it has been reclaimed
  *
@@ -40,24 +41,12 @@ extern "C" {
  * It returns CPOOL_EDRY instead. */
 #define CPOOL_PRIORITY_KEEP_LARGER 0x400000u
 
-/* The result of a get.  Start from CPOOL_GRANT_INIT. */
-typedef struct cpool_grant {
-    size_t size;         /* sizeof(cpool_grant_t), set by the initialiser */
-    void *object;        /* or NULL */
-    cpool_claim_t claim; /* its use from now on, or 0 */
-    cpool_claim_t ended; /* the use that ended for it, or 0 if the object was not
-                            reclaimed */
-    uint64_t uses;       /* times the object has been handed out since its creation, modulo
-                            2^29.  1: it is new */
-} cpool_grant_t;
-
-#define CPOOL_GRANT_INIT                                                       \
-    {                                                                          \
-        sizeof(cpool_grant_t), NULL, 0, 0, 0                                   \
-    }
-
 /*
  * cpool_priority_attach - makes an object pool a priority pool, for the rest of its life.
+ *
+ * Its gets take an inactive object, a new one, or the least important active one, in O(log n) with
+ * the pool's lock held.  They return CPOOL_EDRY if all objects are pinned, kept by
+ * CPOOL_PRIORITY_KEEP_LARGER, or being got or put by other threads at this moment.
  *
  * pool    without active objects, and not used by another thread meanwhile.  It
  *         may be typed or fake
@@ -69,24 +58,6 @@ typedef struct cpool_grant {
  * It may block.
  */
 CPOOL_API int cpool_priority_attach(cpool_objects_t *pool, unsigned flags) CPOOL_MUST_USE_;
-
-/*
- * cpool_priority_obtain - gets an object: inactive, new, or the least important active one.
- *
- * pool       a priority pool.  On any other pool this is cpool_object_obtain, without a
- *            claim
- * priority   the object's number
- * grant      receives the result
- *
- * cpool_object_get and cpool_object_obtain do the same with a priority of 0.
- *
- * Returns 0, or a code of cpool_object_obtain.  CPOOL_EDRY: all objects are pinned,
- * kept by CPOOL_PRIORITY_KEEP_LARGER, or being got or put by other threads at this moment.
- * CPOOL_ENULL or CPOOL_ESTRUCT: the grant is wrong.
- * Any thread.  It takes as long as the hooks, and O(log n) with the pool's lock held.
- */
-CPOOL_API int cpool_priority_obtain(cpool_objects_t *pool, int64_t priority, cpool_grant_t *grant)
-    CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /*
  * cpool_priority_put - gives back the object of a claim.

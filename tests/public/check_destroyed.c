@@ -265,7 +265,7 @@ static void require_objects_refused(void)
     REFUSED(cpool_objects_pool(pool), NULL);
     REFUSED(cpool_objects_destroy(pool), CPOOL_EPOOL);
     REFUSED(cpool_priority_attach(pool, 0), CPOOL_EPOOL);
-    REFUSED(cpool_priority_obtain(pool, 0, &grant), CPOOL_EPOOL);
+    REFUSED(cpool_object_obtain(pool, &object, &grant), CPOOL_EPOOL);
     REFUSED(cpool_priority_put(pool, (cpool_claim_t)1 << 32 | 1), CPOOL_EPOOL);
     REFUSED(cpool_priority_set(pool, (cpool_claim_t)1 << 32 | 1, 0), CPOOL_EPOOL);
     REFUSED(cpool_priority_pin(pool, (cpool_claim_t)1 << 32 | 1), NULL);

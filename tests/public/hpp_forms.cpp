@@ -48,12 +48,12 @@ void object_pools_have_the_size_that_they_are_given()
     cpool_object_config_t config = objects::configuration(2);
     objects::pointer one, two;
     objects pool;
-    bool is_new = false;
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
     int code = -1;
 
     config.max_capacity = 4;
     REQUIRE(pool.open(config) == 0 && pool.populate(3, &code) == 2 && code == CPOOL_EDRY);
-    REQUIRE(pool.obtain(one, &is_new) == 0 && is_new && pool.claim(one.get()) != 0);
+    REQUIRE(pool.obtain(one, &grant) == 0 && grant.uses == 1 && pool.claim(one.get()) != 0);
     REQUIRE(pool.obtain(two) == 0 && two && pool.get() == nullptr);
     REQUIRE(pool.grow(9) == 2 && pool.shrink(1) == 1);
     REQUIRE(objects::release(one.release()) == 0 && pool.stats().active == 1);

@@ -81,5 +81,5 @@ ceiling 'pointers to functions in structures of lib/' \
     "$(cat lib/*/*.[ch] | grep -c '^    [a-z][a-z_0-9 ]*[ *](\*[a-z_0-9]*)(')" 12
 ceiling 'implementations of one alloc' "$(implementations)" 3
 ceiling 'exported functions of lib/' "$(exported library)" 65
-ceiling 'exported functions of lib/ and ext/' "$(exported all)" 110 122
+ceiling 'exported functions of lib/ and ext/' "$(exported all)" 110 121
 exit "$status"

@@ -336,10 +336,9 @@ static void make_priorities(struct fault_scene *scene)
 static int priority_obtain(struct fault_scene *scene)
 {
     cpool_grant_t grant = CPOOL_GRANT_INIT;
-    int code = cpool_priority_obtain(scene->object, 1, &grant);
+    int code = cpool_object_obtain(scene->object, &scene->slot, &grant);
 
-    scene->slot = grant.object;
-    REQUIRE((code == 0) == (grant.object != NULL));
+    REQUIRE((code == 0) == (scene->slot != NULL));
     return code;
 }
 
@@ -383,7 +382,7 @@ static const struct fault_case priorities[] = {
            { CALLOC, 2, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { CALLOC, 3, 3, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { CALLOC, 4, 4, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
-    { "cpool_priority_obtain", 0, make_priorities, priority_obtain, end_priorities, 0,
+    { "cpool_object_obtain, by priority", 0, make_priorities, priority_obtain, end_priorities, 0,
       ROWS(FIRST_USE(2, 0, 0)) },
     { "cpool_object_claim", 0, make_claimed, priority_claim, end_priorities, SOME, NO_ROWS },
     { "cpool_priority_set", 0, make_claimed, priority_set, end_priorities, 0, NO_ROWS },

@@ -76,14 +76,14 @@ TEST_TIMES(object_put_and_got_again_is_the_same_construction, KINDS)
     struct thing *thing;
     void *object;
 
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &is_new), 0);
+    REQUIRE_EQUAL(object_obtain_new(pool, &object, &is_new), 0);
     thing = object;
     REQUIRE(is_new && thing->serial == 1 && thing->uses == 1 && thing->resets == 0);
     for (size_t round = 1; round <= 5; round++) {
         REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
         REQUIRE_EQUAL(thing->resets,
                       (kinds[_i].flags & CPOOL_OBJECT_EAGER) != 0 ? round : round - 1);
-        REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &is_new), 0);
+        REQUIRE_EQUAL(object_obtain_new(pool, &object, &is_new), 0);
         REQUIRE(object == thing && !is_new);
         REQUIRE(thing->serial == 1 && thing->uses == round + 1);
         REQUIRE(thing->resets == round && thing->pool_resets == round);
@@ -124,12 +124,12 @@ TEST_TIMES(hooks_may_be_left_out, KINDS_AND_FAKE)
     type.object_size = 1;
     config.reset = NULL;
     pool = thing_pool(&config, &type);
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &a, &is_new), 0);
+    REQUIRE_EQUAL(object_obtain_new(pool, &a, &is_new), 0);
     REQUIRE(is_new);
     b = cpool_object_get(pool);
     REQUIRE(b != NULL && b != a);
     REQUIRE_EQUAL(cpool_object_put(pool, a), 0);
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &a, &is_new), 0);
+    REQUIRE_EQUAL(object_obtain_new(pool, &a, &is_new), 0);
     REQUIRE(is_new == (_i == FAKE));
     REQUIRE_EQUAL(cpool_object_put(pool, a), 0);
     REQUIRE_EQUAL(cpool_object_put(pool, b), 0);
@@ -235,7 +235,7 @@ TEST_TIMES(activate_that_fails_replaces_the_object, KINDS_AND_FAKE)
         account.create_fails = ENOTCONN;
         REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), ENOTCONN);
         account.activate_fails = account.create_fails = 0;
-        REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &is_new), 0);
+        REQUIRE_EQUAL(object_obtain_new(pool, &object, &is_new), 0);
         REQUIRE(is_new && account.created == created + 1);
         REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     }
@@ -262,7 +262,7 @@ TEST_TIMES(recycled_object_that_is_unfit_is_replaced_by_a_new_one, KINDS)
     type.activate = activate_once_in_two;
     pool = thing_pool(&config, &type);
     for (size_t round = 1; round <= 5; round++) {
-        REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &is_new), 0);
+        REQUIRE_EQUAL(object_obtain_new(pool, &object, &is_new), 0);
         REQUIRE(is_new && ((struct thing *)object)->serial == round);
         REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     }

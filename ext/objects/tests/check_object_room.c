@@ -235,7 +235,7 @@ TEST(pool_made_populated_has_new_objects)
     config.populate = 8;
     pool = thing_pool(&config, &type);
     REQUIRE(account.created == 8 && thing_stats(pool).inactive == 8);
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &is_new), 0);
+    REQUIRE_EQUAL(object_obtain_new(pool, &object, &is_new), 0);
     REQUIRE(is_new && account.created == 8 && ((struct thing *)object)->resets == 0);
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     get_all(pool, 10);
@@ -425,7 +425,7 @@ TEST_TIMES(every_get_of_a_populated_pool_is_a_use, 2)
         for (int i = 0; i < 10; i++)
             REQUIRE_EQUAL(cpool_object_put(pool, objects[i]), 0);
     }
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &objects[0], &is_new), 0);
+    REQUIRE_EQUAL(object_obtain_new(pool, &objects[0], &is_new), 0);
     REQUIRE(!is_new && cpool_object_put(pool, objects[0]) == 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }

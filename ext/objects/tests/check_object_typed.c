@@ -61,7 +61,7 @@ CPOOL_OBJECTS_DEFINE(widgets, struct widget,
 TEST(typed_pool_comes_to_be_on_first_use)
 {
     struct widget *widget;
-    bool is_new;
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
 
     REQUIRE_EQUAL(widgets_close(), 0);
     for (int round = 0; round < 3; round++) {
@@ -69,8 +69,8 @@ TEST(typed_pool_comes_to_be_on_first_use)
         widget = widgets_get();
         REQUIRE(widget != NULL && created == 4 && widget->serial <= 4);
         REQUIRE_EQUAL(widgets_put(widget), 0);
-        REQUIRE_EQUAL(widgets_obtain(&widget, &is_new), 0);
-        REQUIRE(!is_new && widget->resets == 1);
+        REQUIRE_EQUAL(widgets_obtain(&widget, &grant), 0);
+        REQUIRE(grant.uses > 1 && widget->resets == 1);
         REQUIRE_EQUAL(widgets_put(widget), 0);
         REQUIRE_EQUAL(widgets_put(NULL), 0);
         REQUIRE_EQUAL(thing_stats(widgets_objects()).capacity, 10);
@@ -148,13 +148,13 @@ TEST(typed_pool_waits_visits_and_retains)
     const struct timespec moment = { 0, 1000 };
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     struct widget *widget, *other;
-    bool is_new;
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
 
     config.capacity = 1;
     config.flags = CPOOL_OBJECT_WAITABLE;
     REQUIRE_EQUAL(widgets_open(&config), 0);
-    REQUIRE_EQUAL(widgets_wait(&widget, &is_new, NULL), 0);
-    REQUIRE(widget != NULL && is_new);
+    REQUIRE_EQUAL(widgets_wait(&widget, &grant, NULL), 0);
+    REQUIRE(widget != NULL && grant.uses == 1);
     REQUIRE_EQUAL(widgets_wait(&other, NULL, &moment), CPOOL_EDRY);
     REQUIRE(other == NULL);
     REQUIRE_EQUAL(widgets_each(visit_one, widget), 1);

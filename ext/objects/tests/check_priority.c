@@ -44,11 +44,11 @@ static void make(size_t capacity)
     make_of(kinds[0], capacity, 0);
 }
 
-static cpool_grant_t obtain(int64_t priority)
+static struct granted obtain(int64_t priority)
 {
-    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    struct granted grant = {0};
 
-    REQUIRE_EQUAL(cpool_priority_obtain(pool, priority, &grant), 0);
+    REQUIRE_EQUAL(object_granted(pool, priority, &grant), 0);
     REQUIRE(grant.object != NULL && grant.claim != 0);
     REQUIRE(((struct thing *)grant.object)->state == THING_ACTIVE);
     REQUIRE_EQUAL(grant.uses, ((struct thing *)grant.object)->uses);
@@ -77,7 +77,7 @@ static void end(size_t active)
 TEST_TIMES(get_from_dry_pool_takes_the_lowest_number, KINDS)
 {
     static const int64_t numbers[] = { 5, -3, INT64_MAX, 0 };
-    cpool_grant_t grants[4];
+    struct granted grants[4];
 
     make_of(kinds[_i], 4, 0);
     for (size_t i = 0; i < 4; i++) {
@@ -94,7 +94,7 @@ TEST_TIMES(get_from_dry_pool_takes_the_lowest_number, KINDS)
 
 TEST_TIMES(object_reclaimed_goes_through_its_hooks, KINDS)
 {
-    cpool_grant_t first, second;
+    struct granted first, second;
     struct thing *thing;
 
     make_of(kinds[_i], 1, 0);
@@ -160,13 +160,13 @@ TEST(priority_set_anew_counts)
 
 TEST(object_with_a_larger_number_is_kept_where_asked)
 {
-    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    struct granted grant = {0};
     cpool_claim_t low;
 
     make_of(0, 2, CPOOL_PRIORITY_KEEP_LARGER);
     low = obtain(5).claim;
     obtain(8);
-    REQUIRE_EQUAL(cpool_priority_obtain(pool, 4, &grant), CPOOL_EDRY);
+    REQUIRE_EQUAL(object_granted(pool, 4, &grant), CPOOL_EDRY);
     REQUIRE(grant.object == NULL && grant.claim == 0 && grant.ended == 0);
     REQUIRE(ended_by(5) == low);
     REQUIRE_EQUAL(cpool_objects_reset(pool, 1), 1); /* which keeps none */
@@ -187,7 +187,7 @@ static void require_ended(cpool_claim_t claim)
 
 TEST_TIMES(claim_of_a_use_that_ended_refused, KINDS)
 {
-    cpool_grant_t first, second, third;
+    struct granted first, second, third;
 
     make_of(kinds[_i], 1, 0);
     first = obtain(0);
@@ -212,7 +212,7 @@ TEST_TIMES(claim_of_a_use_that_ended_refused, KINDS)
  * object is gone with its use. */
 TEST_TIMES(no_claim_of_an_object_whose_use_has_ended, KINDS - 1)
 {
-    cpool_grant_t grant;
+    struct granted grant;
     char *address;
 
     make_of(kinds[_i], 2, 0);
@@ -252,8 +252,8 @@ TEST(claims_outlive_the_objects_memory)
 
 TEST(pinned_objects_are_not_taken_back)
 {
-    cpool_grant_t grant = CPOOL_GRANT_INIT;
-    cpool_grant_t a, b;
+    struct granted grant = {0};
+    struct granted a, b;
 
     make(2);
     a = obtain(1);
@@ -266,7 +266,7 @@ TEST(pinned_objects_are_not_taken_back)
     REQUIRE_EQUAL(cpool_priority_unpin(pool, a.claim), 0);
     b = obtain(8);
     REQUIRE(cpool_priority_pin(pool, b.claim) == b.object);
-    REQUIRE_EQUAL(cpool_priority_obtain(pool, 9, &grant), CPOOL_EDRY);
+    REQUIRE_EQUAL(object_granted(pool, 9, &grant), CPOOL_EDRY);
     REQUIRE_EQUAL(cpool_priority_unpin(pool, a.claim), 0);
     REQUIRE_EQUAL(cpool_priority_unpin(pool, a.claim), CPOOL_EINACTIVE);
     REQUIRE_EQUAL(cpool_priority_unpin(pool, b.claim), 0);
@@ -339,13 +339,13 @@ TEST_TIMES(plain_gets_and_puts_keep_the_order, KINDS)
 
 TEST(unfit_object_reclaimed_is_replaced)
 {
-    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    struct granted grant = {0};
     cpool_claim_t held;
 
     make(1);
     held = obtain(0).claim;
     account.activate_fails = EPIPE;
-    REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), EPIPE);
+    REQUIRE_EQUAL(object_granted(pool, 0, &grant), EPIPE);
     REQUIRE(grant.object == NULL && grant.claim == 0 && grant.ended == held);
     require_ended(held);
     account.activate_fails = 0;
@@ -358,26 +358,25 @@ TEST(unfit_object_reclaimed_is_replaced)
 TEST(attach_that_makes_no_sense_refused)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
-    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    cpool_grant_t wrong = CPOOL_GRANT_INIT;
+    struct granted grant = {0};
     void *object;
 
     make(1);
     REQUIRE_EQUAL(cpool_priority_attach(pool, 0), CPOOL_EOPEN);
     REQUIRE_EQUAL(cpool_priority_attach(NULL, 0), CPOOL_ENULL);
-    REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, NULL), CPOOL_ENULL);
-    grant.size = 0;
-    REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), CPOOL_ESTRUCT);
-    grant.size = sizeof grant;
+    wrong.size = 0;
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &wrong), CPOOL_ESTRUCT);
     end(0);
     config.capacity = 1;
     pool = thing_pool(&config, &type);
-    REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), 0); /* as any get */
-    REQUIRE(grant.object != NULL && grant.claim == 0 && grant.uses == 1);
+    REQUIRE_EQUAL(object_granted(pool, 0, &grant), 0); /* as any get */
+    REQUIRE(grant.object != NULL && grant.claim != 0 && grant.uses == 1);
     REQUIRE_EQUAL(cpool_priority_attach(pool, 0), CPOOL_ELIVE);
-    REQUIRE(cpool_object_claim(pool, grant.object) == ((cpool_claim_t)1 << 32 | 1));
+    REQUIRE(cpool_object_claim(pool, grant.object) == grant.claim);
     require_ended((cpool_claim_t)1 << 32 | 1);
     object = grant.object;
-    REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), CPOOL_EDRY);
+    REQUIRE_EQUAL(object_granted(pool, 0, &grant), CPOOL_EDRY);
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     REQUIRE_EQUAL(cpool_priority_attach(pool, 0x10u), CPOOL_EFLAGS);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);

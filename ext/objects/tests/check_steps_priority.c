@@ -7,6 +7,8 @@
  */
 #include "steps_objects.h" /* first: it says which system interfaces are wanted */
 
+#include "granted.h"
+
 #include <cpool/priority.h>
 
 enum { OBJECTS = 4 };
@@ -25,18 +27,18 @@ static cpool_objects_t *make_pool(cpool_object_type_t *type, unsigned flags)
     return pool;
 }
 
-static cpool_grant_t obtain(cpool_objects_t *pool, int64_t priority)
+static struct granted obtain(cpool_objects_t *pool, int64_t priority)
 {
-    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    struct granted grant = {0};
 
-    REQUIRE_EQUAL(cpool_priority_obtain(pool, priority, &grant), 0);
+    REQUIRE_EQUAL(object_granted(pool, priority, &grant), 0);
     return grant;
 }
 
 struct player {
     cpool_objects_t *pool;
     cpool_claim_t claims[OBJECTS];
-    cpool_grant_t grant;
+    struct granted grant;
 };
 
 static struct player begin_of(cpool_object_type_t *type, unsigned flags)
@@ -140,7 +142,7 @@ static void destroy(void *pool)
 /* Ends a use in the dry pool, and each of the others, in every way. */
 static void use_and_destroy(cpool_objects_t *pool)
 {
-    cpool_grant_t grants[OBJECTS];
+    struct granted grants[OBJECTS];
 
     for (int i = 0; i < OBJECTS; i++)
         grants[i] = obtain(pool, i);
@@ -265,7 +267,7 @@ static bool obtain_beside(unsigned flags, struct worker *worker, size_t nth)
 {
     struct player player = begin(flags);
     struct steps_stop stop;
-    cpool_grant_t ours;
+    struct granted ours;
     size_t ended = 0;
     bool stopped;
 
@@ -334,10 +336,10 @@ static int be_fit(void *object, void *arg)
 static void obtain_in_vain(void *argument)
 {
     struct player *player = argument;
-    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    struct granted grant = {0};
 
     unfit = true;
-    REQUIRE_EQUAL(cpool_priority_obtain(player->pool, 10, &grant), 7);
+    REQUIRE_EQUAL(object_granted(player->pool, 10, &grant), 7);
 }
 
 /* An object that was put back is there for the next get. */
@@ -347,7 +349,7 @@ static void obtain_and_put(void *argument)
 
     unfit = false;
     for (int i = 0; i < 3; i++) {
-        cpool_grant_t grant = obtain(player->pool, 20);
+        struct granted grant = obtain(player->pool, 20);
 
         REQUIRE(i == 0 || grant.ended == 0);
         REQUIRE_EQUAL(cpool_priority_put(player->pool, grant.claim), 0);

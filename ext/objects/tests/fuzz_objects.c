@@ -163,16 +163,16 @@ static void get(void)
     bool create_fails = objects.fails_create;
     bool activate_fails = objects.fails_activate;
     bool full = is_full();
-    bool is_new = false;
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
     void *object = &objects;
     int code;
 
     if (objects.n_held == MOST)
         return;
     if ((objects.config.flags & CPOOL_OBJECT_WAITABLE) != 0 && input_below(3) == 0)
-        code = cpool_object_wait(objects.pool, &object, &is_new, &at_once);
+        code = cpool_object_wait(objects.pool, &object, &grant, &at_once);
     else
-        code = cpool_object_obtain(objects.pool, &object, &is_new);
+        code = cpool_object_obtain(objects.pool, &object, &grant);
     fuzz_trace("get, code", (size_t)-code);
     FUZZ_EQUAL(object != NULL, code == 0);
     if (code == CREATE_FAILED)
@@ -184,7 +184,7 @@ static void get(void)
     if (code != 0)
         return;
     objects.held[objects.n_held++] = object;
-    FUZZ_EQUAL(((struct body *)object)->uses == 1, is_new);
+    FUZZ_EQUAL(((struct body *)object)->uses == 1, grant.uses == 1);
     FUZZ_EQUAL((uintptr_t)object % (objects.type.object_align != 0 ? objects.type.object_align : 8),
                0);
 }

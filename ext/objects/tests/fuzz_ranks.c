@@ -149,6 +149,7 @@ static void hold(void *object, cpool_claim_t claim, int64_t number)
 static void get(void)
 {
     cpool_grant_t grant = CPOOL_GRANT_INIT;
+    void *object;
     bool simple = input_below(5) == 0;
     int64_t number = simple ? 0 : (int64_t)input_below(9) - 4;
     bool fails = ranks.fails;
@@ -162,10 +163,10 @@ static void get(void)
         taken = victim->body;
         ended = victim->claim;
     }
-    code = simple ? cpool_object_obtain(ranks.pool, &grant.object, NULL)
-                  : cpool_priority_obtain(ranks.pool, number, &grant);
+    grant.priority = number;
+    code = cpool_object_obtain(ranks.pool, &object, simple ? NULL : &grant);
     fuzz_trace("obtain, code", (size_t)-code);
-    FUZZ_EQUAL(grant.object != NULL, code == 0);
+    FUZZ_EQUAL(object != NULL, code == 0);
     if (code == CREATE_FAILED) {
         FUZZ_REQUIRE(fails && !ranks.fails);
         return;
@@ -173,9 +174,9 @@ static void get(void)
     FUZZ_EQUAL(code, full && taken == NULL ? CPOOL_EDRY : 0);
     if (code != 0)
         return;
-    FUZZ_REQUIRE(taken == NULL || ranks.fake || grant.object == taken);
+    FUZZ_REQUIRE(taken == NULL || ranks.fake || object == taken);
     FUZZ_REQUIRE(simple || grant.ended == ended);
-    hold(grant.object, simple ? cpool_object_claim(ranks.pool, grant.object) : grant.claim,
+    hold(object, simple ? cpool_object_claim(ranks.pool, object) : grant.claim,
          number);
 }
 

@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include <cpool/object.h>
+#include "granted.h"
 
 /* The states of an object, as its hooks see them. */
 enum thing_state { THING_MADE = 0x5001, THING_ACTIVE, THING_RESTING, THING_GONE };
@@ -182,6 +182,17 @@ static inline void thing_end(cpool_objects_t *pool, const struct account *accoun
 {
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
     REQUIRE_EQUAL(account->created, account->destroyed);
+}
+
+/* A get that tells whether the object is new. */
+static inline int object_obtain_new(cpool_objects_t *pool, void **object, bool *is_new)
+{
+    struct granted granted;
+    int code = object_granted(pool, 0, &granted);
+
+    *object = granted.object;
+    *is_new = granted.uses == 1;
+    return code;
 }
 
 #endif /* CPOOL_TESTS_OBJECT_H */
