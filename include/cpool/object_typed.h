@@ -147,14 +147,20 @@
         return cpool_object_retain(cpool_pool_, cpool_minimum_, cpool_keep_, cpool_arg_); \
     }                                                                                  \
                                                                                        \
+    CPOOL_TYPED_APART_ int name##_put_apart_(type *cpool_object_)                      \
+    {                                                                                  \
+        cpool_objects_t *cpool_pool_ = name##_objects();                               \
+                                                                                       \
+        return cpool_pool_ != NULL ? cpool_object_put(cpool_pool_, cpool_object_) : 0; \
+    }                                                                                  \
+                                                                                       \
     CPOOL_TYPED_INLINE_ int name##_put(type *cpool_object_)                            \
     {                                                                                  \
         cpool_objects_t *cpool_pool_;                                                  \
                                                                                        \
         if (CPOOL_OBJECTS_FOUND_(name##_objects_, cpool_pool_))                        \
             return cpool_object_put(cpool_pool_, cpool_object_);                       \
-        cpool_pool_ = cpool_object_ != NULL ? name##_objects() : NULL;                 \
-        return cpool_pool_ != NULL ? cpool_object_put(cpool_pool_, cpool_object_) : 0; \
+        return cpool_object_ != NULL ? name##_put_apart_(cpool_object_) : 0;           \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_END_

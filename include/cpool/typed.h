@@ -333,6 +333,7 @@ CPOOL_API int cpool_typed_close_abi1(struct cpool_typed *typed, bool unloading);
         (void)((is_own) && (close) == 0);                                              \
     }
 #else
+#define CPOOL_TYPED_APART_ CPOOL_LOCAL_
 #define CPOOL_TYPED_LAST_(function, is_own, close, settled)
 #endif
 
