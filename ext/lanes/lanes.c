@@ -435,7 +435,7 @@ static bool are_words_near(const cpool_lanes_t *lanes, const unsigned char *stat
 
 static bool was_reached(const cpool_lanes_t *lanes, size_t index)
 {
-    return (lanes->reached[index / 8] >> index % 8 & 1u) != 0;
+    return ((unsigned)lanes->reached[index / 8] >> index % 8 & 1u) != 0;
 }
 
 /* Whether the lane has as many slots as it says, and no other lane has one of them. */

@@ -33,4 +33,4 @@ endif
 
 ext/objects/tests/%.$(OBJEXT): AM_CPPFLAGS += $(tests_ext_cppflags)
 
-EXTRA_DIST += ext/objects/tests/granted.h ext/objects/tests/object.h ext/objects/tests/steps_objects.h
+EXTRA_DIST += ext/objects/README.md ext/objects/tests/granted.h ext/objects/tests/object.h ext/objects/tests/steps_objects.h

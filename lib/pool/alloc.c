@@ -244,7 +244,8 @@ CPI_APART static void *obtain_slot(struct cpi_pool *pool, struct cpi_cache *cach
     return slot;
 }
 
-void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
+CPI_APART void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache,
+                               struct cpi_call call)
 {
     void *slot;
 

@@ -147,13 +147,13 @@ static void end_beside_a_reader(struct fault_scene *scene)
 
 static const struct fault_case cases[] = {
     { "cpool_domain_create, the first", 0, NULL, create_domain, end_domain, 0,
-      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+      ROWS({ MMAP, 1, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
            FIRST_POOL(CPOOL_ESYSTEM, 0, CPOOL_ENOMEM),
-           { MMAP, 2, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           { MMAP, 3, 3, 0, 0 },
+           { MMAP, 3, 3, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 4, 4, 0, 0 },
            { MUNMAP, 1, 1, 0, 0 }) },
     { "cpool_domain_create", 0, fault_start, create_domain, end_domain, 0,
-      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+      ROWS({ MMAP, 1, 2, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
     { "cpool_domain_reader", 0, make_domain, domain_reader, end_all, SOME,
       ROWS({ MMAP, 1, 1, NONE, NONE },
            { MPROTECT, 1, 1, NONE, NONE },

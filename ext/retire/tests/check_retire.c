@@ -296,6 +296,7 @@ TEST(domain_destroy_of_a_large_one_leaves_mistakes_reported)
 #if defined(__ELF__)
 
 /* A handler that was registered before the library's runs with its lock held. */
+static bool has_handler;
 static bool allocs_in_handler;
 static bool lock_was_kept;
 
@@ -314,7 +315,7 @@ static void do_nothing(void *argument)
 
 static void register_handler(void)
 {
-    pthread_atfork(alloc_in_handler, NULL, NULL);
+    has_handler = pthread_atfork(alloc_in_handler, NULL, NULL) == 0;
 }
 
 __attribute__((__section__(".preinit_array"), __used__)) static void (*const first)(void) =
@@ -324,6 +325,7 @@ TEST(alloc_in_a_handler_of_fork_leaves_the_lock)
 {
     cpool_reader_t *by;
 
+    SKIP_IF(!has_handler, "the C library calls nothing before constructors");
     make(0);
     by = reader();
     cpool_read_begin(by);
