@@ -222,8 +222,7 @@ CPOOL_API void *cpool_object_get(cpool_objects_t *pool) CPOOL_MUST_USE_ CPOOL_NO
  *
  * Returns 0, CPOOL_EDRY if max_capacity is active or the pool may not grow, CPOOL_ENOMEM,
  * CPOOL_ESTRUCT or CPOOL_ETAIL for a wrong grant, or the code of the failed hook, create or
- * activate.  A failure loses no object.  What a priority pool does when it is dry has
- * <cpool/priority.h>.
+ * activate.  A failure loses no object.  <cpool/priority.h> says what a dry priority pool does.
  *
  * It looks for room and for an inactive object in turn.  If other threads destroy the last inactive
  * object between two looks, put back another one and use the room for a new object, it misses

@@ -27,8 +27,8 @@
  *   (cpi_handle_slot).  A thread that looks for a slot of a living pool stands on nodes
  *   with entries of that pool alone, which stay.
  */
-#ifndef CPI_RANGES_H
-#define CPI_RANGES_H
+#ifndef CPI_ADDRESSES_H
+#define CPI_ADDRESSES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,4 +59,4 @@ size_t cpi_ranges_nodes(void);
 /* Gives all memory back.  No range is left, and no thread looks.  With the lock held. */
 void cpi_ranges_release(void);
 
-#endif /* CPI_RANGES_H */
+#endif /* CPI_ADDRESSES_H */

@@ -36,8 +36,8 @@
  * A thread that follows a handle has learnt of it after the array's address was stored.  Any other
  * thread compares addresses alone.
  */
-#ifndef CPI_HANDLE_H
-#define CPI_HANDLE_H
+#ifndef CPI_DESCRIPTOR_H
+#define CPI_DESCRIPTOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -169,4 +169,4 @@ CPI_COLD void cpi_ended_keep(void *memory, size_t size);
 /* Gives all of it back, when the library is unloaded.  With the lock held. */
 void cpi_ended_release(void);
 
-#endif /* CPI_HANDLE_H */
+#endif /* CPI_DESCRIPTOR_H */

@@ -32,8 +32,8 @@
  * [own] needs no order.  A slot passes from one owner to the next through the depot, a
  * cache, or the caller's own synchronisation, which order its word along with it.
  */
-#ifndef CPI_SLOTMAP_H
-#define CPI_SLOTMAP_H
+#ifndef CPI_WORDS_H
+#define CPI_WORDS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -241,4 +241,4 @@ static inline void cpi_slotmap_clear(const struct cpi_slotmap *map, uintptr_t in
     (void)cpi_slotmap_give(map, index);
 }
 
-#endif /* CPI_SLOTMAP_H */
+#endif /* CPI_WORDS_H */
