@@ -23,7 +23,7 @@
 /* The largest distance of a return address from its function's start, bytes. */
 #define FUNCTION_SIZE ((uintptr_t)4096)
 
-enum { CAPACITY = 200 };
+enum { CAPACITY = 200, NAP = 30 /* milliseconds */ };
 
 /* Whether call sites are known, also those of calls that are not inlined: the library's
  * own calls have to be jumps, which they are not where arguments lie on the stack. */
@@ -250,12 +250,8 @@ __attribute__((__noinline__)) static void *take(void *argument)
 {
     struct taking *taking = argument;
 
-#if defined(__linux__)
-#if defined(CPOOL_PLAIN_POSIX) /* which has no numbers of threads */
-    taking->thread = 0;
-#else
+#if defined(__linux__) && !defined(CPOOL_PLAIN_POSIX) /* which has no numbers of threads */
     taking->thread = (unsigned long)syscall(SYS_gettid);
-#endif
 #endif
     taking->when.after = now();
     taking->slot = cpool_alloc(taking->pool);
@@ -274,6 +270,9 @@ static bool fits(const char *seconds, struct moment from, struct moment to)
     if (sscanf(seconds, "%lu.%3lu s", &whole, &rest) != 2)
         return false;
     age = (uint64_t)whole * 1000u + rest;
+#if defined(_WIN32) /* where a process that repeated the test, naps and all, has printed it */
+    return age + 2 >= NAP;
+#endif
     return age + 2 >= to.after - from.before && age <= to.before - from.after + 2;
 }
 
@@ -338,18 +337,18 @@ TEST_TIMES(print_and_destroy_list_the_ages_and_the_oldest_slot, 2)
 
     take(&first);
     support_in_thread(take, &oldest);
-    nap(30);
+    nap(NAP);
     take(&between);
     alone.when.after = now();
     alone.slot = cpool_alloc(pool);
     alone.when.before = now();
-    nap(30);
+    nap(NAP);
     cpool_free(pool, first.slot);
     take(&again);
     REQUIRE(again.slot == first.slot && cpool_index(pool, first.slot) == 0);
-    nap(30);
+    nap(NAP);
     take(&youngest);
-    nap(30);
+    nap(NAP);
     listed.after = now();
     support_fork(ways[_i], pool, &outcome);
     listed.before = now();
