@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * atomic.h - every atomic operation of the library goes through here.
+ * atomic.h - every atomic operation of the library goes through these macros.
  *
  * Includes the compiler's <stdatomic.h> only.
  *
@@ -8,14 +8,14 @@
  *
  *     cpi_load(&head, acquire)
  *
- * so that an operation without a stated order does not compile.  Files that use
- * these head with an ordering table.  Each site cites its row in brackets.
+ * so an operation without an order does not compile.  A file that uses them begins with an ordering
+ * table, and each operation cites its row in brackets.
  *
- * A test or a model checker names a header of its own, CPI_ATOMIC_HEADER.  It may define
+ * A test or a model checker can supply a header, CPI_ATOMIC_HEADER.  It may define
  * CPI_ATOMIC_POINT(), which runs before each operation, and other compare-and-swaps.
  *
- * The second group works on plain words, which have to be plain because they
- * stand in the public header, where C++ must be able to read them as well.
+ * The cpi_word_ macros work on plain words: a public header declares these words, and C++ must be
+ * able to read it.
  */
 #ifndef CPI_ATOMIC_H
 #define CPI_ATOMIC_H
@@ -56,7 +56,7 @@
                                              memory_order_##success, memory_order_##failure))
 #endif
 
-/* Raises a number to at least this one.  The order is that of a store. */
+/* Raises *object to `value` unless it is larger already.  `order` is the order of the store. */
 #define cpi_raise(object, value, order)                                         \
     do {                                                                        \
         const __typeof__(value) cpi_least_ = (value);                           \

@@ -20,14 +20,14 @@ static inline size_t cpi_align_down(size_t n, size_t align)
     return n & ~(align - 1);
 }
 
-/* n rounded up to a multiple of `align`, a power of two.  The caller knows that
- * it does not overflow. */
+/* n rounded up to a multiple of `align`, a power of two.  The caller makes sure that this does not
+ * overflow. */
 static inline size_t cpi_align_up(size_t n, size_t align)
 {
     return cpi_align_down(n + align - 1, align);
 }
 
-/* The three below return false on overflow, and leave *result alone then. */
+/* The next three return false on overflow, and leave *result unchanged then. */
 
 static inline bool cpi_add(size_t a, size_t b, size_t *result)
 {
@@ -85,7 +85,7 @@ static inline uintptr_t cpi_inverse(uintptr_t odd)
     return inverse;
 }
 
-/* Bitmaps in words of 64 bits.  The caller keeps other threads away. */
+/* Bitmaps in words of 64 bits.  Only one thread at a time may use a bitmap. */
 #define CPI_WORD_BITS 64u
 
 static inline bool cpi_bitmap_is_set(const uint64_t *bitmap, uintptr_t index)
@@ -98,8 +98,8 @@ static inline void cpi_bitmap_set(uint64_t *bitmap, uintptr_t index)
     bitmap[index / CPI_WORD_BITS] |= (uint64_t)1 << index % CPI_WORD_BITS;
 }
 
-/* The largest number not above this one such that the bit below it is `set`, or 0 if there
- * is none. */
+/* The largest number up to `above` such that the bit below it equals `set`, or 0 if there is
+ * none. */
 static inline uintptr_t cpi_bitmap_find_down(const uint64_t *bitmap, uintptr_t above, bool set)
 {
     const uint64_t other = set ? 0 : UINT64_MAX;

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each code with its text. */
 #define CPI_CODES(CODE) \
     CODE(CPOOL_OK, "success") \
     CODE(CPOOL_ESTRUCT, \
@@ -60,7 +59,7 @@
     CODE(CPOOL_EDRY, "fewer slots are free than were asked for") \
     CODE(CPOOL_EHELD, "as many slots are held back for readers as may be")
 
-/* The codes, and their texts one behind the other: no pointer needs a relocation. */
+/* The codes, and their texts in one array, so that no pointer needs a relocation. */
 #define CPI_CODE_NUMBER(code, text) code,
 #define CPI_CODE_TEXT(code, text) text "\0"
 static const short code_numbers[] = {CPI_CODES(CPI_CODE_NUMBER)};
@@ -93,7 +92,7 @@ void cpi_tell(const char *format, ...)
     cpi_write_error(line, length + 1);
 }
 
-#if defined(CPI_DEBUG) || defined(CPI_ATOMIC_HEADER) /* for tests that link explored sources */
+#if defined(CPI_DEBUG) || defined(CPI_ATOMIC_HEADER) /* also for tests that link explored sources */
 CPI_COLD void cpi_assert_failed(const char *claim, const char *file, int line)
 {
     char text[CPI_REPORT_MAX];

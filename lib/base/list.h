@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * list.h - lists through a member `next` of their elements.  The caller keeps other threads away.
+ * list.h - lists through a member `next` of their elements.  Only one thread at a time may use a
+ * list.
  *
- * An element that leaves its list without a walk also has `link`, the address of the pointer to
- * it.
+ * Elements that are removed without a walk also have `link`, the address of the pointer to them.
  */
 #ifndef CPI_LIST_H
 #define CPI_LIST_H
@@ -12,7 +12,8 @@
 
 #include "base/compiler.h"
 
-/* Puts an element first in a list of elements with a link.  first: the address of its head. */
+/* Puts an element at the head of a list whose elements have a `link`. first: the address of the
+ * head. */
 #define CPI_LIST_ADD(first, element)                                                   \
     do {                                                                               \
         (element)->next = *(first);                                                    \
@@ -30,7 +31,7 @@
             (element)->next->link = (element)->link;                                   \
     } while (0)
 
-/* Takes an element out of a list of elements without a link, which has it. */
+/* Removes an element from a list whose elements have no `link`.  The element must be in it. */
 #define CPI_LIST_WALK_AND_REMOVE(first, element)                                       \
     do {                                                                               \
         __typeof__(first) cpi_link_ = (first);                                         \

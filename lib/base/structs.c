@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * structs.c - the library's version, and public structures of other sizes.
+ * structs.c - the library's version, and public structures of other versions' sizes.
  */
 #include "base/structs.h"
 

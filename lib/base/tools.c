@@ -12,8 +12,8 @@
 #endif
 #endif
 
-/* A request to Valgrind, which is nothing in a process that does not run under it.  Its
- * instructions stand in one function. */
+/* A request to Valgrind, which has no effect in a process that does not run under it.  One function
+ * holds its instructions. */
 #if defined(RUNNING_ON_VALGRIND)
 #define CPI_REQUEST(name, a, b, c, d)                                                  \
     ask_valgrind(VG_USERREQ__##name, (uintptr_t)(a), (uintptr_t)(b), (uintptr_t)(c), (uintptr_t)(d))
@@ -29,9 +29,9 @@ CPI_APART static uintptr_t ask_valgrind(uintptr_t name, uintptr_t a, uintptr_t b
 #define VALGRIND_PRINTF_BACKTRACE(...) ((void)0)
 #endif
 
-/* The interfaces of compiler-rt, of which GCC has a copy. */
+/* The interface of compiler-rt, which GCC copies. */
 #if defined(__ELF__)
-/* Another object's, wherever this one is hidden. */
+/* Defined by another object, even if this one hides its own symbols. */
 #define CPI_WEAK __attribute__((__weak__, __visibility__("default")))
 void __asan_poison_memory_region(const volatile void *from, size_t size) CPI_WEAK;
 void __asan_unpoison_memory_region(const volatile void *from, size_t size) CPI_WEAK;
@@ -62,7 +62,7 @@ CPI_APART static bool is_memcheck(void)
 {
     char probe = 0;
 
-    /* Other tools do not know the second request, and answer as no tool does. */
+    /* Valgrind's other tools do not know the second request, and return 0. */
     return CPI_REQUEST(RUNNING_ON_VALGRIND, 0, 0, 0, 0) != 0 &&
            CPI_REQUEST(MAKE_MEM_DEFINED, &probe, 1, 0, 0) != 0;
 }
@@ -100,10 +100,10 @@ CPI_COLD void cpi_tools_remove_root(const void *from, size_t size)
 
 void cpi_tools_open(unsigned tools, const void *pool, void *slots, size_t size, size_t gap)
 {
-    cpi_tools_add_root(slots, size); /* in pools that are not announced either */
+    cpi_tools_add_root(slots, size); /* also in pools that are not announced */
     if ((tools & CPI_TOOL_MEMCHECK) != 0) {
         (void)CPI_REQUEST(CREATE_MEMPOOL, pool, gap, false, 0);
-        /* Without any block of malloc's it does not look for leaks in memory pools. */
+        /* Without any malloc block, Memcheck does not search memory pools for leaks. */
         (void)CPI_REQUEST(MALLOCLIKE_BLOCK, pool, 1, 0, true);
     }
 }
@@ -120,7 +120,7 @@ void cpi_tools_close(unsigned tools, const void *pool, void *slots, size_t size)
 
 void cpi_tools_hide(unsigned tools, void *from, size_t size)
 {
-    /* Clang's analyzer does not see that the first implies the second. */
+    /* Clang's analyzer does not see that the first condition implies the second. */
     if ((tools & CPI_TOOL_ASAN) != 0 && __asan_poison_memory_region != NULL)
         __asan_poison_memory_region(from, size);
     if ((tools & CPI_TOOL_MEMCHECK) != 0)
@@ -143,7 +143,7 @@ CPI_COLD void cpi_tools_find_leaks(unsigned tools)
         (void)CPI_REQUEST(DO_LEAK_CHECK, 0, 1, 0, 0);
 }
 
-/* It passes undefined memory over. */
+/* Memcheck's leak search skips undefined memory. */
 CPI_COLD void cpi_tools_ignore(unsigned tools, void *from, size_t size, bool ignored)
 {
     if ((tools & CPI_TOOL_MEMCHECK) == 0)
@@ -182,12 +182,13 @@ void cpi_tools_given(unsigned tools, const void *pool, void *slot, size_t size)
 
 CPI_COLD void cpi_tools_freed_again(unsigned tools, const void *pool, void *slot)
 {
-    /* Memcheck finds no such block, and tells where the last one there began and ended. */
+    /* Memcheck finds no such block, and reports where the last one there was allocated and
+     * freed. */
     if ((tools & CPI_TOOL_MEMCHECK) != 0)
         (void)CPI_REQUEST(MEMPOOL_FREE, pool, slot, 0, 0);
 }
 
-/* It leaves the outer block out of account, which it would call possibly lost. */
+/* Memcheck ignores the outer block then, which it would otherwise report as possibly lost. */
 void cpi_tools_block_taken(void *block, size_t size)
 {
     if (is_memcheck())

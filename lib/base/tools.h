@@ -2,12 +2,12 @@
 /*
  * tools.h - requests to sanitizers and to Valgrind, and probes for tracers.
  *
- * `tools` is always those that one pool is announced to, found when it was created.  Each
- * function does nothing about others.  With -DCPI_TOOLS=0 there are none: so the library's
- * own tests see the pools as they are, although they run under tools, too.
+ * `tools` is always the set of tools that a pool is announced to, found when it was created.
+ * Functions ignore all others.  With -DCPI_TOOLS=0 the set is empty, so that the library's own
+ * tests see pools as they are even if they run under a tool.
  *
- * A sanitizer's functions are weak references.  The program brings them along, or else
- * they are NULL.  Valgrind is asked by instructions that do nothing elsewhere.
+ * A sanitizer's functions are weak references: NULL unless the program brings them along.  Requests
+ * to Valgrind are instruction sequences that do nothing elsewhere.
  */
 #ifndef CPI_TOOLS_H
 #define CPI_TOOLS_H
@@ -26,61 +26,62 @@
 #define CPI_TOOL_TSAN 0x4u
 #define CPI_TOOL_MEMCHECK 0x8u
 
-/* Those to which bytes matter. */
+/* The tools that track single bytes. */
 #define CPI_TOOLS_BYTES (CPI_TOOL_ASAN | CPI_TOOL_MSAN | CPI_TOOL_MEMCHECK)
 
 /* The tools that this process runs under. */
 unsigned cpi_tools_found(void);
 
-/* A pool of slots with `gap` bytes between them begins and ends.  `pool` is any address
- * of its own.  Before it ends, its memory is to be shown. */
+/* The beginning and end of a pool of slots with `gap` bytes between them.  `pool` is any address
+ * that identifies it.  Before the end, its memory must be shown. */
 void cpi_tools_open(unsigned tools, const void *pool, void *slots, size_t size, size_t gap);
 void cpi_tools_close(unsigned tools, const void *pool, void *slots, size_t size);
 
-/* Blocks that only this memory points to are no leaks, until it is removed.  In any process. */
+/* Until the memory is removed again, blocks that only it points to do not count as leaks.  Needs no
+ * `tools`. */
 void cpi_tools_add_root(const void *from, size_t size);
 void cpi_tools_remove_root(const void *from, size_t size);
 
-/* Nobody is to touch this memory, or it is ordinary memory again. */
+/* hide: nobody may touch this memory. show: it is ordinary memory again. */
 void cpi_tools_hide(unsigned tools, void *from, size_t size);
 void cpi_tools_show(unsigned tools, void *from, size_t size);
 
-/* Looks for blocks that nothing points to.  Pointers in memory that is ignored do not
- * count.  The library itself must not look at it meanwhile. */
+/* Searches for blocks that nothing points to.  Pointers in ignored memory do not count.  The
+ * library itself must not access ignored memory. */
 void cpi_tools_find_leaks(unsigned tools);
 void cpi_tools_ignore(unsigned tools, void *from, size_t size, bool ignored);
 
-/* A slot goes to a caller, and comes back from one.  Order and bytes. */
+/* A slot goes to a caller, or comes back.  Passes on both the ordering and the state of the
+ * bytes. */
 void cpi_tools_taken(unsigned tools, const void *pool, void *slot, size_t size);
 void cpi_tools_given(unsigned tools, const void *pool, void *slot, size_t size);
 
-/* A slot that is free is freed.  The library reports and refuses it. */
+/* A free slot is freed again, which the library reports and refuses. */
 void cpi_tools_freed_again(unsigned tools, const void *pool, void *slot);
 
-/* The library has written this, or is about to call a function of the program's with so
- * many arguments: all of it is initialised.  In any process. */
+/* The library has written this memory, or is about to call one of the program's functions with this
+ * many arguments: all of it is initialised.  Needs no `tools`. */
 void cpi_tools_wrote(const void *from, size_t size);
 void cpi_tools_call(size_t arguments);
 
-/* A block that somebody points to, inside one that nobody does, and its end.  The outer one does
- * not move meanwhile. */
+/* The beginning and end of a block that is in use, inside an outer block that nothing points to.
+ * The outer block must not move in between. */
 void cpi_tools_block_taken(void *block, size_t size);
 void cpi_tools_block_given(void *block, size_t size);
 
-/* Between these two the calling thread's accesses to slots and gaps are the library's
- * own, and no mistakes. */
+/* Between these two calls the calling thread's accesses to slots and gaps are the library's own,
+ * not mistakes. */
 void cpi_tools_pause(void);
 void cpi_tools_resume(void);
 
 /* Prints the calling thread's stack to standard error, if a tool can. */
 void cpi_tools_print_stack(void);
 
-/* A static probe is an instruction without effect at its place, and a note in the library that
- * names the place and tells where the arguments are.  <cpool/pools.h> lists them all.  They stand
- * on slow paths alone. */
+/* A static probe is a no-op instruction, and a note in the library that gives its address and the
+ * location of its arguments.  <cpool/pools.h> lists all probes.  They are on slow paths only. */
 #ifdef CPI_PROBES
 #include <sys/sdt.h>
-#ifdef __clang__ /* of the macros of that header */
+#ifdef __clang__ /* about the macros of that header */
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
 #endif
 #define CPI_PROBE2(name, a, b) DTRACE_PROBE2(libcpool, name, a, b)

@@ -10,10 +10,10 @@
 #include "host/os.h"
 #include "host/sync.h"
 
-/* The words that stand between two commas. */
+/* The characters that separate words. */
 #define CPI_OPTIONS_SEPARATORS ", \t\n"
 
-/* It adds `value` to its member. */
+/* A word and its effect: it sets the bits of `value` in its member. */
 static const struct word {
     const char *name;
     size_t member; /* its offset in struct cpi_options */
@@ -62,7 +62,7 @@ CPI_COLD void cpi_options_parse(struct cpi_options *into, const char *text,
     }
 }
 
-/* A long word is cut. */
+/* Cuts long words. */
 static void name_refused(const char *word, size_t length)
 {
     cpi_tell("CPOOL_OPTIONS: '%.*s' is not understood", length < 64 ? (int)length : 64, word);

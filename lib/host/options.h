@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * options.h - the settings that a user gives to all pools of a program that is not
- * compiled again: the environment variable CPOOL_OPTIONS.
+ * options.h - the environment variable CPOOL_OPTIONS, by which a user changes all pools of a
+ * program without recompiling it.
  *
- * The value is a list of words: "checked,fill".  Commas and blanks part them.
+ * The value is a list of words, separated by commas and blanks: "checked,fill".
  */
 #ifndef CPI_OPTIONS_H
 #define CPI_OPTIONS_H
@@ -14,24 +14,24 @@
 
 /* All members are constant once cpi_options has returned. */
 struct cpi_options {
-    unsigned flags;        /* that every pool gets beside its own */
-    unsigned memory_flags; /* likewise */
-    unsigned leaks;        /* 1: the live slots of all pools are listed at the end */
+    unsigned flags;        /* added to the flags of every pool */
+    unsigned memory_flags; /* added to the memory_flags of every pool */
+    unsigned leaks;        /* 1: list the live slots of all pools at exit */
     unsigned no_barrier;   /* 1: caches do without the kernel's barrier */
     unsigned goes_on;      /* 1: the default error handler returns */
 };
 
 /*
- * The options of this process, read on the first call.  Words that are not understood are named
- * on standard error then.  A program that runs with more rights than its user has no options.
+ * The options of this process, read on the first call, which names unknown words on standard error.
+ * A program with more rights than its user has no options.
  *
  * Any thread.  The first call may block.
  */
 const struct cpi_options *cpi_options(void);
 
 /*
- * Fills in the options that the text asks for, and calls `refused` with each word that
- * is not understood.  Looks at nothing but its arguments.
+ * Fills in the options that the text sets, and calls `refused` with each unknown word.  Uses
+ * nothing but its arguments.
  */
 void cpi_options_parse(struct cpi_options *options, const char *text,
                        void (*refused)(const char *word, size_t length));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * os_plain.c - the part of os.h that is the same on all systems, and on those other than Linux, and
- * what few programs ask: which pages are resident, and that they be.
+ * os_plain.c - the parts of os.h that are the same on all systems, or on all but Linux, and those
+ * that few programs use: which pages are resident, and making them resident.
  *
- * Without Linux there is no way to ask for huge pages, and the library touches pages itself to have
- * them resident.
+ * Without Linux there is no way to ask for huge pages, and the library makes pages resident by
+ * touching them.
  */
 #include "base/compiler.h"
 
@@ -18,7 +18,7 @@
 #endif
 
 #define CPI_SECOND INT64_C(1000000000)
-/* Seconds, more than nanoseconds of a timespec can take back. */
+/* In seconds.  More than the nanoseconds of a timespec can take back. */
 #define CPI_LONGEST (INT64_C(1) << 40)
 
 uint64_t cpi_os_deadline(const struct timespec *timeout)
@@ -42,7 +42,7 @@ uint64_t cpi_os_deadline(const struct timespec *timeout)
     if (seconds < 0 || (seconds == 0 && nanoseconds == 0))
         return 0;
     if (seconds >= INT32_MAX / 2)
-        return CPI_OS_NEVER; /* in 34 years */
+        return CPI_OS_NEVER; /* more than 34 years */
     return cpi_os_now() + (uint64_t)(seconds * CPI_SECOND) + (uint64_t)nanoseconds;
 }
 
@@ -109,16 +109,15 @@ CPI_COLD size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
 
 #if CPI_LINUX
 
-/* Of <linux/mman.h>, which older systems lack.  It is part of the kernel's interface,
- * from 5.14 on. */
+/* From <linux/mman.h>, which older systems lack.  The kernel has it since 5.14. */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* Advice that no kernel knows.  An emulator that takes all advice for hints accepts it. */
+/* Advice that no kernel knows.  An emulator that ignores all advice accepts it. */
 #define CPI_NO_ADVICE 0x7fff
 
-/* Of no pages at all, to learn whether the kernel knows it. */
+/* Asks for no pages at all, to learn whether the kernel knows the request. */
 CPI_COLD bool cpi_os_can_populate(uint64_t *calls)
 {
     int saved = errno;
@@ -133,8 +132,8 @@ CPI_COLD bool cpi_os_can_populate(uint64_t *calls)
     return known;
 }
 
-/* EINVAL: memory that the kernel does not manage, such as a device's, which a caller
- * may have provided. */
+/* EINVAL: the kernel does not manage this memory.  It may be a device's memory that the caller
+ * provided. */
 CPI_COLD bool cpi_os_populate(void *address, size_t size)
 {
     int saved = errno;

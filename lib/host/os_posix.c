@@ -2,7 +2,7 @@
 /*
  * os_posix.c - os.h for POSIX systems with anonymous memory maps.
  *
- * Together with os_plain.c, os_windows.c and sync.h, all that knows which operating system this is.
+ * With os_plain.c, os_windows.c and sync.h, the only files that know the operating system.
  */
 #include "base/compiler.h"
 
@@ -36,8 +36,8 @@
 #define MAP_ANONYMOUS MAP_ANON
 #endif
 
-/* Where swap space is accounted at map time, do not account memory that may
- * never be touched.  commit accounts for it. */
+/* On systems that account for swap space when memory is mapped, leave that to commit: most of this
+ * memory may never be touched. */
 #if !defined(CPOOL_PLAIN_POSIX)
 #if defined(MAP_NORESERVE)
 #define CPI_NO_RESERVE MAP_NORESERVE
@@ -63,12 +63,12 @@ size_t cpi_os_page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-#if CPI_LINUX /* MADV_HUGEPAGE is in it since 2.6.38 */
+#if CPI_LINUX /* Linux has MADV_HUGEPAGE since 2.6.38 */
 
 /* Where the kernel says how large its transparent huge pages are, in decimal. */
 #define CPI_HUGE_PAGE_FILE "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"
 
-/* The largest there are: of kernels with pages of 64 KiB. */
+/* The largest huge pages, on kernels with pages of 64 KiB. */
 #define CPI_HUGE_PAGE_MAX ((size_t)512 * 1024 * 1024)
 
 CPI_COLD static size_t read_number(const char *path)
@@ -80,9 +80,9 @@ CPI_COLD static size_t read_number(const char *path)
     int cancel;
     int file;
 
-    /* All three are points of cancellation. */
+    /* open, read and close are cancellation points. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    /* One system call: with O_CLOEXEC, musl's open makes a second one. */
+    /* openat needs one system call; with O_CLOEXEC, musl's open makes a second one. */
     file = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (file >= 0) {
         length = read(file, digits, sizeof digits);
@@ -122,7 +122,7 @@ CPI_COLD static void *map_pages(uintptr_t wish, size_t size, int protection)
 
     while ((address = mmap((void *)wish, size, protection, flags, -1, 0)) == MAP_FAILED &&
            errno == EINVAL && (flags & CPI_NO_RESERVE) != 0)
-        flags &= ~CPI_NO_RESERVE; /* a system that does not know it */
+        flags &= ~CPI_NO_RESERVE; /* the system does not know the flag */
     errno = saved;
     return address == MAP_FAILED ? NULL : address;
 }
@@ -178,16 +178,16 @@ void cpi_os_release(void *address, size_t size)
     errno = saved;
 }
 
-/* ThreadSanitizer does not see what membarrier orders.  The stress has it in the forms with the
- * barrier, too, because what it checks is acquired and released in both (stress/build.sh). */
+/* ThreadSanitizer does not see the order that membarrier provides.  The stress programs use the
+ * barrier with it nevertheless, because everything they check is also acquired and released
+ * (stress/build.sh). */
 #ifndef CPI_TAKES_BARRIER
 #define CPI_TAKES_BARRIER !CPI_THREAD_SANITIZER
 #endif
 
 #if CPI_LINUX && defined(SYS_membarrier) && CPI_TAKES_BARRIER
 
-/* The commands of <linux/membarrier.h>, which older systems lack.  They are
- * part of the kernel's interface. */
+/* The commands from <linux/membarrier.h>, which older systems lack. */
 #define CPI_MEMBARRIER_EXPEDITED (1 << 3)
 #define CPI_MEMBARRIER_REGISTER (1 << 4)
 
@@ -207,7 +207,7 @@ CPI_COLD bool cpi_os_barrier_ready(void)
 
 bool cpi_os_barrier(void)
 {
-    /* The child of a fork may have to register anew. */
+    /* After a fork, the child may have to register again. */
     return call_membarrier(CPI_MEMBARRIER_EXPEDITED) ||
            (call_membarrier(CPI_MEMBARRIER_REGISTER) && call_membarrier(CPI_MEMBARRIER_EXPEDITED));
 }
@@ -270,7 +270,7 @@ void cpi_write_error(const char *text, size_t length)
     int saved = errno;
     int cancel;
 
-    /* write is a point of cancellation, which would lose the report. */
+    /* write is a cancellation point.  A cancelled thread would lose its report. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     while (length > 0) {
         ssize_t written = write(STDERR_FILENO, text, length);
@@ -320,8 +320,8 @@ CPI_COLD void cpi_trace_forked(void)
     thread_number = 0;
 }
 
-/* The number that tools for a module want: its distance from where the module was
- * loaded, or the address itself in a program of fixed addresses. */
+/* The number that tools for a module expect: the offset from the module's load address, or the
+ * address itself in a program linked to a fixed address. */
 static uintptr_t offset_in(const Dl_info *info, uintptr_t address)
 {
 #if CPI_LINUX

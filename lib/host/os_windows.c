@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * os_windows.c - os.h and sync.h for 64-bit Windows, by calls of kernel32 alone.
+ * os_windows.c - os.h and sync.h for 64-bit Windows, using kernel32 only.
  *
- * Memory is reserved in units of 64 KiB, committed and given back by pages of 4 KiB.
+ * Memory is reserved in units of 64 KiB, and committed and given back in pages of 4 KiB.
  *
- * The end of a thread.  The loader calls a callback of the module in each thread that ends, a
- * foreign one as well.  It holds its lock then, and while it unloads a module, so no callback is
- * unloaded while it runs.  Hence nobody waits for the loader with the library's lock held.
- * Fiber-local storage, the other way, ends with a fiber, which any thread may delete.
+ * The end of a thread.  The loader calls a callback of the module in every thread that ends,
+ * whoever created the thread.  It holds its own lock then, as it does while it unloads a module, so
+ * no module is unloaded while its callback runs.  For the same reason, no thread may wait for the
+ * loader while it holds the library's lock.  Fiber-local storage would end with a fiber, which any
+ * thread may delete.
  *
- * Wine has FlushProcessWriteBuffers as a stub without effect, so that pools take the protocol
- * without a barrier there (cache.h).
+ * In Wine FlushProcessWriteBuffers does nothing, so pools there use the protocol without a barrier
+ * (cache.h).
  *
  * ORDERING TABLE
  *   slot | slot_index load, CAS, exchange | relaxed | - | -
@@ -33,7 +34,7 @@
 #define WIN32_LEAN_AND_MEAN 1
 #include <windows.h>
 #include <psapi.h>
-#undef far /* words that <windows.h> takes from programs */
+#undef far /* names that <windows.h> defines as macros */
 #undef near
 #undef small
 
@@ -68,10 +69,11 @@ size_t cpi_os_address_space(void)
     return SIZE_MAX;
 }
 
-/* How often another thread may take the addresses that this one has found. */
+/* How often other threads may take the address range that this thread has just found. */
 #define CPI_RESERVE_TRIES 100
 
-/* A reservation cannot be released in parts: it is made once more, at an aligned address. */
+/* Windows cannot release part of a reservation.  So release it all, and reserve an aligned part
+ * again. */
 void *cpi_os_reserve(size_t size, size_t align)
 {
     char *address;
@@ -109,12 +111,12 @@ void cpi_os_release(void *address, size_t size)
     VirtualFree(address, 0, MEM_RELEASE);
 }
 
-/* How often a purge asks for memory that it has just given up, and how much it has then
- * given up. */
+/* How often a purge asks again for memory that it has just given up, and how many bytes it gives up
+ * at a time. */
 #define CPI_PURGE_TRIES 10000u
 #define CPI_PURGE_STEP ((size_t)1 << 20)
 
-/* Between the two calls another process may take the memory.  The pool cannot do without. */
+/* Another process may take the memory between the two calls.  The pool cannot work without it. */
 size_t cpi_os_purge(void *address, size_t size)
 {
     char *from = address;
@@ -193,7 +195,7 @@ bool cpi_os_barrier(void)
     return true;
 }
 
-/* Windows ends the other threads before it unloads libraries, wherever they are. */
+/* Windows ends all other threads, wherever they are, before it unloads libraries. */
 bool cpi_os_process_is_dying(void)
 {
     HMODULE ntdll = GetModuleHandleA("ntdll.dll");
@@ -206,10 +208,10 @@ bool cpi_os_process_is_dying(void)
     return dying.procedure != NULL && dying.ask() != 0;
 }
 
-/* The linker's name of the module that has the library. */
+/* The linker's name for the module that contains the library. */
 extern IMAGE_DOS_HEADER __ImageBase;
 
-/* A program is never unloaded. */
+/* The program's own module is never unloaded. */
 bool cpi_os_ends(void)
 {
     return (void *)GetModuleHandleA(NULL) == (void *)&__ImageBase || cpi_os_process_is_dying();
@@ -259,7 +261,7 @@ void cpi_condition_wait(cpi_condition_t *condition, cpi_mutex_t *mutex, uint64_t
     uint64_t left = time > now ? (time - now) / CPI_MILLISECOND + 1 : 0;
 
     SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)condition, lock_of(mutex),
-                              left < INFINITE ? (DWORD)left : INFINITE - 1, 0); /* and again */
+                              left < INFINITE ? (DWORD)left : INFINITE - 1, 0); /* repeats */
 }
 
 static BOOL CALLBACK run_once(INIT_ONCE *flag, void *function, void **context)
@@ -275,16 +277,16 @@ void cpi_once(cpi_once_t *flag, void (*function)(void))
     InitOnceExecuteOnce((INIT_ONCE *)(void *)flag, run_once, (void *)&function, NULL);
 }
 
-/* --- Words of a thread --- */
+/* --- TLS slots --- */
 
-/* Where the block of a thread has its first slots, and the address of the others. */
+/* Offsets in a thread's block: its first slots, and the pointer to the others. */
 #define CPI_BLOCK_SLOTS 0x1480
 #define CPI_BLOCK_MORE_SLOTS 0x1780
 #define CPI_FIRST_SLOTS 64u
 
 #define CPI_END_SLOT 2u /* the value for `thread_ends` */
 #define CPI_SLOTS 3u
-static _Atomic DWORD slot_index[CPI_SLOTS]; /* and 1, or 0 for none yet */
+static _Atomic DWORD slot_index[CPI_SLOTS]; /* index + 1, or 0 if not made yet */
 
 /* Returns 0 if the process has no slots left. */
 CPI_COLD static DWORD make_slot(unsigned which)
@@ -299,8 +301,8 @@ CPI_COLD static DWORD make_slot(unsigned which)
     return none;
 }
 
-/* The addresses of slots are the interface that compilers' own code relies on.  Returns NULL if
- * the process has no slots left.  A thread's later slots take memory. */
+/* Finds slots where compilers' own code does.  Returns NULL if the process has no slots left.  A
+ * thread's later slots need memory. */
 static inline uintptr_t *slot_of(unsigned which)
 {
     DWORD index = cpi_load(&slot_index[which], relaxed); /* [slot] */
@@ -330,7 +332,8 @@ uintptr_t *cpi_os_thread_slot(unsigned which)
 
 #if !defined(__clang__)
 
-/* Without slots no pool comes to be, so that nobody writes to the word that all threads have. */
+/* Without a TLS slot no pool can be created, so nobody writes to the word that all threads
+ * share. */
 uintptr_t *cpool_thread_word_(void)
 {
     uintptr_t *word = slot_of(0);
@@ -368,11 +371,12 @@ static void NTAPI thread_event(void *module, DWORD reason, void *reserved)
         thread_ends(TlsGetValue(index - 1));
 }
 
-/* After those of the compilers' own, which call destructors. */
+/* Runs after the compilers' own callbacks, which call destructors. */
 static const PIMAGE_TLS_CALLBACK thread_callback
     __attribute__((__section__(".CRT$XLY"), __used__)) = thread_event;
 
-/* Makes all slots, which cannot fail later.  Asks here whether this is Wine, as no lock is held. */
+/* Makes all slots now, so that nothing fails later.  Also finds out whether this is Wine, while no
+ * lock is held. */
 int cpi_key_create(cpi_key_t *key, void (*ended)(void *value))
 {
     HMODULE ntdll = GetModuleHandleA("ntdll.dll");
@@ -423,7 +427,7 @@ void cpi_trace_forked(void)
 {
 }
 
-/* The names of functions are in the debugger's files. */
+/* Names of functions are in debug files only. */
 void cpi_trace_name(struct cpi_text *text, uintptr_t address)
 {
     const DWORD asked = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |

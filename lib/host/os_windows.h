@@ -2,7 +2,7 @@
 /*
  * os_windows.h - sync.h for Windows: locks and conditions of one word each.
  *
- * Without <windows.h>, as its names would meet those of the library.
+ * Does not include <windows.h>, whose names would clash with the library's.
  */
 #ifndef CPI_OS_WINDOWS_H
 #define CPI_OS_WINDOWS_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An SRWLOCK, a CONDITION_VARIABLE and an INIT_ONCE. */
+/* They hold an SRWLOCK, a CONDITION_VARIABLE and an INIT_ONCE. */
 typedef struct {
     void *word;
 } cpi_mutex_t;
@@ -21,7 +21,7 @@ typedef struct {
     void *word;
 } cpi_once_t;
 
-/* An index of the slots of threads.  There is one key. */
+/* An index of a TLS slot.  There is one key. */
 typedef unsigned long cpi_key_t;
 
 /* clang-format off */
@@ -34,31 +34,33 @@ int cpi_mutex_trylock(cpi_mutex_t *mutex);
 void cpi_mutex_unlock(cpi_mutex_t *mutex);
 bool cpi_condition_init(cpi_condition_t *condition);
 void cpi_condition_signal(cpi_condition_t *condition);
-/* Wakes up for no reason, too. */
+/* May wake up spuriously. */
 void cpi_condition_wait(cpi_condition_t *condition, cpi_mutex_t *mutex, uint64_t time);
 void cpi_once(cpi_once_t *flag, void (*function)(void));
 int cpi_key_create(cpi_key_t *key, void (*ended)(void *value));
-/* The key goes with cpi_os_unload. */
+/* cpi_os_unload deletes the key. */
 #define cpi_key_delete(key) ((void)(key))
 int cpi_key_set(cpi_key_t key, const void *value);
 
-/* Whether the system has ended the other threads, wherever they were: no lock is to be taken. */
+/* Whether the system has ended the other threads, wherever they were, so that no lock may be
+ * taken. */
 bool cpi_os_process_is_dying(void);
 
-/* In a handler of atexit: whether the process ends.  An unload of a DLL runs its handlers first. */
+/* For an atexit handler: whether the process ends.  A DLL's handlers also run when it is
+ * unloaded. */
 bool cpi_os_ends(void);
 
-/* The library is being unloaded.  Not at the end of a process, where other threads read their
- * slots, which this makes zero. */
+/* The library is being unloaded.  Must not be called at the end of a process: it zeroes TLS slots
+ * that other threads may read. */
 void cpi_os_unload(void);
 
-/* Two words of the calling thread's own, zero at first. */
+/* Two words of the calling thread, initially zero. */
 uintptr_t *cpi_os_thread_slot(unsigned which);
-#if !defined(__clang__) /* instead of thread-local variables, which GCC has in blocks of malloc's */
+#if !defined(__clang__) /* instead of thread-local variables, which GCC keeps in malloc blocks */
 #define pause_left (*cpi_os_thread_slot(1))
 #endif
 
-/* There is no fork, and no thread can be cancelled. */
+/* Windows has no fork and no cancellation. */
 #define cpi_at_fork(before, in_parent, in_child)                                       \
     ((void)(before), (void)(in_parent), (void)(in_child), 0)
 #define cpi_mutex_destroy(mutex) ((void)(mutex))

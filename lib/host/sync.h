@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sync.h - the system's locks, conditions, keys and handlers of forks, under names of ours.
+ * sync.h - the system's locks, conditions, keys and fork handlers, under the library's own names.
  *
- * The functions that are macros here return 0, or a code if the system refuses.
+ * Those functions that are macros here return 0, or an error code if the system refuses.
  *
  * Includes os.h.
  */
@@ -40,10 +40,10 @@ typedef pthread_key_t cpi_key_t;
 #define cpi_cancel_hold(was) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, (was))
 #define cpi_cancel_restore(was) pthread_setcancelstate((was), NULL)
 
-/* Of the monotonic clock.  Returns false if the system refuses what a sleep takes. */
+/* Waits use the monotonic clock.  Returns false if the system refuses what a wait needs. */
 bool cpi_condition_init(cpi_condition_t *condition);
 
-/* Sleeps until a signal, or this time, or CPI_OS_NEVER. */
+/* Sleeps until a signal, or until this time (CPI_OS_NEVER: no limit). */
 static inline void cpi_condition_wait(cpi_condition_t *condition, cpi_mutex_t *mutex,
                                       uint64_t time)
 {
@@ -57,10 +57,10 @@ static inline void cpi_condition_wait(cpi_condition_t *condition, cpi_mutex_t *m
 }
 #endif
 
-/* thread.c.  Locks it, or returns false after a tenth of a second: as cpi_lock_at_end. */
+/* thread.c.  Takes the lock, or returns false after a tenth of a second, like cpi_lock_at_end. */
 bool cpi_mutex_lock_at_end(cpi_mutex_t *mutex);
 
-/* thread.c.  The word of a thread without a table. */
+/* thread.c.  The value of the thread's word without a table. */
 extern const uintptr_t cpi_thread_no_table;
 
 #endif /* CPI_SYNC_H */

@@ -4,7 +4,7 @@
  *
  * ORDERING TABLE
  *   show | entry store | release | look | the node's entries; the pool's descriptor
- *   look | entry load  | acquire | show | likewise
+ *   look | entry load  | acquire | show | the node's entries; the pool's descriptor
  *   own  | entry load, and store into a node that no entry leads to | relaxed | - | -
  *
  * Entries are written with the lock held.
@@ -17,17 +17,17 @@
 #define CPI_NODE_BITS 6u
 #define CPI_NODE_ENTRIES ((size_t)1 << CPI_NODE_BITS)
 
-/* In an entry that leads to a node. */
+/* In an entry that points to a node. */
 #define CPI_IS_NODE ((uintptr_t)1)
 
-/* Levels, the root included, and bits of an address below an entry of the root.  The
- * last level's entries cover CPI_RANGES_UNIT bytes each. */
+/* The number of levels, including the root, and the bits of an address below an entry of the root.
+ * An entry of the last level covers CPI_RANGES_UNIT bytes. */
 #define CPI_LEVELS (sizeof(void *) >= 8 ? 6u : 4u)
 #define CPI_ROOT_SHIFT (sizeof(void *) >= 8 ? 36u : 24u)
 #define CPI_ROOT_ENTRIES ((size_t)1 << (sizeof(void *) >= 8 ? 12 : 8))
 
-/* Nodes that are asked for at once: with the link, less than 16 KiB.  The first ones are
- * the library's own, so that a few pools in memory of the caller's take no other. */
+/* Nodes mapped at a time: less than 16 KiB, including the link.  The first ones are static, so that
+ * a few pools in the caller's memory need no mapping. */
 #define CPI_CHUNK_NODES 31u
 
 typedef _Atomic uintptr_t entry_t;
@@ -46,11 +46,10 @@ static entry_t root[CPI_ROOT_ENTRIES];
 /* Guarded by the lock. */
 static struct chunk first_chunk;
 static struct chunk *chunks = &first_chunk;
-static size_t carved; /* nodes of the latest chunk that were ever used */
-static struct node *spare_nodes; /* linked by their first entries, else all 0 */
+static size_t carved; /* nodes of the latest chunk that have ever been used */
+static struct node *spare_nodes; /* linked by their first entries; their other entries are 0 */
 static size_t used_nodes;
 
-/* Bits of an address below an entry of this level. */
 static unsigned shift_of(unsigned level)
 {
     return CPI_ROOT_SHIFT - CPI_NODE_BITS * level;
@@ -63,7 +62,7 @@ static size_t index_of(uintptr_t address, unsigned level)
     return level == 0 ? index : index % CPI_NODE_ENTRIES;
 }
 
-/* Whether the tree has a place for it. */
+/* Whether the tree covers this address. */
 static bool is_covered(uintptr_t address)
 {
     return index_of(address, 0) < CPI_ROOT_ENTRIES;
@@ -110,7 +109,8 @@ static struct node *take_node(void)
     return node;
 }
 
-/* A thread that stands on it may take the link for a handle, which is none. */
+/* A thread that is still reading the node may take the link for a handle, but it is not the address
+ * of a descriptor. */
 static void give_node(struct node *node)
 {
     cpi_store(&node->entries[0], (uintptr_t)spare_nodes, relaxed); /* [own] */
@@ -126,7 +126,7 @@ static bool is_node_empty(const struct node *node)
     return true;
 }
 
-/* The node below an entry, made if need be. */
+/* The node below an entry, created if necessary. */
 static struct node *node_below(entry_t *entry)
 {
     uintptr_t word = cpi_load(entry, relaxed); /* [own] */
@@ -140,14 +140,14 @@ static struct node *node_below(entry_t *entry)
     return node;
 }
 
-/* A walk through [from, last], which sets entries to the handle, or clears those that have it. */
+/* Sets all entries in [from, last] to the handle, or clears those that equal it. */
 struct change {
     uintptr_t from;
-    uintptr_t last; /* the last byte, because there may be none after it */
+    uintptr_t last; /* the address of the last byte: there may be none after it */
     uintptr_t handle;
 };
 
-/* The part of a change that lies below the i-th entry of a node, of which it concerns those from
+/* The part of a change below the i-th entry of a node, in which the change covers the entries from
  * `first` to `last`. */
 static struct change part_of(const struct change *change, size_t first, size_t last, size_t i,
                              unsigned level)
@@ -162,7 +162,7 @@ static struct change part_of(const struct change *change, size_t first, size_t l
     return part;
 }
 
-/* Whether the change concerns all that lies below the i-th entry. */
+/* Whether the change covers everything below the i-th entry. */
 static bool is_whole(const struct change *change, size_t first, size_t last, size_t i,
                      unsigned level)
 {
@@ -216,7 +216,7 @@ static void clear_range(entry_t *entries, unsigned level, const struct change *c
     }
 }
 
-/* The pool with a slot around an address, by looking at all of them. */
+/* Finds the pool with a slot around an address by checking all pools. */
 CPI_COLD static cpool_t *search_handles(uintptr_t address)
 {
     uintptr_t slot;
@@ -259,7 +259,7 @@ cpool_t *cpi_ranges_find(uintptr_t address)
             return (cpool_t *)word;
         entries = node_of(word)->entries;
     }
-    return NULL; /* the nodes were used again meanwhile */
+    return NULL; /* the nodes were reused in the meantime */
 }
 
 size_t cpi_ranges_nodes(void)

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * addresses.h - which pool's slots lie at an address.
+ * addresses.h - finds the pool whose slots lie at an address.
  *
  *   address  | 0 | 12 bits | 6 bits | 6 bits | 6 bits | 6 bits | 6 bits | 6 bits |
  *                     |        |        |        |        |        |
  *                   root --> node --> node --> node --> node --> node
  *                     :
- *                     +--> handle, of a pool that covers all of the entry
+ *                     +--> handle of a pool that covers the whole entry
  *
- * A radix tree, as page tables are.  An entry of any node is 0, a handle, or leads to the node
- * below.  A large pool covers whole entries of the upper nodes but for its two ends, where there
- * are not more than 63 on each level.  The root's entries cover 64 GiB each (16 MiB on 32-bit
- * systems).  A look-up takes one load on each level: five where a pool has its pages to itself.
+ * A radix tree, like page tables.  An entry is 0, the handle of a pool, or the address of a node on
+ * the next level.  A large pool covers whole entries of the upper nodes, except at its two ends,
+ * which take at most 63 entries on each level.  The root's entries cover 64 GiB each (16 MiB on
+ * 32-bit systems).  A lookup takes one load per level: five for a pool that shares its pages with
+ * no other.
  *
- * The root is in the program's bss, where threads may look while the process ends.
+ * The root is in the library's bss, so that threads can read it while the process ends.
  *
- * Addresses beyond 48 bits, which Linux gives to programs that ask for them only, are in
- * no tree.  All descriptors are looked through for these.
+ * Addresses above 48 bits, which Linux gives only to programs that ask for them, are not in the
+ * tree.  For these, all descriptors are searched.
  *
  * Invariants
- *   An entry names the pool with slots there.  A pool in a slot of another one has no entries.
+ * An entry names the pool with slots there.  A pool inside a slot of another pool has no entries.
  *
- *   A node is never unmapped while a thread can look.  A node that becomes all 0 is taken
- *   out and used again.  A thread that stands on it then finds nothing, or some other
- *   pool's handle, and the caller compares the address with that pool's slots
- *   (cpi_handle_slot).  A thread that looks for a slot of a living pool stands on nodes
- *   with entries of that pool alone, which stay.
+ * No node is unmapped while threads can read it.  A node whose entries have all become 0 is removed
+ * from the tree and reused.  A thread that is still reading it finds nothing, or the handle of some
+ * other pool, and its caller compares the address with that pool's slots (cpi_handle_slot).  A
+ * thread that looks up a slot of a live pool reads only nodes with entries of that pool, and these
+ * stay.
  */
 #ifndef CPI_ADDRESSES_H
 #define CPI_ADDRESSES_H
@@ -36,27 +37,27 @@
 
 #include "process/descriptor.h"
 
-/* Ranges begin and end at multiples of it, bytes. */
+/* Ranges begin and end at multiples of this many bytes. */
 #define CPI_RANGES_UNIT 64u
 
 /*
- * From now on, [from, to) is the handle's.  All of it was nobody's, or it lies in one slot of
- * another pool, and then it stays that pool's.  Returns false if the operating system refuses
- * memory.  Nothing has changed then.  With the lock held.
+ * Assigns [from, to) to the handle.  Either all of it was free, or it lies in one slot of another
+ * pool, and then it remains that pool's.  Returns false if the operating system refuses memory:
+ * nothing has changed then.  With the lock held.
  */
 bool cpi_ranges_add(cpool_t *handle, uintptr_t from, uintptr_t to);
 
-/* The range becomes nobody's, after the handle has become no pool's.  With the lock held. */
+/* Frees the range, after the handle's pool has ended.  With the lock held. */
 void cpi_ranges_remove(cpool_t *handle, uintptr_t from, uintptr_t to);
 
-/* The handle at this address, or NULL.  It may be that of a pool that has been destroyed
- * meanwhile.  Any thread, wait-free, async-signal-safe. */
+/* The handle at this address, or NULL.  Its pool may have been destroyed in the meantime.  Any
+ * thread, wait-free, async-signal-safe. */
 cpool_t *cpi_ranges_find(uintptr_t address);
 
-/* Nodes in use, for tests.  With the lock held. */
+/* The number of nodes in use, for tests.  With the lock held. */
 size_t cpi_ranges_nodes(void);
 
-/* Gives all memory back.  No range is left, and no thread looks.  With the lock held. */
+/* Releases all memory.  No range may be left, and no thread may be reading.  With the lock held. */
 void cpi_ranges_release(void);
 
 #endif /* CPI_ADDRESSES_H */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * descriptor.c - which descriptors have a pool, and the memory of structures that have ended.
+ * descriptor.c - which descriptors belong to a pool, and the memory of structures that have ended.
  *
- * A descriptor that waits for its next pool leads to the one that waits behind it, by its `base`.
+ * The `base` of a descriptor that waits to be reused points to the next one in the queue.
  *
  * ORDERING TABLE
- *   turn  | turn store         | release | again | the members of another pool come after it
- *   write | member stores      | release | read  | turn; of `slots`, the members before it
- *   read  | turn, member loads | acquire | write | likewise
+ *   turn  | turn store         | release | again | precedes the stores of the next pool's members
+ *   write | member stores      | release | read  | turn; for `slots`, the members before it
+ *   read  | turn, member loads | acquire | write | turn; for `slots`, the members before it
  *   again | turn load          | relaxed | turn  | -
  *   count | handles_used load, store | relaxed | - | -
  *   at    | cpi_handles_at store | relaxed | - | -
  *
- * A thread that looks for the pool of an address may read a descriptor while its pool is
- * destroyed and another one gets it.  It believes what it read only if the turn has not
- * changed meanwhile.  All other threads know that the pool lives.
+ * A thread that looks up the pool of an address may read a descriptor while its pool is destroyed
+ * and another pool takes it.  It trusts what it read only if the turn has not changed in between.
+ * All other readers know that the pool is alive.
  */
 #include "process/descriptor.h"
 
@@ -26,7 +26,7 @@
 
 _Atomic(struct cpi_handles *) cpi_handles_at = CPI_HANDLES_NOWHERE;
 
-/* Programs built earlier rely on these.  A change here changes the number in
+/* Programs built earlier rely on these offsets.  Whoever changes one must change the number in
  * cpool_thread_word_abi1's name. */
 _Static_assert(offsetof(cpool_t, base) == 0 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, inverse) == 1 * sizeof(uintptr_t), "frozen");
@@ -44,9 +44,9 @@ _Static_assert(sizeof(cpool_cache_t) == 8 * sizeof(uintptr_t), "frozen");
 _Static_assert(sizeof(cpool_t) == sizeof(cpool_cache_t), "one word leads from all to all");
 _Static_assert(offsetof(struct cpi_handles, handles) == 0, "they begin where the array does");
 
-static _Atomic size_t handles_used = 1; /* descriptors that have ever been used, and none's */
+static _Atomic size_t handles_used = 1; /* descriptors ever used, including the first */
 
-/* Descriptors that have been given up, the one that has waited longest first. */
+/* Descriptors of destroyed pools, in the order in which they were given up. */
 static struct {
     cpool_t *first;
     cpool_t *last;
@@ -55,9 +55,10 @@ static struct {
 
 static size_t holders; /* guarded by the lock */
 
-#define CPI_WISH_ALIGN ((uintptr_t)64 * 1024) /* as coarse as systems want it */
+#define CPI_WISH_ALIGN ((uintptr_t)64 * 1024) /* the coarsest granularity of any system */
 
-/* A system that takes no wishes, and tools that keep addresses to themselves, have it near. */
+/* Falls back to the address that the system chose if it, or a tool that reserves addresses, refuses
+ * the wish. */
 static struct cpi_handles *reserve_handles(void)
 {
     struct cpi_handles *near = cpi_os_map(sizeof *near);
@@ -82,7 +83,7 @@ CPI_COLD bool cpi_handle_hold(void)
         reserved = reserve_handles();
         if (reserved == NULL)
             return false;
-        /* A descriptor leads to a pool that may lie in a block of malloc's. */
+        /* A descriptor points to its pool, which may lie in a malloc block. */
         cpi_tools_add_root(reserved->handles, sizeof reserved->handles);
         cpi_store(&cpi_handles_at, reserved, relaxed); /* [at] */
     }
@@ -145,7 +146,8 @@ void cpi_handle_open(cpool_t *handle, const cpool_t *shape)
 
 void cpi_handle_close(cpool_t *handle)
 {
-    /* In this order: a thread that reads the new turn reads no slots of the old pool. */
+    /* In this order, so that a thread that reads the new turn never reads the slots of the old
+     * pool. */
     cpi_word_store(&handle->slots, 0, release);               /* [write] */
     cpi_word_store(&cpi_handle_part(handle)->turn, cpi_handle_part(handle)->turn + 1,
                    release); /* [turn] */
@@ -163,8 +165,8 @@ void cpi_handle_give(cpool_t *handle)
     waiting.last = handle;
 }
 
-/* The members that tell where slots lie.  Returns false if there is no pool, or if there
- * is another one by now. */
+/* Reads the members that describe where slots lie.  Returns false if there is no pool, or if
+ * another pool has taken the descriptor. */
 static bool read_shape(const cpool_t *handle, cpool_t *shape)
 {
     uintptr_t turn;
@@ -216,7 +218,7 @@ static struct kept_memory {
     size_t size;
 } kept_memories[CPI_ENDED_SPACES];
 
-static size_t first_kept; /* counts on without end */
+static size_t first_kept; /* never wraps */
 static size_t kept_count;
 static size_t kept_bytes;
 
@@ -229,7 +231,8 @@ static void release_first(void)
     cpi_os_release(first->memory, first->size);
 }
 
-/* A block that is too large to be kept does not take the others with it. */
+/* A block that is too large to be kept is released at once, so that it does not push out the
+ * others. */
 CPI_COLD void cpi_ended_keep(void *memory, size_t size)
 {
     if (size > CPI_ENDED_BYTES) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * handler.c - the reporter of callers' mistakes (base/error.h), and its handler.
+ * handler.c - reports callers' mistakes (base/error.h) to the error handler.
  *
- * A handler and its context belong together, so both are read and written with the lock held.
- * The handler is called without it.
+ * A handler and its context belong together, so both are read and written with the lock held.  The
+ * handler is called without the lock.
  */
 #include "base/error.h"
 
@@ -20,7 +20,7 @@ struct pair {
     void *context;
 };
 
-/* A program that lacks resources is right, and goes on. */
+/* Running out of resources is not a mistake of the program, so the default handler returns then. */
 static void default_handler(const cpool_error_t *error, void *context)
 {
     (void)context;
@@ -33,7 +33,7 @@ static void default_handler(const cpool_error_t *error, void *context)
 
 static struct pair current = {default_handler, NULL}; /* guarded by the lock */
 
-/* Returns the pair that was there.  The caller may have the lock already. */
+/* Returns the previous pair.  The caller may hold the lock. */
 static struct pair exchange_pair(const struct pair *next)
 {
     bool locked;

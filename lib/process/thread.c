@@ -11,27 +11,28 @@
  *   register | handlers_registered exchange, store | relaxed | - | -
  *   holder  | lock_holder load, store | relaxed | - | -
  *
- * The end of a thread.  A pthread key's destructor gives the caches back, and has the thread's
- * word lead to a second table of zeroes: a destructor that allocates or frees after ours works
- * without a cache, instead of making one that nobody would give back.  (A thread that first uses
+ * The end of a thread.  A pthread key's destructor gives the caches back and points the thread's
+ * word at a second table of zeroes.  A destructor that runs later and allocates or frees works
+ * without a cache, instead of creating one that nobody would give back.  (A thread that first uses
  * a pool in its last round of destructors, or later, leaves its cache registered.)
  *
  * Startup.  The fork handlers are registered when the library is loaded, before anybody can have
- * taken the lock: a child in which they have not run would find it held by a thread that does not
- * exist there.  (A malloc made of a pool may come first, and then the first pool registers them.)
- * The key is made with that pool.  All is made without the lock, as the C library may allocate.
+ * taken the lock: in a child where they have not run, the lock may be held by a thread that does
+ * not exist there.  (A malloc made of a pool may run earlier, and then the first pool registers
+ * them.)  The first pool creates the key.  All this happens without the lock, because the C library
+ * may allocate.
  *
  * Unloading.  The destructor of the shared object deletes the key, so that no thread that ends
  * later jumps into unmapped code.  The C library drops the fork handlers of an object that it
- * unloads.  The same destructor runs when the process exits, possibly beside threads that use
- * pools.  With a pool left it releases nothing.  Without one it releases all tables.  The words of
- * threads that still run lead nowhere, and only a handle of a living pool makes anybody follow
- * them: if there are such threads, no pool can be created any more.  A thread that is just ending
- * keeps its table.  The descriptors stay at the exit, beside a last look of alloc.c's.
+ * unloads.  The destructor also runs when the process exits, possibly while other threads use
+ * pools.  If a pool is left, it releases nothing.  Otherwise it releases all tables, except that of
+ * a thread that is just ending.  The words of threads that still run dangle then, but only an
+ * operation on a live pool follows them: if there are such threads, no pool can be created any
+ * more.  At exit the descriptors stay, because slow paths in alloc.c may still read them.
  *
- * Tables of ended threads.  All are kept for threads to come, because other threads may be
- * reading a count in one, without the lock.  CPI_SPARES of them keep CPI_SPARE_BYTES of memory,
- * and the others a page.
+ * Tables of ended threads.  All are kept for later threads, because other threads may be reading a
+ * count in one without the lock.  CPI_SPARES of them keep CPI_SPARE_BYTES of memory, the others one
+ * page.
  */
 #include "process/thread.h"
 
@@ -44,12 +45,12 @@
 #include "process/addresses.h"
 #include "host/sync.h"
 
-/* Words that lead to two tables of zeroes, which overlap, as all of their entries are the same. */
+/* Words that point to two tables of zeroes, which overlap because all entries are alike. */
 #define CPI_NO_TABLE offsetof(struct cpi_handles, zeroes[0]) /* no table yet */
-#define CPI_ENDED offsetof(struct cpi_handles, zeroes[1])    /* and none any more */
+#define CPI_ENDED offsetof(struct cpi_handles, zeroes[1])    /* none any more */
 const uintptr_t cpi_thread_no_table = CPI_NO_TABLE;
 
-#if !CPI_OS_KEEPS_WORD /* or else os_windows.c has these two */
+#if !CPI_OS_KEEPS_WORD /* otherwise os_windows.c has these two */
 __attribute__((__used__)) /* by instructions of the inline path */
 CPI_INITIAL_EXEC _Thread_local uintptr_t cpool_thread_word_abi1 = CPI_NO_TABLE;
 /* Operations until the thread asks for a cache again. */
@@ -57,8 +58,8 @@ static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
 #endif
 
 #if defined(__ELF__)
-/* The same word under a name that no other copy of the library can answer to.  The word's own
- * name may be a macro (lib/amalgamate.sh). */
+/* An alias of the word that no other copy of the library can preempt.  The word's own name may be a
+ * macro (lib/amalgamate.sh). */
 #define CPI_TEXT_OF(name) #name
 #define CPI_NAME_OF(name) CPI_TEXT_OF(name)
 extern CPI_INITIAL_EXEC _Thread_local uintptr_t cpi_own_word
@@ -75,8 +76,8 @@ bool cpi_thread_word_is_own(void)
 }
 #endif
 
-/* Structures kept for threads to come, and how much of each stays resident: the entries of
- * a hundred pools. */
+/* Structures that are kept for later threads, and how many bytes of each stay resident: enough for
+ * the entries of a hundred pools. */
 #define CPI_SPARES 16u
 #define CPI_SPARE_BYTES ((size_t)8192)
 
@@ -86,18 +87,18 @@ static cpi_key_t thread_key;
 static _Atomic bool handlers_registered;
 static _Atomic bool startup_done;
 unsigned cpi_thread_exits;
-static bool exits; /* set at the library's end */
-unsigned cpi_thread_forked; /* from the first process that loaded the library to this one */
+static bool exits; /* set when the library is unloaded */
+unsigned cpi_thread_forked; /* number of forks since the library was loaded */
 static bool unloaded; /* guarded by the lock */
-static size_t spares; /* in the list, guarded by the lock */
-static _Atomic bool tables_gone; /* other threads' words lead nowhere */
+static size_t spares; /* length of the list, guarded by the lock */
+static _Atomic bool tables_gone; /* the words of other threads dangle */
 
 /* --- The lock --- */
 
 static cpi_mutex_t library_lock = CPI_MUTEX_INIT;
-static _Atomic uintptr_t lock_holder; /* the token of the thread that has it; 0: nobody */
+static _Atomic uintptr_t lock_holder; /* the token of the thread that holds the lock, or 0 */
 
-/* How often a lock is tried at the end of the process, with naps of 0.1 ms. */
+/* How often a lock is tried at the end of the process, pausing 0.1 ms each time. */
 #define CPI_END_TRIES 1000u
 
 static void note_holder(void)
@@ -156,9 +157,9 @@ CPI_COLD bool cpi_lock_at_end(void)
 
 /* --- Tables --- */
 
-/* Read by instructions of which the compiler does not know what they read: hence the fence.  Its
- * address is not kept for a fiber that a program of which the library is a part runs in another
- * thread then. */
+/* The word is read by instructions that the compiler does not understand, hence the fence.  Not
+ * inlined: where the library is compiled into the program, the compiler could keep the word's
+ * address across a switch of fibers to another thread. */
 CPI_APART static void set_word(uintptr_t word)
 {
     cpool_thread_word_abi1 = word;
@@ -208,7 +209,7 @@ static struct cpi_thread *map_structure(void)
     return NULL;
 }
 
-/* Gives back what the entries of many pools have made resident: all of them are zero. */
+/* Releases memory that the entries of many pools have made resident.  All entries are zero. */
 CPI_COLD static void purge_table(struct cpi_thread *thread)
 {
     size_t used = offsetof(struct cpi_thread, table) + cpi_handle_count() * sizeof(cpool_cache_t);
@@ -251,8 +252,8 @@ static void end_owned(struct cpi_thread *thread, bool vanished)
         thread->owned->hooks->ended(thread->owned, vanished);
 }
 
-/* Gives the caches and the structure back, unless it has been released.  The thread's word becomes
- * this one. */
+/* Gives back the caches and the structure, unless the tables have been released.  Sets the thread's
+ * word to `word`. */
 static void give_up(struct cpi_thread *thread, uintptr_t word)
 {
     bool there;
@@ -268,7 +269,7 @@ static void give_up(struct cpi_thread *thread, uintptr_t word)
         return;
     cpi_waiters_thread_ended(thread);
     cpi_lock();
-    end_owned(thread, false); /* what a program's notice of slots has taken meanwhile */
+    end_owned(thread, false); /* taken by a program's notice of slots since */
     set_word(word);
     retire_thread(thread);
     cpi_unlock();
@@ -279,7 +280,7 @@ CPI_COLD static void thread_ended(void *thread)
     give_up(thread, CPI_ENDED);
 }
 
-/* This very thread holds the lock, also in the child. */
+/* The lock is held by this thread, in the child as well. */
 CPI_COLD static void mend_child(void)
 {
     struct cpi_thread *self = cpi_thread_known();
@@ -306,7 +307,7 @@ unsigned cpi_thread_forks(void)
     return cpi_word_load(&cpi_thread_forked, relaxed); /* [forks] */
 }
 
-/* Once, by the first thread, and again if the system refused. */
+/* Called once, by the first thread, and again if the system refused. */
 static bool register_fork_handlers(void)
 {
     if (cpi_exchange(&handlers_registered, true, relaxed)) /* [register] */
@@ -317,13 +318,13 @@ static bool register_fork_handlers(void)
     return false;
 }
 
-/* Before the constructors of programs, which have no priority. */
+/* Runs before the constructors of programs, which have no priority. */
 __attribute__((__constructor__(101))) static void library_loaded(void)
 {
     register_fork_handlers();
 }
 
-/* Before the destructors of all modules. */
+/* Runs before the destructors of all modules. */
 static void note_end(void)
 {
     cpi_word_store(&cpi_thread_exits, cpi_os_ends(), relaxed); /* [end] */
@@ -352,7 +353,7 @@ CPI_COLD bool cpi_thread_startup(void)
         cpi_store(&startup_done, true, release); /* [started] */
     }
     cpi_unlock();
-    if (lost) /* another thread's is in use */
+    if (lost) /* another thread created the key first */
         cpi_key_delete(candidate);
     return true;
 }
@@ -382,13 +383,13 @@ CPI_COLD static struct cpi_thread *make_self(void)
     cpi_lock();
     if (!unloaded)
         thread = take_thread();
-    /* Before the unlock: a fork finds either both or none. */
+    /* Before the unlock, so that a fork finds either both or neither. */
     if (thread != NULL)
         set_word((uintptr_t)thread->table - (uintptr_t)cpi_handles());
     cpi_unlock();
-    /* Without the lock, because this may allocate, possibly with an allocator made of a pool. */
+    /* Without the lock, because this may allocate, possibly from an allocator made of a pool. */
     if (thread != NULL && cpi_key_set(thread_key, thread) != 0) {
-        give_up(thread, CPI_NO_TABLE); /* with the caches that what it allocated with has made */
+        give_up(thread, CPI_NO_TABLE); /* with the caches that allocating here has created */
         thread = NULL;
     }
     return thread;
@@ -421,7 +422,7 @@ bool cpi_thread_tables_gone(void)
     return cpi_load(&tables_gone, relaxed); /* [gone] */
 }
 
-/* Releases the structures of a list, but those of threads that are about to return them. */
+/* Releases the structures in a list, except those of threads that are about to return them. */
 static void release_list(struct cpi_thread **list)
 {
     struct cpi_thread *thread = *list;
@@ -440,7 +441,7 @@ static void release_list(struct cpi_thread **list)
     }
 }
 
-/* With the lock held, while no pool is alive. */
+/* With the lock held, when no pool is alive. */
 CPI_COLD static void release_tables(void)
 {
     struct cpi_thread *self = cpi_thread_known();
@@ -456,13 +457,13 @@ CPI_COLD static void release_tables(void)
     release_list(&used_threads);
 }
 
-/* Before the library's own atexit handlers, which an unload runs, too. */
+/* Runs before the library's own atexit handlers, which also run at an unload. */
 __attribute__((__destructor__)) static void note_exit(void)
 {
     exits = cpi_thread_process_ends();
 }
 
-/* After the destructors of typed pools, which have no priority. */
+/* Runs after the destructors of typed pools, which have no priority. */
 __attribute__((__destructor__(101))) static void library_unloaded(void)
 {
     if (!cpi_load(&startup_done, acquire) || cpi_os_process_is_dying()) /* [startup] */
@@ -481,7 +482,7 @@ __attribute__((__destructor__(101))) static void library_unloaded(void)
     if (!exits)
         cpi_ended_release();
     cpi_unlock();
-    cpi_key_delete(thread_key); /* without the lock, which a thread that ends may wait for */
+    cpi_key_delete(thread_key); /* without the lock, because an ending thread may wait for it */
     if (!exits)
         cpi_os_unload();
 }
