@@ -40,8 +40,7 @@ endif
 
 # The library's objects lie inside, and no symbol of theirs shows: a program may have
 # libcpool of its own beside.
-ext_sized_malloc_libcpool_malloc_la_SOURCES = ext/sized/malloc/large.c ext/sized/malloc/large.h \
-	ext/sized/malloc/malloc.c
+ext_sized_malloc_libcpool_malloc_la_SOURCES = ext/sized/malloc/malloc.c
 ext_sized_malloc_libcpool_malloc_la_CFLAGS = $(AM_CFLAGS) -fno-builtin-malloc -fno-builtin-calloc \
 	$(VISIBILITY_CFLAGS)
 ext_sized_malloc_libcpool_malloc_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
