@@ -58,8 +58,8 @@ static void *rival_reclaim_create(const struct bench_cell *cell, size_t n)
     type.object_size = cell->slot_size;
     config.type = &type;
     config.capacity = n;
-    if (cpool_objects_create(&pool, &config) != 0 ||
-        cpool_priority_attach(pool, 0) != 0)
+    config.flags = CPOOL_OBJECT_PRIORITY;
+    if (cpool_objects_create(&pool, &config) != 0)
         bench_fail("no priority pool");
     return pool;
 }

@@ -87,11 +87,8 @@ dist_man3_MANS = \
 	doc/man/cpool_lanes_save.3 \
 	doc/man/CPOOL_LANES_STATE_SIZE.3 \
 	doc/man/cpool_priority.3 \
-	doc/man/cpool_priority_attach.3 \
-	doc/man/cpool_priority_pin.3 \
 	doc/man/cpool_priority_put.3 \
 	doc/man/cpool_priority_set.3 \
-	doc/man/cpool_priority_unpin.3 \
 	doc/man/cpool_each.3 \
 	doc/man/cpool_set_error_handler.3 doc/man/cpool_shrink.3 doc/man/cpool_stats.3 \
 	doc/man/cpool_track.3 doc/man/cpool_handle.3 \

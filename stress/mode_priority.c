@@ -2,13 +2,13 @@
 /*
  * mode_priority.c - priority pools with fewer objects than the threads want.
  *
- * Includes worker.h.  Any thread's get may end the use of any object.  A holder looks at its
- * object under a pin only.  Each use has one end: the put that succeeds, the get that
- * reclaims it, or the release.  All are counted, and add up to the gets.  The hook deactivate
- * finds out if a pinned object is reclaimed, and activate if one is handed out twice.
+ * Includes worker.h.  Any thread's get may end the use of any object.  A holder keeps its object
+ * while it looks at it (CPOOL_PRIORITY_KEPT).  Each use has one end: the put that succeeds, the get
+ * that reclaims it, or the release.  All are counted, and add up to the gets.  The hook deactivate
+ * finds out if a kept object is reclaimed, and activate if one is handed out twice.
  *
- * In episodes without puts the threads know each other's claims, too, and pin any object:
- * a put would end the pins of others.
+ * In episodes without puts the threads exchange their claims, and set each other's numbers.  There
+ * only a get keeps its object, before another thread knows the claim.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -28,9 +28,9 @@ enum priority_state { PRIORITY_RESTING = 0x5001, PRIORITY_ACTIVE };
 
 struct voice {
     uint64_t state;       /* plain: the pool orders it */
-    cpool_claim_t claim;  /* its holder's, written under a pin, or 0 */
+    cpool_claim_t claim;  /* its holder's, written while it is kept, or 0 */
     int64_t priority;     /* with which it was got, if there is a claim */
-    _Atomic uint64_t pins;
+    _Atomic bool kept;
 };
 
 struct priority {
@@ -62,7 +62,7 @@ static int priority_activate(void *object, void *arg)
     struct voice *voice = object;
 
     (void)arg;
-    STRESS_REQUIRE(voice->state == PRIORITY_RESTING && voice->pins == 0);
+    STRESS_REQUIRE(voice->state == PRIORITY_RESTING && !voice->kept);
     voice->state = PRIORITY_ACTIVE;
     return 0;
 }
@@ -73,8 +73,8 @@ static void priority_deactivate(void *object, void *arg)
 
     (void)arg;
     STRESS_REQUIRE(voice->state == PRIORITY_ACTIVE);
-    if (voice->pins != 0)
-        stress_fail("an object with %llu pins was taken back", (unsigned long long)voice->pins);
+    if (voice->kept)
+        stress_fail("a kept object was taken back");
     voice->state = PRIORITY_RESTING;
 }
 
@@ -90,43 +90,46 @@ static void priority_destroy(void *object, void *arg)
 
 /* ---- Threads ------------------------------------------------------------------- */
 
-/* The object of a claim, if it is still of that use. */
-static struct voice *priority_enter(const struct priority *priority, cpool_claim_t claim)
-{
-    struct voice *voice = cpool_priority_pin(priority->pool, claim);
+/* A use that a thread has begun. */
+struct hold {
+    cpool_claim_t claim;
+    struct voice *voice;
+};
 
-    if (voice == NULL)
-        return NULL;
-    voice->pins++;
-    STRESS_REQUIRE(voice->state == PRIORITY_ACTIVE);
-    return voice;
+/* Keeps the object of a use, if that has not ended. */
+static bool priority_enter(const struct priority *priority, struct hold hold)
+{
+    if (cpool_priority_set(priority->pool, hold.claim, CPOOL_PRIORITY_KEPT) != 0)
+        return false;
+    hold.voice->kept = true;
+    STRESS_REQUIRE(hold.voice->state == PRIORITY_ACTIVE);
+    return true;
 }
 
-static void priority_leave(const struct priority *priority, cpool_claim_t claim,
-                           struct voice *voice)
+static void priority_leave(const struct priority *priority, struct hold hold)
 {
-    STRESS_REQUIRE(voice->state == PRIORITY_ACTIVE);
-    voice->pins--;
-    STRESS_REQUIRE(cpool_priority_unpin(priority->pool, claim) == 0);
+    STRESS_REQUIRE(hold.voice->state == PRIORITY_ACTIVE);
+    hold.voice->kept = false;
+    STRESS_REQUIRE(cpool_priority_set(priority->pool, hold.claim, hold.voice->priority) == 0);
 }
 
 /* The use that ended for this one had a priority that is not above it, where others stay. */
 static void priority_compare(const struct priority *priority, const struct voice *voice,
                              cpool_claim_t ended, int64_t wanted)
 {
-    bool kept = (priority->flags & CPOOL_PRIORITY_KEEP_LARGER) != 0;
+    bool kept = (priority->flags & CPOOL_OBJECT_KEEP_LARGER) != 0;
 
     if (kept && !priority->moves && voice->claim == ended && voice->priority > wanted)
         stress_fail("an object of priority %lld was reclaimed by one of %lld",
                     (long long)voice->priority, (long long)wanted);
 }
 
-static cpool_claim_t priority_get(struct worker *worker, struct priority *priority)
+static struct hold priority_get(struct worker *worker, struct priority *priority)
 {
     int64_t wanted = (int64_t)random_below(&worker->random, 100) - 50;
     cpool_grant_t grant = CPOOL_GRANT_INIT;
+    struct hold hold = {0, NULL};
     void *object;
-    struct voice *voice;
     int code;
 
     grant.priority = wanted;
@@ -134,22 +137,21 @@ static cpool_claim_t priority_get(struct worker *worker, struct priority *priori
     STRESS_REQUIRE(code == 0 || code == CPOOL_EDRY);
     if (code != 0) {
         worker->dry++;
-        return 0;
+        return hold;
     }
+    hold = (struct hold){grant.claim, object};
     worker->operations++;
     priority->begun++;
     priority->ended += grant.ended != 0;
     STRESS_REQUIRE(grant.claim != 0 && grant.claim != grant.ended);
-    voice = priority_enter(priority, grant.claim);
-    if (voice == NULL)
-        return grant.claim; /* reclaimed already */
-    STRESS_REQUIRE(voice == object);
+    if (!priority_enter(priority, hold))
+        return hold; /* reclaimed already */
     if (grant.ended != 0)
-        priority_compare(priority, voice, grant.ended, wanted);
-    voice->claim = grant.claim;
-    voice->priority = wanted;
-    priority_leave(priority, grant.claim, voice);
-    return grant.claim;
+        priority_compare(priority, hold.voice, grant.ended, wanted);
+    hold.voice->claim = grant.claim;
+    hold.voice->priority = wanted;
+    priority_leave(priority, hold);
+    return hold;
 }
 
 static void priority_put(struct worker *worker, struct priority *priority, cpool_claim_t claim)
@@ -161,7 +163,7 @@ static void priority_put(struct worker *worker, struct priority *priority, cpool
     worker->operations += code == 0;
     /* It has ended, and does not begin again. */
     STRESS_REQUIRE(cpool_priority_put(priority->pool, claim) == CPOOL_EINACTIVE);
-    STRESS_REQUIRE(cpool_priority_pin(priority->pool, claim) == NULL);
+    STRESS_REQUIRE(cpool_priority_set(priority->pool, claim, 0) == CPOOL_EINACTIVE);
 }
 
 static void priority_move(struct worker *worker, const struct priority *priority,
@@ -176,54 +178,52 @@ static void priority_move(struct worker *worker, const struct priority *priority
     STRESS_REQUIRE(code == 0 || code == CPOOL_EINACTIVE);
 }
 
-/* Uses an object that is the worker's own, or, where nobody puts, anybody's. */
-static void priority_use(const struct priority *priority, cpool_claim_t claim)
+/* Uses an object whose claim no other thread knows. */
+static void priority_use(const struct priority *priority, struct hold hold)
 {
-    struct voice *voice = priority_enter(priority, claim);
-
-    if (voice == NULL)
+    if (!priority->puts || hold.claim == 0 || !priority_enter(priority, hold))
         return;
-    STRESS_REQUIRE(priority->puts ? voice->claim == claim : voice->state == PRIORITY_ACTIVE);
-    priority_leave(priority, claim, voice);
+    STRESS_REQUIRE(hold.voice->claim == hold.claim);
+    priority_leave(priority, hold);
 }
 
-static void priority_step(struct worker *worker, struct priority *priority, cpool_claim_t *claim)
+static void priority_step(struct worker *worker, struct priority *priority, struct hold *hold)
 {
     size_t place = random_below(&worker->random, PRIORITY_PLACES);
 
     switch (random_below(&worker->random, 8)) {
     case 0:
-        priority_move(worker, priority, *claim);
+        priority_move(worker, priority, hold->claim);
         break;
     case 1:
         if (!priority->puts) /* from now on another thread's */
-            *claim = atomic_exchange(&priority->claims[place], *claim);
+            hold->claim = atomic_exchange(&priority->claims[place], hold->claim);
         break;
     case 2:
     case 3:
-        priority_use(priority, *claim);
+        priority_use(priority, *hold);
         break;
     case 4:
         if (random_once_in(&worker->random, 20))
             priority->ended += cpool_objects_reset(priority->pool, 3);
         break;
     default:
-        if (priority->puts && *claim != 0)
-            priority_put(worker, priority, *claim);
-        *claim = priority_get(worker, priority);
+        if (priority->puts && hold->claim != 0)
+            priority_put(worker, priority, hold->claim);
+        *hold = priority_get(worker, priority);
     }
 }
 
 static void priority_body(struct worker *worker)
 {
     struct priority *priority = worker->context;
-    cpool_claim_t claims[PRIORITY_CLAIMS] = {0};
+    struct hold holds[PRIORITY_CLAIMS] = {{0, NULL}};
 
     while (!episode_over(worker->episode))
-        priority_step(worker, priority, &claims[random_below(&worker->random, PRIORITY_CLAIMS)]);
+        priority_step(worker, priority, &holds[random_below(&worker->random, PRIORITY_CLAIMS)]);
     for (size_t i = 0; i < PRIORITY_CLAIMS && priority->puts; i++)
-        if (claims[i] != 0)
-            priority_put(worker, priority, claims[i]);
+        if (holds[i].claim != 0)
+            priority_put(worker, priority, holds[i].claim);
 }
 
 static bool priority_visit(const cpool_object_info_t *info, void *arg)
@@ -266,7 +266,7 @@ static void priority_open(struct priority *priority, uint64_t *random)
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
 
     memset(priority, 0, sizeof *priority);
-    priority->flags = random_once_in(random, 2) ? CPOOL_PRIORITY_KEEP_LARGER : 0;
+    priority->flags = random_once_in(random, 2) ? CPOOL_OBJECT_KEEP_LARGER : 0;
     priority->puts = random_once_in(random, 2);
     priority->moves = random_once_in(random, 2);
     type.object_size = sizeof(struct voice);
@@ -281,8 +281,8 @@ static void priority_open(struct priority *priority, uint64_t *random)
     config.max_capacity = PRIORITY_MOST;
     config.max_inactive = random_once_in(random, 3) ? random_between(random, 1, 8) : 0;
     config.flags = flags[random_below(random, sizeof flags / sizeof flags[0])];
+    config.flags |= CPOOL_OBJECT_PRIORITY | priority->flags;
     STRESS_REQUIRE(cpool_objects_create(&priority->pool, &config) == 0);
-    STRESS_REQUIRE(cpool_priority_attach(priority->pool, priority->flags) == 0);
 }
 
 /* Each use has had one end, or is in one of the active objects. */
@@ -321,6 +321,6 @@ static void priority_run(struct episode *episode)
 
 const struct mode mode_priority = {
     .name = "priority",
-    .purpose = "objects that any get may reclaim, and pins that keep them",
+    .purpose = "objects that any get may reclaim, unless they are kept",
     .run = priority_run,
 };

@@ -77,8 +77,8 @@ cpool_claim_t cpool_object_claim(const cpool_objects_t *pool, const void *object
     record = cpi_load(&pool->records[index], acquire); /* [see] */
     if ((record & CPI_OBJECT_STATES) != CPI_OBJECT_ACTIVE)
         return 0;
-    if (pool->policy != NULL)
-        return pool->policy->claim(pool, index);
+    if (pool->priorities != NULL)
+        return cpi_priority_claim(pool, index);
     return plain_claim(index, record / CPI_OBJECT_USE);
 }
 
@@ -130,8 +130,8 @@ static inline void deactivate(const cpool_objects_t *pool, void *object)
 /* Ends the use of a BUSY object, which stays in hand. */
 static void end_use(cpool_objects_t *pool, uintptr_t index, bool deactivates)
 {
-    if (pool->policy != NULL)
-        pool->policy->given(pool, index);
+    if (pool->priorities != NULL)
+        cpi_priority_given(pool, index);
     if (deactivates)
         deactivate(pool, cpi_object_at(pool, index));
     uncount_active(pool);
@@ -190,7 +190,7 @@ static int replace(cpool_objects_t *pool, uintptr_t index)
 /* In a dry pool: ends the use of the least important object, if there is such a thing. */
 static int reclaim(cpool_objects_t *pool, struct found *found, struct cpi_object_wish *wish)
 {
-    found->index = pool->policy != NULL ? pool->policy->reclaim(pool, wish) : CPI_OBJECT_NONE;
+    found->index = pool->priorities != NULL ? cpi_priority_reclaim(pool, wish) : CPI_OBJECT_NONE;
     wish->dry = found->index == CPI_OBJECT_NONE;
     if (wish->dry)
         return CPOOL_EDRY;
@@ -245,7 +245,7 @@ static int find(cpool_objects_t *pool, void *slot, struct found *found,
     bool had_room = false;
     int code = CPOOL_EDRY;
 
-    if (slot == NULL && pool->policy != NULL && cpi_object_is_used_up(pool))
+    if (slot == NULL && pool->priorities != NULL && cpi_object_is_used_up(pool))
         return reclaim(pool, found, wish);
     if (pool->max_inactive == 0) {
         if (take(pool, slot, true, found))
@@ -309,11 +309,11 @@ static void hand_out(cpool_objects_t *pool, const struct found *found,
             cpi_raise(&pool->peak, active, relaxed); /* [count] [failed] */
     }
     wish->uses = record / CPI_OBJECT_USE + 1;
-    if (pool->policy != NULL)
-        pool->policy->taken(pool, index, wish);
+    if (pool->priorities != NULL)
+        cpi_priority_taken(pool, index, wish);
     else
         cpi_object_show(pool, index, wish->uses);
-    if (pool->policy == NULL)
+    if (pool->priorities == NULL)
         wish->claim = plain_claim(index, wish->uses);
 }
 
@@ -666,7 +666,7 @@ static uintptr_t seize_next(cpool_objects_t *pool, bool by_rank, uintptr_t *next
     uintptr_t reached = cpi_object_reached(pool);
 
     if (by_rank)
-        return pool->policy->reclaim(pool, NULL);
+        return cpi_priority_reclaim(pool, NULL);
     while (*next < reached)
         if (cpi_object_seize(pool, (*next)++))
             return *next - 1;
@@ -675,7 +675,7 @@ static uintptr_t seize_next(cpool_objects_t *pool, bool by_rank, uintptr_t *next
 
 size_t cpool_objects_reset(cpool_objects_t *pool, size_t n)
 {
-    bool by_rank = pool->policy != NULL && n != SIZE_MAX;
+    bool by_rank = pool->priorities != NULL && n != SIZE_MAX;
     uintptr_t index, next = 0;
     size_t put = 0;
 

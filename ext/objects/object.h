@@ -101,23 +101,6 @@ struct cpi_object_wish {
     uintptr_t index; /* result: the object's */
 };
 
-/*
- * The duties of a policy above the pool (priority pools).  taken and given are called with
- * the object in the hands of the calling thread.
- */
-struct cpi_object_policy {
-    /* Makes an object active, by cpi_object_show. */
-    void (*taken)(cpool_objects_t *pool, uintptr_t index, struct cpi_object_wish *wish);
-    /* An object has ceased to be active, by reclaim or otherwise. */
-    void (*given)(cpool_objects_t *pool, uintptr_t index);
-    /* The pool is dry: an active object that the calling thread has made BUSY by
-     * cpi_object_seize, or CPI_OBJECT_NONE.  Without a wish the least important one. */
-    uintptr_t (*reclaim)(cpool_objects_t *pool, struct cpi_object_wish *wish);
-    /* The claim of an active object. */
-    cpool_claim_t (*claim)(const cpool_objects_t *pool, uintptr_t index);
-    void (*end)(cpool_objects_t *pool); /* the pool is destroyed, and has no objects */
-};
-
 /* When an object is reset, if there is anything to reset. */
 enum cpi_object_resets { CPI_RESET_NEVER, CPI_RESET_ON_GET, CPI_RESET_ON_PUT };
 
@@ -150,8 +133,7 @@ struct cpool_objects {
     void *reset_arg;
     struct cpi_object_trace *traces; /* one for each object, or NULL */
     _Atomic(void *) *blocks;         /* a fake pool's objects by index, or NULL */
-    const struct cpi_object_policy *policy; /* or NULL */
-    void *policy_data;
+    struct cpi_priorities *priorities; /* of a priority pool, or NULL */
     cpool_client_t client;
     uintptr_t ended; /* atomic */
     char name[32];
@@ -343,6 +325,21 @@ void cpi_object_unmake(cpool_objects_t *pool, uintptr_t index);
 
 /* Puts an object in hand among the inactive ones, in the state NEW or INACTIVE. */
 void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state);
+
+/* The uses of a priority pool.  open returns 0 or a code, after which close frees what there is.
+ * taken makes an object active, by cpi_object_show, and given hears that it has ceased to be.  The
+ * object is in the hands of the calling thread. */
+int cpi_priority_open(cpool_objects_t *pool);
+void cpi_priority_close(cpool_objects_t *pool);
+void cpi_priority_taken(cpool_objects_t *pool, uintptr_t index, struct cpi_object_wish *wish);
+void cpi_priority_given(cpool_objects_t *pool, uintptr_t index);
+
+/* An active object that the calling thread has made BUSY by cpi_object_seize, or CPI_OBJECT_NONE.
+ * Without a wish the least important one that no caller keeps. */
+uintptr_t cpi_priority_reclaim(cpool_objects_t *pool, struct cpi_object_wish *wish);
+
+/* The claim of an active object. */
+cpool_claim_t cpi_priority_claim(const cpool_objects_t *pool, uintptr_t index);
 
 /* Reports a mistake about an address, or about the pool if that is NULL. */
 void cpi_object_report(int code, const char *function, const cpool_objects_t *pool,

@@ -18,13 +18,21 @@
 
 #define CPI_OBJECT_FLAGS \
     (CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED | CPOOL_OBJECT_FAKE | \
-     CPOOL_OBJECT_NO_DEACTIVATE | CPOOL_OBJECT_WAITABLE)
+     CPOOL_OBJECT_NO_DEACTIVATE | CPOOL_OBJECT_WAITABLE | CPOOL_OBJECT_PRIORITY | \
+     CPOOL_OBJECT_KEEP_LARGER)
 
 /* The most objects of a pool that grows by itself without a limit, and bytes of them. */
 #define CPI_OBJECTS_MOST ((size_t)1 << (sizeof(size_t) > 4 ? 24 : 18))
 #define CPI_OBJECTS_BYTES ((size_t)1 << (sizeof(size_t) > 4 ? 36 : 28))
 
 /* --- From a configuration --- */
+
+/* Nobody waits in a pool that takes objects back. */
+static bool fit_together(unsigned flags)
+{
+    return (flags & CPOOL_OBJECT_PRIORITY) != 0 ? (flags & CPOOL_OBJECT_WAITABLE) == 0
+                                                : (flags & CPOOL_OBJECT_KEEP_LARGER) == 0;
+}
 
 static int read_config(cpool_object_config_t *config, cpool_object_type_t *type,
                        const cpool_object_config_t *given)
@@ -46,8 +54,9 @@ static int read_config(cpool_object_config_t *config, cpool_object_type_t *type,
     if (type->object_align != 0 && ((type->object_align & (type->object_align - 1)) != 0 ||
                                     type->object_align > CPOOL_ALIGN_MAX))
         return CPOOL_EALIGN; /* a fake pool makes no pool of slots that would look at it */
-    if ((config->flags & ~CPI_OBJECT_FLAGS) != 0 || (config->pool_flags & CPOOL_FILL) != 0)
-        return CPOOL_EFLAGS; /* objects stay constructed in free slots */
+    if ((config->flags & ~CPI_OBJECT_FLAGS) != 0 || !fit_together(config->flags) ||
+        (config->pool_flags & CPOOL_FILL) != 0) /* objects stay constructed in free slots */
+        return CPOOL_EFLAGS;
     return 0;
 }
 
@@ -95,6 +104,8 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
     pool->percent = config->growth_percent;
     pool->max_inactive = config->max_inactive;
     pool->flags = config->flags;
+    if ((config->flags & CPOOL_OBJECT_PRIORITY) != 0)
+        pool->flags |= CPOOL_OBJECT_COUNTED;
     pool->pool_flags = config->pool_flags;
     if (type->reset != NULL || config->reset != NULL)
         pool->resets = (config->flags & CPOOL_OBJECT_EAGER) != 0 ? CPI_RESET_ON_PUT
@@ -139,6 +150,7 @@ static void free_tables(cpool_objects_t *pool)
     free(pool->traces);
     free(pool->vacant.words);
     free(pool->records_block);
+    cpi_priority_close(pool);
 }
 
 static int make_tables(cpool_objects_t *pool, bool traced)
@@ -199,6 +211,8 @@ static int make_for(cpool_objects_t *pool, const cpool_object_config_t *config, 
 
     pool->max = max;
     code = make_tables(pool, (config->flags & CPOOL_OBJECT_TRACED) != 0);
+    if (code == 0 && (config->flags & CPOOL_OBJECT_PRIORITY) != 0)
+        code = cpi_priority_open(pool);
     if (code == 0)
         code = make_slots(pool, config);
     if (code == 0)
@@ -357,15 +371,12 @@ int cpool_objects_destroy(cpool_objects_t *pool)
     if (cpi_object_is_fake(pool))
         cpi_object_fake_count(SIZE_MAX);
     code = end_slots(pool);
-    if (pool->policy != NULL)
-        pool->policy->end(pool);
     free_tables(pool);
     /* The inline parts of a later get or put find no slot and no object, and go on at length. */
     pool->slots = pool->client.none;
     pool->short_get = pool->client.none;
     pool->brief_get = 0;
     pool->short_put = pool->brief_put = 0;
-    pool->policy_data = NULL;
     cpool_client_release(pool, sizeof *pool, 0, &pool->ended);
     if (hook_left)
         return CPOOL_EHOOK;

@@ -22,7 +22,7 @@ static bool ends_as_slots(const cpool_objects_t *pool)
 {
     return (pool->flags & (CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_FAKE)) == 0 &&
            pool->max_inactive == 0 && (pool->flags & CPOOL_OBJECT_WAITABLE) == 0 &&
-           pool->policy == NULL && pool->type.deactivate == NULL &&
+           pool->priorities == NULL && pool->type.deactivate == NULL &&
            pool->resets != CPI_RESET_ON_PUT;
 }
 
@@ -86,8 +86,8 @@ static int join_frame(cpool_objects_t *pool, cpool_frame_t *frame, uintptr_t ind
     if (cpi_object_is_fake(pool)) {
         code = record_fake(frame, object);
     } else {
-        if (pool->policy != NULL)
-            pool->policy->given(pool, index);
+        if (pool->priorities != NULL)
+            cpi_priority_given(pool, index);
         cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
         code = cpool_frame_adopt(frame, object);
     }

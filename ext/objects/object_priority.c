@@ -3,19 +3,18 @@
  * object_priority.c - object pools that take the least important object back when they are
  * dry.
  *
- *   uses   | use, pins, key | use, pins, key | ...    one for each object
- *   heap   the objects in use that nobody has pinned, the least important one on top
+ *   uses   | use, key | use, key | ...    one for each object
+ *   heap   the objects in use, the least important one on top
  *
  * ORDERING TABLE
  *   lock   | owner CAS                  | acquire | unlock | the heap, the uses
  *   failed | CAS failure, owner load    | relaxed | - | -
  *   unlock | owner store of none        | release | lock   | the same
- *   alone  | stores before the pool is used | relaxed | - | -
  *
  * Invariant: an object in use is ACTIVE, or in the hands of a thread that has seized it and
- * has not called `given` yet.  `taken` makes it ACTIVE and puts it into the heap with the
- * lock held, and `reclaim` seizes it with the lock held.  So an object is in the heap once at
- * most, and a use ends once.
+ * has not called cpi_priority_given yet.  cpi_priority_taken makes it ACTIVE and puts it into the
+ * heap with the lock held, and cpi_priority_reclaim seizes it with the lock held.  So an object is
+ * in the heap once at most, and a use ends once.
  *
  * The lock of a pool's uses says in which process it was taken.  In the child of a fork the
  * operation of a thread that vanished is undone.
@@ -38,11 +37,10 @@
 struct use {
     struct cpi_heap_key key;
     uint32_t number; /* of the uses so far */
-    uint32_t pins;
     bool used;
 };
 
-struct priorities {
+struct cpi_priorities {
     _Atomic uintptr_t owner; /* of the lock: 0, or a number of the process that took it */
     cpool_objects_t *pool; /* constant */
     bool keeps;
@@ -54,20 +52,20 @@ struct priorities {
 /* --- The lock --- */
 
 /* The uses tell what is to be in the heap. */
-static void rebuild_heap(struct priorities *priorities)
+static void rebuild_heap(struct cpi_priorities *priorities)
 {
     cpi_heap_clear(&priorities->heap, priorities->pool->max);
     for (uintptr_t index = 0; index < priorities->pool->max; index++) {
         const struct use *use = &priorities->uses[index];
 
-        if (use->used && use->pins == 0)
+        if (use->used)
             cpi_heap_add(&priorities->heap, index, use->key);
     }
 }
 
 /* No fork waits for the lock of a pool.  One that was taken in the parent is void in the child: a
  * thread that vanished may have left the heap halfway through a change. */
-static bool try_lock(struct priorities *priorities)
+static bool try_lock(struct cpi_priorities *priorities)
 {
     uintptr_t owner = cpi_load(&priorities->owner, relaxed); /* [failed] */
     uintptr_t valid = (uintptr_t)cpi_objects_forks(priorities->pool) * 2 + 1;
@@ -82,7 +80,7 @@ static bool try_lock(struct priorities *priorities)
 }
 
 /* By chance the others wait. */
-static void lock_uses(struct priorities *priorities)
+static void lock_uses(struct cpi_priorities *priorities)
 {
     unsigned tries = 0;
 
@@ -92,14 +90,14 @@ static void lock_uses(struct priorities *priorities)
                 tries - CPI_LOCK_TRIES < CPI_LOCK_YIELDS ? 0 : CPI_OBJECTS_SLEEP);
 }
 
-static void unlock_uses(struct priorities *priorities)
+static void unlock_uses(struct cpi_priorities *priorities)
 {
     cpi_store(&priorities->owner, 0, release); /* [unlock] */
 }
 
 /* --- Uses --- */
 
-static cpool_claim_t claim_of(const struct priorities *priorities, uintptr_t index)
+static cpool_claim_t claim_of(const struct cpi_priorities *priorities, uintptr_t index)
 {
     return (cpool_claim_t)(index + 1) << 32 | priorities->uses[index].number;
 }
@@ -108,7 +106,7 @@ static cpool_claim_t claim_of(const struct priorities *priorities, uintptr_t ind
  * the use has ended. */
 static uintptr_t lock_use(const cpool_objects_t *pool, cpool_claim_t claim)
 {
-    struct priorities *priorities = pool->policy_data;
+    struct cpi_priorities *priorities = pool->priorities;
     uintptr_t index = (uintptr_t)(claim >> 32) - 1; /* none for claim 0 */
 
     if (priorities == NULL || index >= pool->max)
@@ -121,18 +119,18 @@ static uintptr_t lock_use(const cpool_objects_t *pool, cpool_claim_t claim)
 }
 
 /* The object's use is over.  With the lock held. */
-static void end(struct priorities *priorities, uintptr_t index)
+static void end(struct cpi_priorities *priorities, uintptr_t index)
 {
     if (cpi_heap_has(&priorities->heap, index))
         cpi_heap_remove(&priorities->heap, index);
     priorities->uses[index].used = false;
 }
 
-/* --- The policy --- */
+/* --- What the pool asks for --- */
 
-static void taken(cpool_objects_t *pool, uintptr_t index, struct cpi_object_wish *wish)
+void cpi_priority_taken(cpool_objects_t *pool, uintptr_t index, struct cpi_object_wish *wish)
 {
-    struct priorities *priorities = pool->policy_data;
+    struct cpi_priorities *priorities = pool->priorities;
     struct use *use = &priorities->uses[index];
 
     lock_uses(priorities);
@@ -140,7 +138,6 @@ static void taken(cpool_objects_t *pool, uintptr_t index, struct cpi_object_wish
     use->key.number = wish->number;
     use->key.turn = ++priorities->turn;
     use->number++;
-    use->pins = 0;
     use->used = true;
     cpi_heap_add(&priorities->heap, index, use->key);
     wish->claim = claim_of(priorities, index);
@@ -148,9 +145,9 @@ static void taken(cpool_objects_t *pool, uintptr_t index, struct cpi_object_wish
     unlock_uses(priorities);
 }
 
-static void given(cpool_objects_t *pool, uintptr_t index)
+void cpi_priority_given(cpool_objects_t *pool, uintptr_t index)
 {
-    struct priorities *priorities = pool->policy_data;
+    struct cpi_priorities *priorities = pool->priorities;
 
     if (!priorities->uses[index].used)
         return;
@@ -160,9 +157,9 @@ static void given(cpool_objects_t *pool, uintptr_t index)
 }
 
 /* An object that cannot be seized is just being put back. */
-static uintptr_t reclaim(cpool_objects_t *pool, struct cpi_object_wish *wish)
+uintptr_t cpi_priority_reclaim(cpool_objects_t *pool, struct cpi_object_wish *wish)
 {
-    struct priorities *priorities = pool->policy_data;
+    struct cpi_priorities *priorities = pool->priorities;
     const struct cpi_heap_entry *least;
     uintptr_t found = CPI_OBJECT_NONE;
 
@@ -170,7 +167,8 @@ static uintptr_t reclaim(cpool_objects_t *pool, struct cpi_object_wish *wish)
     while (found == CPI_OBJECT_NONE && (least = cpi_heap_least(&priorities->heap)) != NULL) {
         uintptr_t index = least->index;
 
-        if (wish != NULL && priorities->keeps && least->key.number > wish->number)
+        if (least->key.number == CPOOL_PRIORITY_KEPT ||
+            (wish != NULL && priorities->keeps && least->key.number > wish->number))
             break;
         if (!cpi_object_seize(pool, index)) {
             cpi_heap_remove(&priorities->heap, index);
@@ -185,9 +183,9 @@ static uintptr_t reclaim(cpool_objects_t *pool, struct cpi_object_wish *wish)
     return found;
 }
 
-static cpool_claim_t claim(const cpool_objects_t *pool, uintptr_t index)
+cpool_claim_t cpi_priority_claim(const cpool_objects_t *pool, uintptr_t index)
 {
-    struct priorities *priorities = pool->policy_data;
+    struct cpi_priorities *priorities = pool->priorities;
     cpool_claim_t found;
 
     lock_uses(priorities);
@@ -196,70 +194,35 @@ static cpool_claim_t claim(const cpool_objects_t *pool, uintptr_t index)
     return found;
 }
 
-static void free_priorities(struct priorities *priorities)
+int cpi_priority_open(cpool_objects_t *pool)
 {
-    cpi_heap_fini(&priorities->heap);
-    free(priorities->uses);
-    free(priorities);
-}
+    struct cpi_priorities *priorities = calloc(1, sizeof *priorities);
 
-static void end_pool(cpool_objects_t *pool)
-{
-    free_priorities(pool->policy_data);
-}
-
-static const struct cpi_object_policy policy = {taken, given, reclaim, claim, end_pool};
-
-static struct priorities *allocate(size_t max)
-{
-    struct priorities *priorities = calloc(1, sizeof *priorities);
-
-    if (priorities == NULL)
-        return NULL;
-    priorities->uses = calloc(max, sizeof *priorities->uses);
-    if (cpi_heap_init(&priorities->heap, max) && priorities->uses != NULL)
-        return priorities;
-    free_priorities(priorities);
-    return NULL;
-}
-
-int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
-{
-    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
-    struct priorities *priorities;
-
-    if (pool == NULL)
-        return CPOOL_ENULL;
-    if (CPI_OBJECTS_ENDED(pool))
-        return CPOOL_EPOOL;
-    if ((flags & ~CPOOL_PRIORITY_KEEP_LARGER) != 0 || (pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
-        return CPOOL_EFLAGS;
-    if (pool->policy != NULL)
-        return CPOOL_EOPEN;
-    if (cpool_object_stats(pool, &stats) != 0 || stats.active != 0)
-        return CPOOL_ELIVE;
-    priorities = allocate(pool->max);
+    pool->priorities = priorities;
     if (priorities == NULL)
         return CPOOL_ENOMEM;
     priorities->pool = pool;
-    priorities->keeps = flags != 0;
-    if ((pool->flags & CPOOL_OBJECT_COUNTED) == 0 && !cpi_object_is_fake(pool))
-        cpi_store(&pool->peak, 0, relaxed); /* [alone] it was that of all objects */
-    cpi_store(&pool->shrunk, false, relaxed); /* [alone] */
-    pool->short_get = pool->client.none;
-    pool->short_put = pool->brief_put = 0;
-    atomic_signal_fence(memory_order_seq_cst); /* a child that counts finds no short way */
-    pool->flags |= CPOOL_OBJECT_COUNTED;
-    pool->policy_data = priorities;
-    pool->policy = &policy; /* last: a child of a fork may find any part of this done */
-    return 0;
+    priorities->keeps = (pool->flags & CPOOL_OBJECT_KEEP_LARGER) != 0;
+    priorities->uses = calloc(pool->max, sizeof *priorities->uses);
+    return cpi_heap_init(&priorities->heap, pool->max) && priorities->uses != NULL ? 0
+                                                                                   : CPOOL_ENOMEM;
+}
+
+void cpi_priority_close(cpool_objects_t *pool)
+{
+    if (pool->priorities == NULL)
+        return;
+    cpi_heap_fini(&pool->priorities->heap);
+    free(pool->priorities->uses);
+    free(pool->priorities);
+    pool->priorities = NULL;
 }
 
 /* --- Putting --- */
 
 int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim)
 {
-    struct priorities *priorities = pool->policy_data;
+    struct cpi_priorities *priorities = pool->priorities;
     uintptr_t index = lock_use(pool, claim);
     bool mine;
 
@@ -279,7 +242,7 @@ int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim)
 
 int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t priority)
 {
-    struct priorities *priorities = pool->policy_data;
+    struct cpi_priorities *priorities = pool->priorities;
     uintptr_t index = lock_use(pool, claim);
 
     if (index == CPI_OBJECT_NONE)
@@ -289,37 +252,4 @@ int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t prior
         cpi_heap_change(&priorities->heap, index, priorities->uses[index].key);
     unlock_uses(priorities);
     return 0;
-}
-
-void *cpool_priority_pin(cpool_objects_t *pool, cpool_claim_t claim)
-{
-    struct priorities *priorities = pool->policy_data;
-    uintptr_t index = lock_use(pool, claim);
-    void *object;
-
-    if (CPI_OBJECTS_ENDED(pool) || index == CPI_OBJECT_NONE)
-        return NULL;
-    priorities->uses[index].pins++;
-    if (cpi_heap_has(&priorities->heap, index))
-        cpi_heap_remove(&priorities->heap, index);
-    object = cpi_object_at(pool, index);
-    unlock_uses(priorities);
-    return object;
-}
-
-int cpool_priority_unpin(cpool_objects_t *pool, cpool_claim_t claim)
-{
-    struct priorities *priorities = pool->policy_data;
-    uintptr_t index = lock_use(pool, claim);
-    struct use *use;
-    bool pinned;
-
-    if (index == CPI_OBJECT_NONE)
-        return CPI_OBJECTS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
-    use = &priorities->uses[index];
-    pinned = use->pins > 0;
-    if (pinned && --use->pins == 0)
-        cpi_heap_add(&priorities->heap, index, use->key);
-    unlock_uses(priorities);
-    return pinned ? 0 : CPOOL_EINACTIVE;
 }

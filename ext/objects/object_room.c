@@ -174,14 +174,14 @@ static uintptr_t seize_next(cpool_objects_t *pool, uintptr_t *at)
     return CPI_OBJECT_NONE;
 }
 
-/* A policy names those to go, and those that may not. */
+/* In a priority pool the least important ones go first. */
 static size_t drop_active(cpool_objects_t *pool, size_t n)
 {
     uintptr_t index, at = 0;
     size_t dropped;
 
     for (dropped = 0; dropped < n; dropped++) {
-        index = pool->policy != NULL ? pool->policy->reclaim(pool, NULL) : seize_next(pool, &at);
+        index = pool->priorities != NULL ? cpi_priority_reclaim(pool, NULL) : seize_next(pool, &at);
         if (index == CPI_OBJECT_NONE)
             break;
         cpi_object_end(pool, index);

@@ -96,6 +96,18 @@ typedef struct cpool_objects cpool_objects_t;
 #define CPOOL_OBJECT_WAITABLE 0x800000u
 
 /*
+ * CPOOL_OBJECT_PRIORITY  A dry pool reclaims its least important object: <cpool/priority.h>.  Its
+ *                       active objects are counted.  Not with CPOOL_OBJECT_WAITABLE.
+ */
+#define CPOOL_OBJECT_PRIORITY 0x400000u
+
+/*
+ * CPOOL_OBJECT_KEEP_LARGER  With CPOOL_OBJECT_PRIORITY: a get reclaims no object with a larger
+ *                       number than its own.  It returns CPOOL_EDRY instead.
+ */
+#define CPOOL_OBJECT_KEEP_LARGER 0x8000000u
+
+/*
  * The type of a pool's objects.  Start from CPOOL_OBJECT_TYPE_INIT.  Several pools may
  * have the same type.  Any hook may be NULL.  `arg` is passed to all of them.
  */
@@ -314,8 +326,8 @@ CPOOL_API size_t cpool_object_grow(cpool_objects_t *pool, size_t n) CPOOL_NONNUL
  * flags   0, or CPOOL_OBJECT_ACTIVE_TOO
  *
  * Objects that do not exist yet go first, then inactive ones, which are destroyed.  Of a
- * priority pool's active ones the least important go first, and pinned ones stay.  A pool that
- * grows by itself may grow again.
+ * priority pool's active ones the least important go first, and those of CPOOL_PRIORITY_KEPT stay.
+ * A pool that grows by itself may grow again.
  *
  * Returns the number of objects by which the capacity was lowered.
  * Any thread.  It takes as long as the hooks deactivate and destroy.
@@ -453,11 +465,11 @@ CPOOL_API size_t cpool_object_each(const cpool_objects_t *pool,
  *
  * n   SIZE_MAX is all of them
  *
- * Of a priority pool the least important ones go first, and pinned ones stay unless n is SIZE_MAX.
- * Their callers must not use them any more.  A late put is refused as CPOOL_EINACTIVE, unless
- * the object has been handed out again.
+ * Of a priority pool the least important ones go first, and those of CPOOL_PRIORITY_KEPT stay
+ * unless n is SIZE_MAX.  Their callers must not use them any more.  A late put is refused as
+ * CPOOL_EINACTIVE, unless the object has been handed out again.
  *
- * Returns the number put back.  It is smaller than n if fewer objects were active, pinned ones and
+ * Returns the number put back.  It is smaller than n if fewer objects were active, kept ones and
  * those that other threads were getting or putting at this moment aside.
  * Any thread, progress as that many puts.
  */

@@ -213,8 +213,6 @@ static void use_and_end_structures(unsigned flags, unsigned pool_flags)
     cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
 
     make_structures(flags, pool_flags);
-    if (flags == CPOOL_OBJECT_COUNTED)
-        REQUIRE_EQUAL(cpool_priority_attach(ended.objects, 0), 0);
     ended.slot = cpool_object_get(ended.objects);
     REQUIRE_EQUAL(cpool_object_put(ended.objects, ended.slot), 0);
     cpool_sized_free(ended.blocks, cpool_sized_alloc(ended.blocks, 100));
@@ -264,12 +262,9 @@ static void require_objects_refused(void)
     REFUSED(cpool_objects_reset(pool, SIZE_MAX), 0);
     REFUSED(cpool_objects_pool(pool), NULL);
     REFUSED(cpool_objects_destroy(pool), CPOOL_EPOOL);
-    REFUSED(cpool_priority_attach(pool, 0), CPOOL_EPOOL);
     REFUSED(cpool_object_obtain(pool, &object, &grant), CPOOL_EPOOL);
     REFUSED(cpool_priority_put(pool, (cpool_claim_t)1 << 32 | 1), CPOOL_EPOOL);
     REFUSED(cpool_priority_set(pool, (cpool_claim_t)1 << 32 | 1, 0), CPOOL_EPOOL);
-    REFUSED(cpool_priority_pin(pool, (cpool_claim_t)1 << 32 | 1), NULL);
-    REFUSED(cpool_priority_unpin(pool, (cpool_claim_t)1 << 32 | 1), CPOOL_EPOOL);
     REFUSED(cpool_object_claim(pool, ended.slot), 0);
 }
 
@@ -346,7 +341,7 @@ static void *refuse_all_structures(void *pool)
 TEST_TIMES(structure_refused_after_its_end_by_every_function, 4)
 {
     enum { LATER = 40 };
-    static const unsigned flags[] = {0, CPOOL_OBJECT_COUNTED, CPOOL_OBJECT_FAKE,
+    static const unsigned flags[] = {0, CPOOL_OBJECT_PRIORITY, CPOOL_OBJECT_FAKE,
                                      CPOOL_OBJECT_WAITABLE};
     cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
 

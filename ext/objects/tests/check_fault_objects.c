@@ -325,14 +325,6 @@ static const struct fault_case objects[] = {
  * ---- Priorities ----------------------------------------------------------
  */
 
-FAULT_CALL(priority_attach, cpool_priority_attach(scene->object, 0))
-
-static void make_priorities(struct fault_scene *scene)
-{
-    make_objects(scene);
-    REQUIRE_EQUAL(priority_attach(scene), 0);
-}
-
 static int priority_obtain(struct fault_scene *scene)
 {
     cpool_grant_t grant = CPOOL_GRANT_INIT;
@@ -344,7 +336,7 @@ static int priority_obtain(struct fault_scene *scene)
 
 static void make_claimed(struct fault_scene *scene)
 {
-    make_priorities(scene);
+    make_objects(scene);
     REQUIRE_EQUAL(priority_obtain(scene), 0);
 }
 
@@ -355,12 +347,6 @@ static cpool_claim_t claim(struct fault_scene *scene)
 
 FAULT_CALL(priority_claim, claim(scene) != 0 ? SOME : NONE)
 FAULT_CALL(priority_set, cpool_priority_set(scene->object, claim(scene), 2))
-
-static int priority_pin_and_unpin(struct fault_scene *scene)
-{
-    REQUIRE(cpool_priority_pin(scene->object, claim(scene)) == scene->slot);
-    return cpool_priority_unpin(scene->object, claim(scene));
-}
 
 FAULT_CALL(priority_put, cpool_priority_put(scene->object, claim(scene)))
 FAULT_CALL(priority_reclaim, (int)cpool_objects_reset(scene->object, 1))
@@ -377,19 +363,28 @@ static void end_priorities(struct fault_scene *scene)
 }
 
 static const struct fault_case priorities[] = {
-    { "cpool_priority_attach", 0, make_objects, priority_attach, end_priorities, 0,
-      ROWS({ CALLOC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+    { "cpool_objects_create", CPOOL_OBJECT_PRIORITY, fault_start, objects_create, end_priorities, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { CALLOC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { CALLOC, 2, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { CALLOC, 3, 3, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           { CALLOC, 4, 4, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
-    { "cpool_object_obtain, by priority", 0, make_priorities, priority_obtain, end_priorities, 0,
-      ROWS(FIRST_USE(2, 0, 0)) },
-    { "cpool_object_claim", 0, make_claimed, priority_claim, end_priorities, SOME, NO_ROWS },
-    { "cpool_priority_set", 0, make_claimed, priority_set, end_priorities, 0, NO_ROWS },
-    { "cpool_priority_pin, and unpin", 0, make_claimed, priority_pin_and_unpin, end_priorities, 0,
+           { CALLOC, 4, 4, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { CALLOC, 5, 5, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { CALLOC, 6, 6, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 2, 2, 0, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 2, 2, 0, CPOOL_ENOMEM },
+           { MPROTECT, 3, 3, 0, CPOOL_ENOMEM }) },
+    { "cpool_object_obtain", CPOOL_OBJECT_PRIORITY, make_objects, priority_obtain, end_priorities,
+      0, ROWS(FIRST_USE(2, 0, 0)) },
+    { "cpool_object_claim", CPOOL_OBJECT_PRIORITY, make_claimed, priority_claim, end_priorities,
+      SOME, NO_ROWS },
+    { "cpool_priority_set", CPOOL_OBJECT_PRIORITY, make_claimed, priority_set, end_priorities, 0,
       NO_ROWS },
-    { "cpool_priority_put", 0, make_claimed, priority_put, end_priorities, 0, NO_ROWS },
-    { "cpool_objects_reset", 0, make_claimed, priority_reclaim, end_priorities, 1, NO_ROWS },
+    { "cpool_priority_put", CPOOL_OBJECT_PRIORITY, make_claimed, priority_put, end_priorities, 0,
+      NO_ROWS },
+    { "cpool_objects_reset", CPOOL_OBJECT_PRIORITY, make_claimed, priority_reclaim, end_priorities,
+      1, NO_ROWS },
 };
 
 #define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))

@@ -580,8 +580,9 @@ TEST_TIMES(flag_in_the_place_of_another_kind_refused, KINDS_AND_FAKE)
         CPOOL_MEMORY_HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES |
             CPOOL_MEMORY_NO_POISON,
         CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED | CPOOL_OBJECT_FAKE |
-            CPOOL_OBJECT_NO_DEACTIVATE | CPOOL_OBJECT_WAITABLE,
-        CPOOL_OBJECT_ACTIVE_TOO, CPOOL_PRIORITY_KEEP_LARGER,
+            CPOOL_OBJECT_NO_DEACTIVATE | CPOOL_OBJECT_WAITABLE | CPOOL_OBJECT_PRIORITY |
+            CPOOL_OBJECT_KEEP_LARGER,
+        CPOOL_OBJECT_ACTIVE_TOO,
         CPOOL_SIZED_LARGER | CPOOL_SIZED_BOUNDED,
     };
     cpool_object_config_t config = configure(_i);
@@ -710,8 +711,8 @@ TEST_TIMES(object_that_is_reclaimed_is_always_deactivated, KINDS_AND_FAKE)
 
     config.capacity = 1;
     config.flags &= ~CPOOL_OBJECT_WAITABLE;
+    config.flags |= CPOOL_OBJECT_PRIORITY;
     pool = thing_pool(&config, &type);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
     for (i = 0; i < 3; i++)
         REQUIRE(cpool_object_get(pool) != NULL);
     REQUIRE(account.activated == 3 && account.deactivated == 2);

@@ -448,8 +448,8 @@ TEST(object_of_a_frame_is_not_reclaimed)
     cpool_object_frame_t *frame;
 
     config.capacity = 2;
+    config.flags |= CPOOL_OBJECT_PRIORITY;
     pool = thing_pool(&config, &type);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
     frame = begin();
     for (int round = 0; round < 2; round++) {
         void *framed = get(frame);

@@ -25,7 +25,7 @@ static struct account account;
 static cpool_object_type_t type;
 static cpool_objects_t *pool;
 
-static void make_of(unsigned object_flags, size_t capacity, unsigned flags)
+static void make_of(unsigned flags, size_t capacity)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
 
@@ -34,14 +34,13 @@ static void make_of(unsigned object_flags, size_t capacity, unsigned flags)
     config.name = "things";
     config.reset = thing_pool_reset;
     config.capacity = capacity;
-    config.flags = object_flags;
+    config.flags = flags | CPOOL_OBJECT_PRIORITY;
     pool = thing_pool(&config, &type);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, flags), 0);
 }
 
 static void make(size_t capacity)
 {
-    make_of(kinds[0], capacity, 0);
+    make_of(kinds[0], capacity);
 }
 
 static struct granted obtain(int64_t priority)
@@ -79,7 +78,7 @@ TEST_TIMES(get_from_dry_pool_takes_the_lowest_number, KINDS)
     static const int64_t numbers[] = { 5, -3, INT64_MAX, 0 };
     struct granted grants[4];
 
-    make_of(kinds[_i], 4, 0);
+    make_of(kinds[_i], 4);
     for (size_t i = 0; i < 4; i++) {
         grants[i] = obtain(numbers[i]);
         REQUIRE_EQUAL(grants[i].ended, 0);
@@ -97,7 +96,7 @@ TEST_TIMES(object_reclaimed_goes_through_its_hooks, KINDS)
     struct granted first, second;
     struct thing *thing;
 
-    make_of(kinds[_i], 1, 0);
+    make_of(kinds[_i], 1);
     first = obtain(0);
     second = obtain(0);
     thing = second.object;
@@ -163,7 +162,7 @@ TEST(object_with_a_larger_number_is_kept_where_asked)
     struct granted grant = {0};
     cpool_claim_t low;
 
-    make_of(0, 2, CPOOL_PRIORITY_KEEP_LARGER);
+    make_of(CPOOL_OBJECT_KEEP_LARGER, 2);
     low = obtain(5).claim;
     obtain(8);
     REQUIRE_EQUAL(object_granted(pool, 4, &grant), CPOOL_EDRY);
@@ -174,22 +173,20 @@ TEST(object_with_a_larger_number_is_kept_where_asked)
 }
 
 /*
- * ---- Claims and pins -----------------------------------------------------
+ * ---- Claims --------------------------------------------------------------
  */
 
 static void require_ended(cpool_claim_t claim)
 {
     REQUIRE_EQUAL(cpool_priority_put(pool, claim), CPOOL_EINACTIVE);
     REQUIRE_EQUAL(cpool_priority_set(pool, claim, 1), CPOOL_EINACTIVE);
-    REQUIRE_EQUAL(cpool_priority_unpin(pool, claim), CPOOL_EINACTIVE);
-    REQUIRE(cpool_priority_pin(pool, claim) == NULL);
 }
 
 TEST_TIMES(claim_of_a_use_that_ended_refused, KINDS)
 {
     struct granted first, second, third;
 
-    make_of(kinds[_i], 1, 0);
+    make_of(kinds[_i], 1);
     first = obtain(0);
     REQUIRE(cpool_object_claim(pool, first.object) == first.claim);
     second = obtain(0);
@@ -215,7 +212,7 @@ TEST_TIMES(no_claim_of_an_object_whose_use_has_ended, KINDS - 1)
     struct granted grant;
     char *address;
 
-    make_of(kinds[_i], 2, 0);
+    make_of(kinds[_i], 2);
     grant = obtain(0);
     address = grant.object;
     REQUIRE(cpool_object_claim(pool, address) == grant.claim);
@@ -250,30 +247,22 @@ TEST(claims_outlive_the_objects_memory)
     end(1);
 }
 
-TEST(pinned_objects_are_not_taken_back)
+TEST(kept_objects_are_not_taken_back)
 {
     struct granted grant = {0};
     struct granted a, b;
 
     make(2);
-    a = obtain(1);
+    a = obtain(CPOOL_PRIORITY_KEPT);
     b = obtain(2);
-    REQUIRE(cpool_priority_pin(pool, a.claim) == a.object);
-    REQUIRE(cpool_priority_pin(pool, a.claim) == a.object);
     REQUIRE(ended_by(3) == b.claim);
     REQUIRE_EQUAL(cpool_objects_reset(pool, 2), 1);
-    REQUIRE_EQUAL(cpool_priority_set(pool, a.claim, 7), 0);
-    REQUIRE_EQUAL(cpool_priority_unpin(pool, a.claim), 0);
     b = obtain(8);
-    REQUIRE(cpool_priority_pin(pool, b.claim) == b.object);
-    REQUIRE_EQUAL(object_granted(pool, 9, &grant), CPOOL_EDRY);
-    REQUIRE_EQUAL(cpool_priority_unpin(pool, a.claim), 0);
-    REQUIRE_EQUAL(cpool_priority_unpin(pool, a.claim), CPOOL_EINACTIVE);
-    REQUIRE_EQUAL(cpool_priority_unpin(pool, b.claim), 0);
-    REQUIRE(ended_by(9) == a.claim); /* by the number that it got while it was pinned */
-    REQUIRE(cpool_priority_pin(pool, b.claim) == b.object);
+    REQUIRE_EQUAL(cpool_priority_set(pool, b.claim, CPOOL_PRIORITY_KEPT), 0);
+    REQUIRE_EQUAL(object_granted(pool, CPOOL_PRIORITY_KEPT, &grant), CPOOL_EDRY);
+    REQUIRE_EQUAL(cpool_priority_set(pool, a.claim, 7), 0);
+    REQUIRE(ended_by(9) == a.claim);
     REQUIRE_EQUAL(cpool_priority_put(pool, b.claim), 0); /* its holder may */
-    REQUIRE_EQUAL(cpool_priority_unpin(pool, b.claim), CPOOL_EINACTIVE);
     end(1);
 }
 
@@ -281,7 +270,7 @@ TEST_TIMES(release_puts_back_the_least_important, KINDS)
 {
     cpool_claim_t claims[MOST];
 
-    make_of(kinds[_i], MOST, 0);
+    make_of(kinds[_i], MOST);
     REQUIRE_EQUAL(cpool_objects_reset(pool, 1), 0);
     for (size_t i = 0; i < MOST; i++)
         claims[i] = obtain((int64_t)(i * 5 % MOST)).claim;
@@ -304,12 +293,12 @@ TEST(shrink_takes_the_least_important_active_objects)
     make(4);
     for (size_t i = 0; i < 4; i++)
         claims[i] = obtain((int64_t)(4 - i)).claim;
-    REQUIRE(cpool_priority_pin(pool, claims[3]) != NULL);
+    REQUIRE_EQUAL(cpool_priority_set(pool, claims[3], CPOOL_PRIORITY_KEPT), 0);
     REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2);
     require_ended(claims[1]);
     require_ended(claims[2]);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 1); /* one is pinned */
-    REQUIRE_EQUAL(cpool_priority_unpin(pool, claims[3]), 0);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 1); /* one is kept */
+    REQUIRE_EQUAL(cpool_priority_set(pool, claims[3], 0), 0);
     REQUIRE_EQUAL(cpool_object_shrink(pool, 1, CPOOL_OBJECT_ACTIVE_TOO), 1);
     require_ended(claims[3]);
     end(0);
@@ -323,7 +312,7 @@ TEST_TIMES(plain_gets_and_puts_keep_the_order, KINDS)
 {
     void *first, *second;
 
-    make_of(kinds[_i], 2, 0);
+    make_of(kinds[_i], 2);
     first = cpool_object_get(pool);
     second = cpool_object_get(pool);
     REQUIRE_EQUAL(cpool_priority_set(pool, cpool_object_claim(pool, first), 1), 0);
@@ -355,16 +344,16 @@ TEST(unfit_object_reclaimed_is_replaced)
     thing_end(pool, &account);
 }
 
-TEST(attach_that_makes_no_sense_refused)
+TEST(flags_that_make_no_sense_refused)
 {
+    static const unsigned wrong_flags[] = { CPOOL_OBJECT_PRIORITY | CPOOL_OBJECT_WAITABLE,
+                                            CPOOL_OBJECT_KEEP_LARGER };
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_grant_t wrong = CPOOL_GRANT_INIT;
     struct granted grant = {0};
     void *object;
 
     make(1);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), CPOOL_EOPEN);
-    REQUIRE_EQUAL(cpool_priority_attach(NULL, 0), CPOOL_ENULL);
     wrong.size = 0;
     REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &wrong), CPOOL_ESTRUCT);
     end(0);
@@ -372,16 +361,15 @@ TEST(attach_that_makes_no_sense_refused)
     pool = thing_pool(&config, &type);
     REQUIRE_EQUAL(object_granted(pool, 0, &grant), 0); /* as any get */
     REQUIRE(grant.object != NULL && grant.claim != 0 && grant.uses == 1);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), CPOOL_ELIVE);
     REQUIRE(cpool_object_claim(pool, grant.object) == grant.claim);
     require_ended((cpool_claim_t)1 << 32 | 1);
     object = grant.object;
     REQUIRE_EQUAL(object_granted(pool, 0, &grant), CPOOL_EDRY);
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, 0x10u), CPOOL_EFLAGS);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
-    config.flags = CPOOL_OBJECT_WAITABLE;
-    pool = thing_pool(&config, &type);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), CPOOL_EFLAGS);
-    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    config.type = &type;
+    for (int i = 0; i < 2; i++) {
+        config.flags = wrong_flags[i];
+        REQUIRE_EQUAL(cpool_objects_create(&pool, &config), CPOOL_EFLAGS);
+    }
 }

@@ -539,10 +539,10 @@ static cpool_objects_t *make_to_end(int kind)
     type.deactivate = kind == WITH_HOOKS ? do_nothing : NULL;
     config.type = &type;
     config.capacity = 1;
-    config.flags = kind == COUNTED ? CPOOL_OBJECT_COUNTED : 0;
+    config.flags = kind == COUNTED    ? CPOOL_OBJECT_COUNTED
+                   : kind == PRIORITY ? CPOOL_OBJECT_PRIORITY
+                                      : 0;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
-    if (kind == PRIORITY)
-        REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
     return pool;
 }
 

@@ -21,9 +21,8 @@ static cpool_objects_t *make_pool(cpool_object_type_t *type, unsigned flags)
     type->object_size = 64;
     config.type = type;
     config.capacity = OBJECTS;
-    config.flags = flags;
+    config.flags = flags | CPOOL_OBJECT_PRIORITY;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
     return pool;
 }
 
@@ -73,29 +72,27 @@ static void play(void *argument)
 
     player->grant = obtain(player->pool, 10);
     REQUIRE_EQUAL(cpool_priority_set(player->pool, player->claims[OBJECTS - 1], 11), 0);
-    REQUIRE(cpool_priority_pin(player->pool, player->claims[OBJECTS - 1]) != NULL);
-    REQUIRE_EQUAL(cpool_priority_unpin(player->pool, player->claims[OBJECTS - 1]), 0);
     REQUIRE_EQUAL(cpool_priority_put(player->pool, player->grant.claim), 0);
 }
 
-/* All objects can be had but the pinned one, and the object that the vanished thread had in
+/* All objects can be had but the kept one, and the object that the vanished thread had in
  * hand. */
 static void take_in_child(void *argument)
 {
     struct player *player = argument;
-    cpool_claim_t pinned = player->claims[2];
+    cpool_claim_t kept = player->claims[2];
     size_t second = 0;
 
     steps_allow(0);
     for (int i = 0; i < 2 * OBJECTS; i++) {
         cpool_claim_t ended = obtain(player->pool, 20).ended;
 
-        REQUIRE(ended != pinned);
+        REQUIRE(ended != kept);
         second += ended == player->claims[1];
     }
     REQUIRE_EQUAL(second, 1);
-    REQUIRE_EQUAL(cpool_priority_unpin(player->pool, pinned), 0);
-    REQUIRE(obtain(player->pool, 20).ended == pinned);
+    REQUIRE_EQUAL(cpool_priority_set(player->pool, kept, 0), 0);
+    REQUIRE(obtain(player->pool, 20).ended == kept);
 }
 
 /* A fork that waits for the thread that stands still makes more steps than it may. */
@@ -105,13 +102,12 @@ static bool fork_beside_play(struct worker *worker, size_t nth)
     struct steps_stop stop;
     bool stopped;
 
-    REQUIRE(cpool_priority_pin(player.pool, player.claims[2]) != NULL);
+    REQUIRE_EQUAL(cpool_priority_set(player.pool, player.claims[2], CPOOL_PRIORITY_KEPT), 0);
     stopped = steps_run(&stop, worker, NULL, nth, play, &player);
     steps_allow(1000);
     support_in_child(take_in_child, &player);
     steps_allow(0);
     steps_go_on(&stop);
-    REQUIRE_EQUAL(cpool_priority_unpin(player.pool, player.claims[2]), 0);
     end(&player);
     return stopped;
 }
@@ -127,12 +123,7 @@ TEST(fork_beside_a_priority_pool_does_not_wait)
     worker_stop(worker);
 }
 
-/* --- Fork beside an attach and beside an end --- */
-
-static void attach(void *pool)
-{
-    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
-}
+/* --- Fork beside an end --- */
 
 static void destroy(void *pool)
 {
@@ -150,19 +141,9 @@ static void use_and_destroy(cpool_objects_t *pool)
     REQUIRE_EQUAL(cpool_priority_put(pool, grants[1].claim), 0);
     REQUIRE_EQUAL(cpool_object_put(pool, grants[2].object), 0);
     REQUIRE_EQUAL(cpool_objects_reset(pool, 1), 1);
-    REQUIRE(cpool_priority_pin(pool, grants[3].claim) == NULL);
+    REQUIRE_EQUAL(cpool_priority_set(pool, grants[3].claim, 1), CPOOL_EINACTIVE);
     REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 1);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
-}
-
-/* A pool whose attach has not returned may be a priority pool or not, and is whole. */
-static void use_half_attached(void *pool)
-{
-    int code = cpool_priority_attach(pool, 0);
-
-    REQUIRE(code == 0 || code == CPOOL_EOPEN);
-    use_and_destroy(pool);
-    use_and_destroy(make_pool(&(cpool_object_type_t)CPOOL_OBJECT_TYPE_INIT, 0));
 }
 
 static cpool_object_stats_t stats_of(const cpool_objects_t *pool)
@@ -171,44 +152,6 @@ static cpool_object_stats_t stats_of(const cpool_objects_t *pool)
 
     REQUIRE_EQUAL(cpool_object_stats(pool, &stats), 0);
     return stats;
-}
-
-static void put_in_half_attached(void *pool)
-{
-    void *objects[OBJECTS];
-
-    for (int i = 0; i < OBJECTS; i++)
-        objects[i] = cpool_object_get(pool);
-    for (int i = 0; i < OBJECTS; i++)
-        REQUIRE_EQUAL(cpool_object_put(pool, objects[i]), 0);
-    REQUIRE_EQUAL(stats_of(pool).active, 0);
-    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
-}
-
-static bool fork_beside_attach(struct worker *worker, size_t nth)
-{
-    cpool_objects_t *pool = steps_objects(OBJECTS);
-    struct steps_stop stop;
-    bool stopped = steps_run(&stop, worker, NULL, nth, attach, pool);
-
-    steps_allow(5000);
-    support_in_child(use_half_attached, pool);
-    support_in_child(put_in_half_attached, pool);
-    steps_allow(0);
-    steps_go_on(&stop);
-    use_and_destroy(pool);
-    return stopped;
-}
-
-TEST(child_of_a_fork_uses_a_pool_whose_attach_was_under_way)
-{
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (fork_beside_attach(worker, nth))
-        nth++;
-    REQUIRE(nth > 5);
-    worker_stop(worker);
 }
 
 /* Another one, beside that which the vanished thread was destroying. */

@@ -20,7 +20,6 @@ struct use {
     cpool_claim_t claim;
     int64_t number;
     uint64_t turn;
-    size_t pins;
 };
 
 static struct {
@@ -106,7 +105,8 @@ static struct use *least(void)
     struct use *found = NULL;
 
     for (size_t i = 0; i < ranks.n_held; i++)
-        if (ranks.held[i].pins == 0 && (found == NULL || is_before(&ranks.held[i], found)))
+        if (ranks.held[i].number != CPOOL_PRIORITY_KEPT &&
+            (found == NULL || is_before(&ranks.held[i], found)))
             found = &ranks.held[i];
     return found;
 }
@@ -139,7 +139,7 @@ static void hold(void *object, cpool_claim_t claim, int64_t number)
     struct use *use = &ranks.held[ranks.n_held++];
 
     FUZZ_REQUIRE(ranks.n_held <= MOST && claim != 0 && claim != ranks.ended);
-    *use = (struct use){object, claim, number, ++ranks.turn, 0};
+    *use = (struct use){object, claim, number, ++ranks.turn};
 }
 
 /*
@@ -200,32 +200,20 @@ static void use_ended(void)
 {
     FUZZ_EQUAL(cpool_priority_put(ranks.pool, ranks.ended), CPOOL_EINACTIVE);
     FUZZ_EQUAL(cpool_priority_set(ranks.pool, ranks.ended, 5), CPOOL_EINACTIVE);
-    FUZZ_REQUIRE(cpool_priority_pin(ranks.pool, ranks.ended) == NULL);
-    FUZZ_EQUAL(cpool_priority_unpin(ranks.pool, ranks.ended), CPOOL_EINACTIVE);
     FUZZ_REQUIRE(ranks.fake || cpool_object_claim(ranks.pool, &ranks) == 0);
-    FUZZ_EQUAL(cpool_priority_attach(ranks.pool, 0), CPOOL_EOPEN);
 }
 
 static void change(void)
 {
+    bool keeps = input_below(3) == 0;
+    int64_t number = keeps ? CPOOL_PRIORITY_KEPT : (int64_t)input_below(9) - 4;
     struct use *use;
-    size_t what = input_below(3);
-    int64_t number = (int64_t)input_below(9) - 4;
 
     if (ranks.n_held == 0)
         return;
     use = &ranks.held[input_below(ranks.n_held)];
-    if (what == 0) {
-        FUZZ_EQUAL(cpool_priority_set(ranks.pool, use->claim, number), 0);
-        use->number = number;
-    } else if (what == 1) {
-        FUZZ_REQUIRE(cpool_priority_pin(ranks.pool, use->claim) == use->body);
-        use->pins++;
-    } else {
-        FUZZ_EQUAL(cpool_priority_unpin(ranks.pool, use->claim),
-                   use->pins > 0 ? 0 : CPOOL_EINACTIVE);
-        use->pins -= use->pins > 0;
-    }
+    FUZZ_EQUAL(cpool_priority_set(ranks.pool, use->claim, number), 0);
+    use->number = number;
 }
 
 /* The n least important ones, one after the other. */
@@ -241,7 +229,7 @@ static void let_go(void)
         FUZZ_REQUIRE(claim == 0 || ranks.ended == claim);
     }
     for (size_t i = 0; i < ranks.n_held; i++)
-        n += ranks.held[i].pins == 0;
+        n += ranks.held[i].number != CPOOL_PRIORITY_KEPT;
     if (input_below(4) == 0)
         FUZZ_EQUAL(cpool_objects_reset(ranks.pool, SIZE_MAX - 1), n);
 }
@@ -278,7 +266,7 @@ static void make(void)
                                              &ranks};
     static const unsigned kinds[8] = {CPOOL_OBJECT_FAKE, CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED};
     cpool_object_config_t *config = &ranks.config;
-    unsigned flags = (unsigned)input_below(2) * CPOOL_PRIORITY_KEEP_LARGER;
+    unsigned keeps = (unsigned)input_below(2) * CPOOL_OBJECT_KEEP_LARGER;
 
     memset(&ranks, 0, sizeof ranks);
     ranks.type = type;
@@ -290,11 +278,10 @@ static void make(void)
     config->max_inactive = input_below(4) == 0 ? 1 + input_below(6) : 0;
     config->flags = kinds[input_below(8)];
     ranks.fake = config->flags == CPOOL_OBJECT_FAKE;
-    ranks.keeps = flags != 0;
+    ranks.keeps = keeps != 0;
+    config->flags |= CPOOL_OBJECT_PRIORITY | keeps;
     FUZZ_EQUAL(cpool_objects_create(&ranks.pool, config), 0);
-    FUZZ_EQUAL(cpool_priority_attach(ranks.pool, 2), CPOOL_EFLAGS);
-    FUZZ_EQUAL(cpool_priority_attach(ranks.pool, flags), 0);
-    fuzz_trace("priority pool, flags", flags);
+    fuzz_trace("priority pool, flags", config->flags);
 }
 
 void ranks_end(void)
