@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache.c - refilling, spilling, opening and closing, which is the owner's, and what others
- * do with a cache.
+ * cache.c - refilling, spilling, opening and closing, all by the owner, and what other threads do
+ * with a cache.
  *
  * ORDERING TABLE (cache.h has the rest)
  *   open    | loaded store            | release | reclaim.c's take | the rounds
  *           | entry limit store of the room | seq_cst | reclaim.c's scan | that it is open
- *   check   | closed fetch-and-add of 0 | acq_rel | reclaim.c's begin | all of the opening, and
+ *   check   | closed fetch-and-add of 0 | acq_rel | reclaim.c's begin | the whole opening, and
  *                                              that the cache is in the list
  *   before  | closed load             | acquire | reclaim.c's end | what a closing thread took
  *   shut    | entry limit store 0     | release | reclaim.c's scan | -
- *   out     | loaded CAS to 0         | acq_rel | reclaim.c's take, show | whose the magazine is
- *   lost    | loaded CAS failure      | acquire | reclaim.c's take | that the magazine is another's
- *   active  | active pointer store    | release | reclaim.c's scan | what had been loaded
+ *   out     | loaded CAS to 0         | acq_rel | reclaim.c's take, show | who owns the magazine
+ *   lost    | loaded CAS failure      | acquire | reclaim.c's take | that another thread owns it
+ *   active  | active pointer store    | release | reclaim.c's scan | what was loaded before
  *   alone   | words of a cache that nobody uses, store | relaxed | - | -
- *           | its entry count store | release | reclaim.c's seen | what had been loaded
+ *           | its entry count store | release | reclaim.c's seen | what was loaded before
  *   steal   | spare CAS to 0          | acq_rel | cache.h's offer, see | the magazine's count
  *                                              and rounds; that the stealing thread is inside
  *   see     | spare load, CAS failure | acquire | cache.h's offer, steal | that the party that took
  *                                              the spare is inside
- *   glance  | stocked load            | acquire | cache.h's stocked | likewise
+ *   glance  | stocked load            | acquire | cache.h's stocked | the spares' counts
  *   figures | count, loaded and spare load for figures | relaxed | - | -
  *
- * [check] and [begin] change one word, so one of them comes first.  If it is [check], the thread
- * that closes acquires the opening and its 0 comes after the room.  If it is [begin], the owner
- * sees that somebody is closing, and closes again, all with its mark set.
+ * [check] and [begin] change one word, so one of them comes first.  If it is [check], the closing
+ * thread acquires the opening, and its store of 0 comes after the store of the room.  If it is
+ * [begin], the owner sees that somebody is closing, and closes the entry again before it clears its
+ * mark.
  *
- * A stealing thread that finds nothing asks next which parties are inside, so
- * everything that it looks at it acquires from the thread that took the spare before.
+ * A stealing thread that finds nothing goes on to check which parties are inside, so all its loads
+ * acquire from the thread that took the spare before.
  *
- * The compare-and-swap needs no tag.  A stealing thread that finds the number it
- * expected has found that magazine, and looks at its content only afterwards.
+ * The compare-and-swap needs no tag: if it finds the expected number, it has taken that magazine,
+ * whose content is read only afterwards.
  */
 #include "cache/cache.h"
 
@@ -39,7 +40,7 @@
 #include "base/atomic.h"
 #include "cache/reclaim.h"
 
-/* Near the end a cache takes this part of the fresh slots that are left. */
+/* When few fresh slots are left, a cache takes one in CPI_FRESH_PART of them. */
 #define CPI_FRESH_PART 16u
 
 bool cpi_cache_is_valid(const struct cpi_cache *cache)
@@ -62,7 +63,7 @@ static void replace_empty(struct cpi_cache *cache, uint32_t node)
     cpi_depot_give(cache->depot, &cache->counters, old);
 }
 
-/* Gives a spare to the depot, if it is still there. */
+/* Gives a spare to the depot, unless another thread has taken it. */
 CPI_APART static void give_spare(struct cpi_cache *cache, uint32_t i)
 {
     uint32_t node = cpi_cache_see(cache, i);
@@ -71,8 +72,8 @@ CPI_APART static void give_spare(struct cpi_cache *cache, uint32_t i)
         cpi_depot_give(cache->depot, &cache->counters, node);
 }
 
-/* How many fresh slots to take: a magazine, but a small part of what is left
- * near the end, so that no thread gets them all. */
+/* How many fresh slots to take: a magazine, or a small part of the rest near the end, so that no
+ * thread gets them all. */
 static uintptr_t fair_run(const struct cpi_cache *cache)
 {
     uint64_t bounds = cpi_slab_bounds(cache->slab);
@@ -85,7 +86,7 @@ static uintptr_t fair_run(const struct cpi_cache *cache)
     return part > 0 ? part : 1;
 }
 
-/* Slots that have never been handed out. */
+/* Refills with slots that have never been handed out. */
 static bool refill_fresh(struct cpi_cache *cache)
 {
     uintptr_t first;
@@ -99,8 +100,8 @@ static bool refill_fresh(struct cpi_cache *cache)
     return n > 0;
 }
 
-/* Fresh slots come last, and not where a draining thread has emptied the depot, because they
- * stay in circulation for good.  It may have come back since the depot was empty. */
+/* Fresh slots come last, because they stay in circulation for good.  If a draining thread has
+ * emptied the depot, takes none, even if it has refilled the depot since. */
 static bool load_any(struct cpi_cache *cache, uint32_t node)
 {
     uint32_t seen = cpi_depot_drains(cache->depot);
@@ -163,7 +164,7 @@ static uint32_t common_divisor(uint32_t one, uint32_t other)
     return other == 0 ? one : common_divisor(other, one % other);
 }
 
-/* A step that meets each of `size` rounds, and that puts slots far from their neighbours. */
+/* A step that visits each of `size` rounds, and that separates neighbours. */
 static uint32_t step_of(uint32_t size)
 {
     uint32_t step = size * 5 / 13 + 1;
@@ -210,7 +211,7 @@ static bool push_open(struct cpi_cache *cache, void *slot)
     uint32_t stocked = cpi_cache_stocked(cache);
 
     CPI_ASSERT(slot != NULL);
-    cpi_cache_look_at_bound(cache); /* that may be why it came here */
+    cpi_cache_look_at_bound(cache); /* it may be why this is called */
     if (count < cache->depot->limit) {
         active->rounds[count] = slot;
         cpi_cache_set_count(cache, count + 1);
@@ -222,7 +223,7 @@ static bool push_open(struct cpi_cache *cache, void *slot)
 
 /* --- Opening and closing --- */
 
-/* Takes what is loaded out of a closed entry, unless another thread has.  Returns 0 then. */
+/* Takes the loaded magazine out of a closed entry.  Returns 0 if another thread has taken it. */
 static uint32_t unload_magazine(struct cpi_cache *cache)
 {
     uint32_t node = cpi_cache_loaded(cache);
@@ -245,7 +246,7 @@ static void flush_spares(struct cpi_cache *cache)
     cpi_cache_set_stocked(cache, 0);
 }
 
-/* The entry was closed, but maybe not for long enough.  Returns false if it stays so. */
+/* The entry is closed; tries to open it.  Returns false if it has to stay closed. */
 static bool try_to_open(struct cpi_cache *cache, uint32_t node)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
@@ -338,7 +339,7 @@ bool cpi_cache_refill(struct cpi_cache *cache)
     return refilled;
 }
 
-/* --- Where nobody runs that uses it --- */
+/* --- While no thread uses the cache --- */
 
 void cpi_cache_abandon(struct cpi_cache *cache)
 {
@@ -414,7 +415,8 @@ size_t cpi_cache_rounds(const struct cpi_cache *cache)
     size_t rounds = 0;
     uint32_t i;
 
-    /* A magazine that was taken is counted by its owner until it notices. */
+    /* If another thread has taken the loaded magazine, it is still counted until the owner
+     * notices. */
     if (cpi_load(&cache->loaded, relaxed) != 0) /* [figures] */
         rounds = cpi_word_load(&active->count, relaxed) & ~CPI_BUSY; /* [figures] */
     for (i = 0; i < cache->quota_max; i++) {
@@ -466,7 +468,7 @@ size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t 
         if (left == 0)
             return 0;
         if (!cpi_depot_provide(depot, fresh + left) || !cpi_slab_provide(slab, fresh + left)) {
-            n = left / 2; /* the system may have memory for fewer */
+            n = left / 2; /* the system may have memory for fewer slots */
             continue;
         }
         if (cpi_slab_bump(slab, bounds, left)) {

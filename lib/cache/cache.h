@@ -10,67 +10,66 @@
  *                       v                   v
  *                  [ r r r r . . ]  magazine "loaded"
  *
- * Allocating pops from the loaded magazine and freeing pushes to it.  That is the inline path, in
- * <cpool/fast.h>.  Here is what happens where it ends: a magazine that is empty or full is swapped
- * with a spare, and when no spare helps, with the depot.  With at least one spare, an owner that
- * moves back and forth across the edge of a magazine does not touch the depot.
+ * An alloc pops from the loaded magazine and a free pushes to it.  That is the inline path, in
+ * <cpool/fast.h>.  This file continues where it fails: an empty or full loaded magazine is swapped
+ * with a spare, or, if no spare helps, with the depot.  Because of the spare, an owner that goes
+ * back and forth across the end of a magazine does not use the depot.
  *
- * How many spares a cache may have is its quota, fixed when it is registered.  A cache with all
- * of them full gives them to the depot in turn: the longer an owner that only gives, as the
- * consumers of a pipeline do, keeps a magazine, the less its processor and the producers' fight
- * over the lines.
+ * The number of spares that a cache may have is its quota, fixed when it is registered.  A cache
+ * whose spares are all full gives them to the depot in turn.  So the cache of an owner that only
+ * frees, like the consumer in a pipeline, keeps each magazine for a while, and its processor and
+ * the producers' compete less for the lines.
  *
  * OPEN AND CLOSED
  *
- * The top bit of `count` is the owner's mark: BUSY, while the owner is inside.  `limit` is the room
- * of a magazine while the entry is open, and 0 while it is closed.  Each operation sets the mark,
- * then reads the limit.
+ * The top bit of `count` is the owner's mark, BUSY, set while the owner is inside.  `limit` is the
+ * size of a magazine while the entry is open, and 0 while it is closed.  Each operation sets the
+ * mark, then reads the limit.
  *
  *     owner                             a thread that closes (reclaim.h)
- *     count = c | BUSY                  closed += 1, of the pool
+ *     count = c | BUSY                  closed += 1, in the registry
  *     --- barrier, almost free ---      limit = 0
  *     limit == 0?  then it is closed    --- barrier, expensive ---
- *     ... use the loaded magazine       BUSY?  then look again
+ *     ... use the loaded magazine       BUSY?  then read again
  *     count = c', without BUSY          take what is loaded, by compare-and-swap with 0
  *
- * Each side writes its own word, then reads the other's.  With a full barrier between, at least
- * one sees the other (Dekker's rule).  The expensive barrier is membarrier(2), which makes every
- * running thread of the process pass a full barrier, so the owner's own need not be more than an
- * order kept by the compiler.  The inline path of a system without membarrier is never open, and
- * the owner's mark is sequentially consistent there.
+ * Each side writes its own word, then reads the other's.  With a full barrier between the two, at
+ * least one side sees the other's write (Dekker's rule).  The expensive barrier is membarrier(2),
+ * which makes every running thread of the process pass a full barrier, so the owner only needs the
+ * compiler to keep its order.  On a system without membarrier, entries are never open to the inline
+ * path, and the owner's mark is sequentially consistent.
  *
- * An owner that finds its entry closed takes its own loaded magazine out, by compare-and-swap with
- * 0, and one of the two sides wins.  While somebody is closing it keeps nothing: its slots come
- * from the depot and go there.  It opens the entry again once nobody is closing and it has done
- * CPI_CALM operations in this way, because closing an entry costs as much as that many.  An owner
- * that opens while a thread begins to close sees that afterwards, in the word `closed` that both
- * change, and closes again.
+ * An owner that finds its entry closed takes its own loaded magazine out by a compare-and-swap with
+ * 0, so that either it or the closing thread wins.  As long as somebody is closing, the cache holds
+ * nothing: its slots come from the depot and go there.  The owner opens the entry again when nobody
+ * is closing and it has done CPI_CALM operations in this way, because closing an entry costs as
+ * much as that many.  An owner that opens while a thread begins to close notices that afterwards in
+ * the word `closed`, which both change, and closes the entry again.
  *
  * Invariants
- *   The first `stocked` spares are full magazines, or 0 where one was taken.  The others are empty
- *   magazines or 0, and 0 beyond the quota.  Only the owner puts a magazine there, and only while
- *   the entry is open.  Any thread may take one out, by compare-and-swap with 0.
+ * The first `stocked` spares are full magazines, or 0 if one was taken.  The others are empty
+ * magazines or 0, and always 0 beyond the quota.  Only the owner stores a magazine there, and only
+ * while the entry is open.  Any thread may take one by a compare-and-swap with 0.
  *
- *   `stocked` counts every full spare from before the spare lies in its place, or
- *   at the latest when the owner leaves, until after it has been taken out.
+ * `stocked` counts every full spare from before the spare is stored, or at the latest from when the
+ * owner leaves, until after it has been taken.
  *
- *   A magazine is loaded if the entry is open, and as long after that as nobody has taken it.  Its
- *   own count is 0 then, and the entry's is valid.
+ * A magazine is loaded while the entry is open, and afterwards until somebody takes it.  As long as
+ * it is loaded, its own count is 0, and the entry's is valid.
  *
- *   `busy` is odd whenever any of this is untrue, and whenever the owner has a magazine in its
- *   hands that is neither loaded nor a spare: a thread that looks for slots, and the child of a
- *   fork, can rely on a cache at rest.
+ * `busy` is odd whenever any of this does not hold, and whenever the owner holds a magazine that is
+ * neither loaded nor a spare.  So a searching thread, and the child of a fork, can rely on a cache
+ * at rest.
  *
- * All functions are for the owner of the cache alone, but where they say
- * otherwise.  Lock-free.
+ * All functions are for the owner of the cache only, unless they say otherwise.  Lock-free.
  *
  * ORDERING TABLE
  *   busy   | entry count store with BUSY | relaxed | reclaim.c's barrier, seen | it is inside
- *          |                        | seq_cst | reclaim.c's close, seen | the same, without barrier
+ *          |                        | seq_cst | reclaim.c's close, seen | it is inside (no barrier)
  *   deep   | entry count store with BUSY, out of line | release | registry.c's forked | that it is
  *                                                out of line
  *   room   | entry limit load       | acquire | reclaim.c's close | closed, or not
- *          |                        | seq_cst | reclaim.c's close | the same, without barrier
+ *          |                        | seq_cst | reclaim.c's close | closed, or not (no barrier)
  *   left   | entry count store without BUSY | release | reclaim.c's seen, registry.c's forked | the
  *                                                rounds, read and written
  *   show   | loaded store           | release | reclaim.c's scan, take | which magazine is loaded
@@ -81,7 +80,7 @@
  *   own    | the owner's own words, load | relaxed | - | -
  *   swap   | swaps store            | release | moves  | the swap that it counts
  *   moves  | swaps load             | acquire | swap   | the swap that it counts
- *   stocked | stocked store         | release | cache.c's glance | (as offer)
+ *   stocked | stocked store         | release | cache.c's glance | what [offer] publishes
  *   offer  | spare store, CAS       | release | cache.c's steal, see | the magazine's count and
  *                                                rounds, and that the owner is inside
  *   see    | spare load, CAS failure | relaxed | - | -
@@ -104,18 +103,18 @@
 #include "depot/depot.h"
 #include "depot/slab.h"
 
-/* Magazines that a cache can have in its hands beside its quota of spares: the
- * loaded one, and two that the depot merges (depot.c). */
+/* Magazines that a cache can hold in addition to its spares: the loaded one, and two while the
+ * depot merges them (depot.c). */
 #define CPI_CACHE_HANDS 3u
 
-/* Allocs out of line through one cache after which it counts the live slots, at least. */
+/* The minimum number of slow allocs through one cache between two counts of the live slots. */
 #define CPI_COUNT_EVERY 32u
 
-/* The least quota. */
+/* The smallest quota. */
 #define CPI_QUOTA_MIN 1u
 
 /* Operations with a closed entry after which its owner opens it again. */
-#ifndef CPI_CALM /* an explorer wants few */
+#ifndef CPI_CALM /* the explorer defines a small number */
 #define CPI_CALM 64u
 #endif
 
@@ -125,7 +124,7 @@ struct cpi_cache;
 struct cpi_registry;
 struct cpi_thread;
 
-/* What serves most operations that the inline path does not. */
+/* What serves most operations that the inline path cannot. */
 enum cpi_near {
     CPI_NEAR_NONE,
     CPI_NEAR_SWAPS,  /* a swap of magazines: the entry may be open to the inline path */
@@ -133,49 +132,49 @@ enum cpi_near {
 };
 
 struct cpi_cache {
-    _Alignas(CPI_LINE) cpool_cache_t own; /* the entry, unless it is in a table */
-    cpool_cache_t hidden;                 /* the active entry, if the inline path has none */
+    _Alignas(CPI_LINE) cpool_cache_t own; /* the entry, unless it is in a thread's table */
+    cpool_cache_t hidden;                 /* the active entry if the inline path may not be used */
 
     /* Constant while the cache is registered. */
     cpool_cache_t *entry; /* the handle: in the owner's table, or `own` */
-    _Atomic(cpool_cache_t *) active; /* the one in use: `entry` or `hidden`.  Both are in memory
-                                        that outlives the pool's other threads */
+    _Atomic(cpool_cache_t *) active; /* the entry in use: `entry` or `hidden`.  Its memory outlives
+                                        all other threads' use of the pool */
     enum cpi_near near;
     struct cpi_slab *slab;
     struct cpi_depot *depot;
-    _Atomic bool fenced; /* who closes the entry passes the kernel's barrier for the owner.  Others
-                            may look while the registry says so of the next owner's.  After
-                            false it is never true again */
-    uint32_t quota;     /* spares it may have */
+    _Atomic bool fenced; /* closing threads pass the kernel's barrier on behalf of the owner.  Other
+                            threads may read this while the registry sets it for the next owner.
+                            Once false, it never becomes true again */
+    uint32_t quota;     /* spares that the cache may have */
     uint32_t quota_max; /* constant: the pool's largest quota */
 
     /* The owner's. */
-    cpool_cache_t **pointer; /* a typed pool's variable of the thread, through which the inline
+    cpool_cache_t **pointer; /* the thread-local variable of a typed pool through which the inline
                                 path finds the entry, or NULL */
-    cpool_cache_t *none;     /* where that points while there is no cache */
-    _Atomic uint32_t loaded; /* magazine with the rounds that the active entry counts, or 0.  Others
-                                take it out, as the head says */
+    cpool_cache_t *none;     /* what *pointer is set to when there is no cache */
+    _Atomic uint32_t loaded; /* the magazine whose rounds the active entry counts, or 0.  Other
+                                threads may take it, as described above */
     uint32_t calm;      /* operations since the entry was found closed, up to CPI_CALM */
-    uint32_t countdown; /* allocs out of line until live slots are counted: stats.c */
-    _Atomic uint32_t stocked; /* see the invariants, read by any thread */
+    uint32_t countdown; /* slow allocs until the live slots are counted (stats.c) */
+    _Atomic uint32_t stocked; /* see the invariants; read by any thread */
     struct cpi_counters counters;
-    _Atomic uint64_t swaps;     /* loaded magazines that changed places with a spare, counted as
-                                   exchanges are */
-    _Atomic uint32_t busy;      /* odd while the owner is inside, out of line, counts on */
-    _Atomic uint32_t calls;     /* 1 while the owner gives a slot back, until it has called a
+    _Atomic uint64_t swaps;     /* swaps of the loaded magazine with a spare, counted like the
+                                   exchanges */
+    _Atomic uint32_t busy;      /* odd while the owner is inside on a slow path; never reset */
+    _Atomic uint32_t calls;     /* 1 from before the owner gives a slot back until it has woken a
                                    waiter */
 
-    /* The registry's, guarded by the lock. */
+    /* Used by the registry, guarded by the lock. */
     struct cpi_registry *registry; /* constant */
-    struct cpi_thread *owner; /* NULL: the holder of the handle */
-    struct cpi_cache *next;   /* of the same owner, or of the unused ones */
-    struct cpi_cache **link;  /* the pointer to it, in a list of the same owner */
+    struct cpi_thread *owner; /* NULL: belongs to the holder of the handle */
+    struct cpi_cache *next;   /* in the list of the owner's caches, or of unused ones */
+    struct cpi_cache **link;  /* the pointer to this cache in the list of the owner's caches */
     bool used;
 
-    _Atomic uint32_t spare[]; /* `quota_max` of them */
+    _Atomic uint32_t spare[]; /* `quota_max` spares */
 };
 
-/* The active entry.  Other threads may look while the registry changes it. */
+/* The active entry.  Other threads may read it while the registry changes it. */
 static inline cpool_cache_t *cpi_cache_active(const struct cpi_cache *cache)
 {
     return cpi_load(&cache->active, relaxed); /* [active] */
@@ -199,13 +198,13 @@ static inline uintptr_t cpi_cache_count(const struct cpi_cache *cache)
     return cpi_entry_count(cpi_cache_active(cache));
 }
 
-/* The owner has so many from now on.  It stays inside. */
+/* Sets the number of rounds in the loaded magazine.  The owner stays inside. */
 static inline void cpi_cache_set_count(struct cpi_cache *cache, uintptr_t count)
 {
     cpi_word_store(&cpi_cache_active(cache)->count, count | CPI_BUSY, release); /* [deep] */
 }
 
-/* Sets the mark, as the inline path does.  Returns the limit, 0 if the entry is closed. */
+/* Sets the mark, like the inline path.  Returns the limit, which is 0 if the entry is closed. */
 static inline uintptr_t cpi_cache_mark(const struct cpi_cache *cache, cpool_cache_t *active,
                                        uintptr_t count)
 {
@@ -218,14 +217,14 @@ static inline uintptr_t cpi_cache_mark(const struct cpi_cache *cache, cpool_cach
     return cpi_word_load(&active->limit, seq_cst);             /* [room] */
 }
 
-/* Takes the mark away, with so many rounds left. */
+/* Clears the mark, and stores the new number of rounds. */
 static inline void cpi_cache_unmark(cpool_cache_t *active, uintptr_t count)
 {
     cpi_word_store(&active->count, count, release); /* [left] */
 }
 
-/* The pop and the push of the inline path, hidden from it.  They return false, and have changed
- * nothing, where that ends. */
+/* The pop and the push of the inline path, for entries that are hidden from it.  They return false,
+ * and change nothing, where the inline path would fail. */
 CPI_WITHIN static inline bool cpi_cache_pop(const struct cpi_cache *cache, cpool_cache_t *active,
                                             void **slot)
 {
@@ -251,8 +250,8 @@ CPI_WITHIN static inline bool cpi_cache_push(const struct cpi_cache *cache, cpoo
     return pushed;
 }
 
-/* Brackets everything else.  Returns whether the entry is open.  If not, the loaded magazine may
- * be another thread's. */
+/* Brackets all other operations of the owner.  Returns whether the entry is open.  If it is closed,
+ * another thread may have taken the loaded magazine. */
 static inline bool cpi_cache_enter(struct cpi_cache *cache, cpool_cache_t *active)
 {
     uint32_t busy = cpi_load(&cache->busy, relaxed); /* [own] */
@@ -273,86 +272,87 @@ static inline void cpi_cache_leave(struct cpi_cache *cache, cpool_cache_t *activ
 
 /* --- For any owner --- */
 
-/* One slot.  take returns NULL if neither the cache nor the depot has one, nor are there fresh
- * ones, or a draining thread has what the depot had.  give returns false if more slots were freed
- * than ever handed out.  Each is a whole operation, in any state of the entry. */
+/* Whole operations for one slot, in any state of the entry. take returns NULL if neither the cache
+ * nor the depot has a slot and none is fresh, or if a draining thread has emptied the depot. give
+ * returns false if more slots were freed than ever handed out. */
 void *cpi_cache_take(struct cpi_cache *cache);
 bool cpi_cache_give(struct cpi_cache *cache, void *slot);
 
-/* Gets rounds into the loaded magazine, which is empty, if the entry can be open. */
+/* Refills the loaded magazine if it is empty.  Returns false if the entry stays closed or there is
+ * no slot. */
 bool cpi_cache_refill(struct cpi_cache *cache);
 
 /* Closes the entry, and gives all magazines to the depot. */
 void cpi_cache_flush(struct cpi_cache *cache);
 
-/* The owner is inside, and the entry was closed: it is opened, if it may be.  Where it is not, the
- * cache holds nothing afterwards.  Returns whether it is open. */
+/* For an owner that is inside and found its entry closed: opens it if possible.  If the entry stays
+ * closed, the cache is empty afterwards.  Returns whether it is open. */
 bool cpi_cache_open(struct cpi_cache *cache);
 
-/* A slot without the cache, for a party with these counters, which is inside.  take may find a
- * fresh one. */
+/* A slot from the depot, or a fresh one, without the cache.  The party with these counters must be
+ * inside. */
 void *cpi_depot_take_slot(struct cpi_slab *slab, struct cpi_depot *depot,
                           struct cpi_counters *counters);
 
-/* A slot without a cache, as an operation of its own.  Any thread. */
+/* A slot without a cache, as a whole operation.  Any thread. */
 void *cpi_take_uncached(struct cpi_slab *slab, struct cpi_depot *depot);
 
-/* --- Where nobody runs that uses it, or with the lock held --- */
+/* --- While no thread uses the cache, or with the lock held --- */
 
-/* A cache without a magazine, closed.  It may be opened at once.  The counters go on: they are the
- * pool's, not the owner's. */
+/* Prepares a cache: closed, without a magazine.  It may be opened at once.  The counters are not
+ * reset: they belong to the pool, not to the owner. */
 void cpi_cache_begin(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_path,
                      uint32_t quota, cpool_t *pool);
 
-/* Forgets the loaded magazine, or all of them. */
+/* abandon forgets the loaded magazine, discard all magazines. */
 void cpi_cache_abandon(struct cpi_cache *cache);
 void cpi_cache_discard(struct cpi_cache *cache);
 
-/* Whether what only the owner writes is as the invariants have it.  For the owner, or
- * where it cannot run. */
+/* Whether the members that only the owner writes satisfy the invariants.  For the owner, or while
+ * it cannot run. */
 bool cpi_cache_is_valid(const struct cpi_cache *cache);
 
 /* --- For any thread --- */
 
-/* All exchanges of the cache with the depot, and its swaps.  Any thread, wait-free. */
+/* The number of exchanges with the depot and of swaps.  Any thread, wait-free. */
 static inline uint64_t cpi_cache_moves(const struct cpi_cache *cache)
 {
     return cpi_depot_exchanged(&cache->counters) + cpi_load(&cache->swaps, acquire); /* [moves] */
 }
 
-/* Takes a full spare out of any cache, its owner running or not.  Returns 0 if there is none.  Any
- * thread.  Wait-free. */
+/* Takes a full spare out of any cache, whether its owner runs or not.  Returns 0 if there is none.
+ * Any thread.  Wait-free. */
 uint32_t cpi_cache_steal(struct cpi_cache *victim);
 
-/* Whether there may be one.  Any thread, wait-free. */
+/* Whether the cache may have a full spare.  Any thread, wait-free. */
 bool cpi_cache_has_spare(const struct cpi_cache *victim);
 
-/* Free slots in the cache: an estimate while the owner works.  Any thread, wait-free. */
+/* The number of free slots in the cache, an estimate while the owner works.  Any thread,
+ * wait-free. */
 size_t cpi_cache_rounds(const struct cpi_cache *cache);
 
 /*
- * Takes a run of up to n slots that have never been handed out, within the capacity and
- * `beyond` slots more, with the memory for the magazines that they can fill, and with
- * their gaps filled in a checked pool.  Returns the number, 0 when there are none left or
- * the operating system refuses memory.
+ * Takes a run of up to n fresh slots within the capacity plus `beyond`.  Provides the memory for
+ * the magazines that they can fill, and in a checked pool fills their gaps.  Returns the number of
+ * slots, or 0 if none are left or the operating system refuses memory.
  *
- * Any thread.  Lock-free, makes a system call when memory must be committed.
+ * Any thread.  Lock-free; makes a system call when memory must be committed.
  */
 size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
                       uintptr_t beyond, uintptr_t *first);
 
-/* --- The edges of an open magazine: refill and spill ---
+/* --- Refill and spill ---
  *
- * An alloc that finds the loaded magazine empty takes a full spare, and a free that finds it
- * full takes an empty one.  Without such a spare the two exchange a magazine with the depot.
- * These four are inline, because most operations that leave the inline path are one of them.
- * Behind the last two, cache.c goes on in any other state.
+ * An alloc that finds the loaded magazine empty swaps it with a full spare, and a free that finds
+ * it full swaps it with an empty one.  If there is no such spare, they exchange a magazine with the
+ * depot.  These four functions are inline, because they serve most operations that leave the inline
+ * path.  In all other cases the last two continue in cache.c.
  *
- * Each does the alloc or the free that comes first to the other magazine, too.  `taken` is 1
- * for an alloc, or 0 for none.  The owner is inside, and the entry was open.
+ * Each also performs the alloc or free on the new magazine.  `taken` is 1 for an alloc, 0 for none.
+ * The owner is inside, and the entry was open.
  */
 
-/* The loaded magazine, 0 if there is none. */
+/* The loaded magazine, or 0. */
 static inline uint32_t cpi_cache_loaded(const struct cpi_cache *cache)
 {
     return cpi_load(&cache->loaded, relaxed); /* [own] */
@@ -374,8 +374,8 @@ static inline void cpi_cache_set_stocked(struct cpi_cache *cache, uint32_t stock
     cpi_store(&cache->stocked, stocked, release); /* [stocked] */
 }
 
-/* Loads so many rounds of a magazine that is in the cache's hands, in place of the one that was
- * loaded, which is empty or has been put elsewhere. */
+/* Loads the first `count` rounds of a magazine that the owner holds.  The previously loaded
+ * magazine must be empty, or in its new place. */
 static inline void cpi_cache_show(struct cpi_cache *cache, cpool_cache_t *active, uint32_t node,
                                   struct cpi_magazine *magazine, uint32_t count)
 {
@@ -394,7 +394,7 @@ static inline void cpi_cache_load(struct cpi_cache *cache, uint32_t node)
     cpi_magazine_set_count(magazine, 0);
 }
 
-/* Frees of slots below the bound take the fast path. */
+/* Updates the bound: frees of slots below it take the fast path. */
 static inline void cpi_cache_look_at_bound(struct cpi_cache *cache)
 {
     cpi_cache_active(cache)->bound = cpi_slab_fresh(cache->slab);
@@ -411,14 +411,14 @@ static inline void cpi_cache_put(struct cpi_cache *cache, uint32_t i, uint32_t n
     cpi_store(&cache->spare[i], node, release); /* [offer] */
 }
 
-/* Puts another magazine, or 0, in the place of a spare.  Returns false if the spare was taken. */
+/* Replaces a spare by another magazine, or by 0.  Returns false if another thread took it first. */
 static inline bool cpi_cache_swap_at(_Atomic uint32_t *at, uint32_t node, uint32_t other)
 {
     return cpi_cas_strong(at, &node, other, release, relaxed); /* [offer] [see] */
 }
 
-/* The loaded magazine takes the place of the i-th spare, which is returned, or 0 if there is
- * none or it was taken. */
+/* Replaces the i-th spare by the loaded magazine.  Returns the spare, or 0 if there is none or
+ * another thread took it. */
 static inline uint32_t cpi_cache_swap_loaded(struct cpi_cache *cache, uint32_t i)
 {
     _Atomic uint32_t *at = &cache->spare[i];
@@ -427,7 +427,7 @@ static inline uint32_t cpi_cache_swap_loaded(struct cpi_cache *cache, uint32_t i
     return CPI_LIKELY(node != 0 && cpi_cache_swap_at(at, node, cpi_cache_loaded(cache))) ? node : 0;
 }
 
-/* The loaded magazine has changed places with a spare. */
+/* Counts a swap of the loaded magazine with a spare. */
 static inline void cpi_cache_count_swap(struct cpi_cache *cache)
 {
     uint64_t swaps = cpi_load(&cache->swaps, relaxed); /* [own] */
@@ -435,8 +435,8 @@ static inline void cpi_cache_count_swap(struct cpi_cache *cache)
     cpi_store(&cache->swaps, swaps + 1, release); /* [swap] */
 }
 
-/* Loads this full magazine in place of an empty one, but for the rounds that are
- * taken.  Returns where these are. */
+/* Loads a full magazine in place of an empty one, without the rounds that are taken.  Returns the
+ * address of the taken rounds. */
 static inline void **cpi_cache_show_full(struct cpi_cache *cache, cpool_cache_t *active,
                                          uint32_t node, uint32_t taken)
 {
@@ -451,7 +451,7 @@ static inline void **cpi_cache_show_full(struct cpi_cache *cache, cpool_cache_t 
     return &magazine->rounds[count - taken];
 }
 
-/* Loads this empty magazine, with one round.  The full one has its new place. */
+/* Loads an empty magazine and puts one round into it.  The full magazine is in its new place. */
 static inline void cpi_cache_show_one(struct cpi_cache *cache, cpool_cache_t *active,
                                       uint32_t node, void *slot)
 {
@@ -462,7 +462,8 @@ static inline void cpi_cache_show_one(struct cpi_cache *cache, cpool_cache_t *ac
     cpi_cache_show(cache, active, node, magazine, 1);
 }
 
-/* The full loaded magazine counts its rounds itself, before it is put elsewhere. */
+/* Stores the rounds of the full loaded magazine in its own count, before it goes to its new
+ * place. */
 static inline void cpi_cache_count_loaded(const cpool_cache_t *active, uintptr_t count)
 {
     char *magazine = (char *)active->rounds - offsetof(struct cpi_magazine, rounds);
@@ -470,8 +471,8 @@ static inline void cpi_cache_count_loaded(const cpool_cache_t *active, uintptr_t
     cpi_magazine_set_count((struct cpi_magazine *)(void *)magazine, (uint32_t)count);
 }
 
-/* Refills by the newest of the full spares, of which `left` others are left.  Returns where the
- * taken rounds are, or NULL if the spare was taken, and then there is one less, too. */
+/* Refills from the newest full spare; `left` full spares remain.  Returns the address of the taken
+ * rounds, or NULL if another thread took the spare; `left` spares remain then, too. */
 CPI_WITHIN static inline void **cpi_cache_refill_from_spare(struct cpi_cache *cache,
                                                             cpool_cache_t *active,
                                                             uint32_t left, uint32_t taken)
@@ -489,11 +490,11 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_spare(struct cpi_cache *ca
     return rounds;
 }
 
-/* A refill without a spare: with this full magazine, which was taken from the
- * depot, or 0.  Returns NULL if there is nothing. */
+/* Refills without a spare: with `node`, a full magazine from the depot, or with whatever there is
+ * if it is 0.  Returns NULL if there is nothing. */
 void **cpi_cache_refill_slow(struct cpi_cache *cache, uint32_t node, uint32_t taken);
 
-/* A refill by a full magazine of the depot, where the empty one goes in exchange. */
+/* Refills from a full magazine of the depot, in exchange for the empty one. */
 CPI_WITHIN static inline void **cpi_cache_refill_from_depot(struct cpi_cache *cache,
                                                             cpool_cache_t *active, uint32_t taken)
 {
@@ -513,7 +514,7 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_depot(struct cpi_cache *ca
     return rounds;
 }
 
-/* Spills into the place after the `stocked` full spares, where an empty one is.  Returns false
+/* Spills into the spare after the `stocked` full ones, if it is an empty magazine.  Returns false
  * if there is none. */
 CPI_WITHIN static inline bool cpi_cache_spill_to_spare(struct cpi_cache *cache,
                                                        cpool_cache_t *active, uint32_t stocked,
@@ -534,8 +535,9 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_spare(struct cpi_cache *cache,
     return true;
 }
 
-/* The full loaded magazine becomes a spare.  Where all are full, one of them makes room, each in
- * turn, and is returned for the depot.  Returns 0 if that was taken, or there is room. */
+/* Makes the full loaded magazine a spare, and loads `node`.  If all spares are full, one of them,
+ * each in turn, makes room and is returned for the depot.  Returns 0 if there was room, or if
+ * another thread took that spare. */
 CPI_WITHIN static inline uint32_t cpi_cache_spill_with(struct cpi_cache *cache, uint32_t stocked,
                                                        uint32_t node, void *slot, bool has_room)
 {
@@ -558,19 +560,21 @@ CPI_WITHIN static inline uint32_t cpi_cache_spill_with(struct cpi_cache *cache, 
     return given;
 }
 
-/* A spill without an empty spare: with this empty magazine, which was taken from the depot, or 0.
- * Returns false if there is none: more slots were freed than ever handed out. */
+/* Spills without an empty spare: with `node`, an empty magazine from the depot, or with another one
+ * if it is 0.  Returns false if there is no empty magazine: more slots were freed than ever handed
+ * out. */
 bool cpi_cache_spill_slow(struct cpi_cache *cache, uint32_t node, void *slot);
 
-/* Fewer are left as they are. */
+/* Shorter magazines are not dispersed. */
 #define CPI_DISPERSE_MIN 32u
 
-/* Puts the rounds of a full magazine out of the order of their addresses, in which a processor may
- * fetch slots that another one is about to write.  The loaded magazine, of one round, has room. */
+/* Reorders the rounds of a full magazine, which are in the order of their addresses: a processor
+ * may prefetch slots that another one is about to write.  The loaded magazine, which has one round,
+ * is used as a buffer. */
 void cpi_cache_disperse(const struct cpi_cache *cache, struct cpi_magazine *magazine);
 
-/* After a spill: disperses a magazine whose first two rounds are neighbours, which they hardly are
- * once dispersed. */
+/* After a spill: disperses a magazine if its first two rounds are neighbours, which is unlikely
+ * once it has been dispersed. */
 static inline void cpi_cache_part_neighbours(struct cpi_cache *cache, uint32_t node)
 {
     struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
@@ -583,8 +587,9 @@ static inline void cpi_cache_part_neighbours(struct cpi_cache *cache, uint32_t n
         cpi_cache_disperse(cache, magazine);
 }
 
-/* A spill with an empty magazine of the depot, where a spare goes in exchange.  Returns false, and
- * the magazine that it popped or 0, if it is not that simple: cpi_cache_spill_slow is next. */
+/* Spills with an empty magazine from the depot, in exchange for a full spare.  Returns false if
+ * that is not possible, with *popped the empty magazine or 0, and then the caller uses
+ * cpi_cache_spill_slow. */
 CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, void *slot,
                                                        uint32_t *popped)
 {
@@ -606,8 +611,7 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, 
     return true;
 }
 
-/* Whether a free of this slot finds the loaded magazine full, and nothing but that is in its
- * way. */
+/* Whether a free of this slot leaves the inline path only because the loaded magazine is full. */
 CPI_WITHIN static inline bool cpi_cache_is_just_full(const struct cpi_cache *cache,
                                                      const cpool_cache_t *active,
                                                      uintptr_t index)

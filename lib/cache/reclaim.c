@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * reclaim.c - the other side of the owner's mark: threads that close entries, and those that wait
- * for an owner.
+ * reclaim.c - threads that close the entries of caches, and those that wait for owners.
  *
  * ORDERING TABLE
- *   barrier | membarrier(2)       | -       | cache.h's busy, room | each side's first word
+ *   barrier | membarrier(2)       | -       | cache.h's busy, room | each side's first write
  *   works   | has_barrier load, store | relaxed | - | -
- *   own     | closed load, of a thread that has counted itself | relaxed | - | -
+ *   own     | closed load, by a thread that has counted itself | relaxed | - | -
  *   begin   | closed fetch-and-add | acq_rel | cache.c's check | an opening that came before
- *   end     | closed fetch-and-sub | release | cache.c's before | what was taken
+ *   end     | closed fetch-and-sub | release | cache.c's before | that magazines were taken
  *   scan    | active, loaded load | acquire | cache.h's show | the entry of what is loaded
  *           | entry limit load    | seq_cst | cache.c's open, close | open or closed
- *   close   | entry limit exchange 0 | seq_cst | cache.h's room, scan | closed; another closing
- *                                                   thread sees by it what is loaded
+ *   close   | entry limit exchange 0 | seq_cst | cache.h's room, scan | closed; tells other closing
+ *                                                   threads what is loaded
  *   seen    | entry count load    | seq_cst | cache.h's busy, left | the rounds, or that the owner
  *                                                   is inside
- *   take    | loaded CAS to 0     | acq_rel | cache.c's out | whose the magazine is
+ *   take    | loaded CAS to 0     | acq_rel | cache.c's out | who owns the magazine
  *   fold    | issued, recalls fetch-and-add | relaxed | - | -
- *   inside  | busy, calls load    | acquire | cache.h's out, alloc.c's rest | all that the
- *                                                   operation did that has left
+ *   inside  | busy, calls load    | acquire | cache.h's out, alloc.c's rest | what the operation
+ *                                                   did before it left
  *
  * [close] and [seen] are the closing side of Dekker's rule, [busy] and [room] the owner's.  With
- * membarrier the compiler keeps the owner's pair in order.  Either it ran before the barrier
- * reached the owner's processor, and [seen] sees [busy], or the load ran after it, and [room] sees
- * the 0.  All this holds while the closing thread keeps entries from being opened.  One operation
- * of an owner at most is under way when the barrier comes.  Those that follow
- * find the entry closed, and change what is loaded by [out] alone.  So a compare-and-swap that
- * finds the magazine has met it with the count that was seen before.
+ * membarrier, the compiler keeps the owner's pair in order.  Either the owner's store came before
+ * the barrier reached its processor, and [seen] sees [busy], or the owner's load came after it, and
+ * [room] sees the 0.  This holds as long as the closing thread keeps entries from being opened.  At
+ * most one operation of an owner is under way when the barrier comes.  Later ones find the entry
+ * closed and take the loaded magazine out by [out] only.  So if the compare-and-swap of [take]
+ * finds the magazine, its count is still the one seen before.
  */
 #include "cache/reclaim.h"
 
@@ -35,8 +34,8 @@
 #include "host/options.h"
 #include "host/os.h"
 
-/* Looks at an owner that is inside before it is left alone. */
-#ifndef CPI_LOOKS /* a model checker wants few */
+/* How often to check an owner that is inside before leaving it alone. */
+#ifndef CPI_LOOKS /* a model checker defines a small number */
 #define CPI_LOOKS 500u
 #endif
 
@@ -93,7 +92,7 @@ void cpi_reclaim_end(struct cpi_registry *registry, unsigned begun)
         cpi_fetch_add(&registry->closed, UINT32_MAX, release); /* [end] */
 }
 
-/* Returns whether the cache may hold anything. */
+/* Closes an entry.  Returns whether the cache may hold anything. */
 static bool close_entry(const struct cpi_cache *cache)
 {
     cpool_cache_t *active = cpi_load(&cache->active, acquire); /* [scan] */
@@ -122,8 +121,7 @@ static void hand_back(struct cpi_registry *registry, struct cpi_uncached *uncach
     cpi_depot_give(registry->depot, &uncached->counters, node);
 }
 
-/* Takes this magazine, of which the owner was seen outside with so many rounds, if it is loaded
- * still. */
+/* Takes a magazine if it is still loaded.  Its owner was seen outside, with `count` rounds. */
 static void take_magazine(struct cpi_registry *registry, struct cpi_cache *cache, uint32_t node,
                  uintptr_t count)
 {
@@ -143,7 +141,7 @@ static bool pause_or_give_up(struct cpi_backoff *backoff, unsigned *looks)
     return ++*looks < CPI_LOOKS || (backoff != NULL && cpi_await_pause(backoff));
 }
 
-/* Returns false if the owner stays inside. */
+/* Returns false if the owner stayed inside. */
 static bool take_loaded(struct cpi_registry *registry, struct cpi_cache *cache,
                         struct cpi_backoff *backoff)
 {
@@ -234,8 +232,8 @@ bool cpi_reclaim_has_any(const struct cpi_registry *registry)
 
 /* --- Waiting --- */
 
-/* Mixes a number into a sum such that it matters where it stood: one round more
- * here and one less there must not look like no change. */
+/* Mixes a number into a sum so that its position matters: one round more in one cache and one less
+ * in another must not cancel out. */
 static uint64_t mix_in(uint64_t sum, uint64_t number)
 {
     return (sum + number) * UINT64_C(0x9e3779b97f4a7c15);
@@ -243,7 +241,7 @@ static uint64_t mix_in(uint64_t sum, uint64_t number)
 
 CPI_COLD uint64_t cpi_reclaim_activity(const struct cpi_registry *registry)
 {
-    uint64_t moves = cpi_slab_bounds(registry->slab); /* the capacity, too: it grows by itself */
+    uint64_t moves = cpi_slab_bounds(registry->slab); /* also the capacity, which may grow */
     size_t i;
 
     moves = mix_in(moves, cpi_depot_moves(cpi_depot_flights(registry->depot)));
@@ -266,8 +264,8 @@ bool cpi_await_pause(struct cpi_backoff *backoff)
     return true;
 }
 
-/* An operation that follows the one seen needs no waiting.  It took the slots in its
- * hands after the caller had looked, and its exchanges are counted. */
+/* Waiting for the operation that was seen is enough.  A later one took its slots after the caller's
+ * search, and its exchanges are counted. */
 static bool await_owner(const struct cpi_cache *cache, struct cpi_backoff *backoff)
 {
     uint32_t busy = cpi_load(&cache->busy, acquire); /* [inside] */

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * registry.c - a pool's caches as a list, registering them, and taking them over.
+ * registry.c - the list of a pool's caches, registering them, and taking them over.
  *
  * ORDERING TABLE
  *   clear | entry words, store; store pointer | relaxed | - | -
- *         | entry count store, active pointer store | release | reclaim.c's seen, scan | what had
- *                                               been loaded
+ *         | entry count store, active pointer store | release | reclaim.c's seen, scan | what was
+ *                                               loaded before
  *   fenced | fenced store    | relaxed | - | -
  *   new   | made store        | release | known | the structure is all zero
  *   known | made load         | acquire | new   | zeroed structure
  *   used  | used load, store  | relaxed | - | -
  *   tally | counter loads     | relaxed | - | -
  *   forked | busy, entry count load in the child of a fork | acquire | cache.h's left, out | all
- *                                                      that the owner did
+ *                                                      that the owner did before
  *   none  | marks, calls, closed in the child of a fork | relaxed | - | -
  *
- * A thread changes another thread's cache here only when its owner cannot run: it does not exist
- * in this child of a fork, or the caller has promised that no thread uses the pool.
+ * Functions here change another thread's cache only when its owner cannot run: after a fork that
+ * the owner did not survive, or because the caller has promised that no thread uses the pool.
  */
 #include "cache/registry.h"
 
@@ -68,7 +68,7 @@ static void tally_counters(const struct cpi_counters *counters,
     figures->retries += cpi_load(&counters->retries, relaxed);     /* [tally] */
 }
 
-/* While others work the account of the stack may lag behind and go below zero. */
+/* While others work, the sum for the stack may lag behind and be negative. */
 static void derive_live(const struct cpi_registry *registry, struct cpi_registry_figures *figures)
 {
     int64_t out = (int64_t)cpi_slab_fresh(registry->slab);
@@ -90,7 +90,7 @@ void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registr
         const struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
         tally_counters(&cache->counters, figures);
-        figures->rounds += cpi_cache_rounds(cache); /* none where it is not registered */
+        figures->rounds += cpi_cache_rounds(cache); /* 0 if it is not registered */
     }
     derive_live(registry, figures);
 }
@@ -136,20 +136,20 @@ static void clear_entry(cpool_cache_t *entry)
     cpi_word_store(&entry->limit, 0, relaxed); /* [clear] */
     entry->rounds = NULL;
     entry->bound = 0;
-    entry->pool = CPI_HANDLE_NONE; /* where the inline path looks before it sees the bound */
+    entry->pool = CPI_HANDLE_NONE; /* the inline path reads it before it sees the bound */
     cpi_word_store((uintptr_t *)(void *)&entry->home, 0, relaxed); /* [clear] */
 }
 
-/* With the lock held: commits the memory for what all caches can hold. */
+/* With the lock held.  Commits the memory for what all caches can hold. */
 static bool provide_magazines(struct cpi_registry *registry, size_t caches, uint32_t spares)
 {
     return cpi_depot_provide_caches(registry->depot,
                                     (uint32_t)cpi_registry_magazines(caches, spares));
 }
 
-/* With the lock held: the quota of a cache that is being registered, the largest as long as the
- * pool has it, or 0 if the system refuses the memory even for the least.  Caches that came first
- * keep what they have. */
+/* With the lock held.  The quota of a cache that is being registered: the largest that is still
+ * available, or 0 if the system refuses the memory even for the smallest.  Caches that were
+ * registered earlier keep theirs. */
 static uint32_t take_quota(struct cpi_registry *registry, size_t caches)
 {
     uint32_t more = registry->quota_max - CPI_QUOTA_MIN;
@@ -166,7 +166,7 @@ static uint32_t take_quota(struct cpi_registry *registry, size_t caches)
     return CPI_QUOTA_MIN + more;
 }
 
-/* With the lock held, as the next one. */
+/* With the lock held. */
 static struct cpi_cache *reuse_structure(struct cpi_registry *registry, uint32_t *quota)
 {
     struct cpi_cache *cache = registry->unused;
@@ -202,8 +202,8 @@ static struct cpi_cache *make_structure(struct cpi_registry *registry, uint32_t 
     return cache;
 }
 
-/* With the lock held.  In a checked pool a handle of a cache that was destroyed is none as
- * long as there are other structures for caches with handles. */
+/* With the lock held.  A checked pool reuses the structure of a destroyed cache only when all
+ * others are in use, so that stale handles of caches are detected for longer. */
 static struct cpi_cache *take_structure(struct cpi_registry *registry, uint32_t *quota,
                                         bool has_handle)
 {
@@ -222,7 +222,7 @@ static void set_used(struct cpi_registry *registry, int more)
     cpi_store(&registry->used, used + (size_t)more, relaxed); /* [used] */
 }
 
-/* With the lock held.  An owner's cache lives in its table. */
+/* With the lock held.  The entry of a thread's cache is in the thread's table. */
 static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cpi_thread *owner)
 {
     bool fenced = cpi_has_barrier();
@@ -250,7 +250,7 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cp
     return cache;
 }
 
-/* With the lock held.  The cache holds nothing any more. */
+/* With the lock held.  The cache must be empty. */
 static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *cache)
 {
     CPI_ASSERT(cpi_lock_is_held() && cache->used && cpi_cache_loaded(cache) == 0);
@@ -283,8 +283,7 @@ CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_registry *registry)
     thread = cpi_thread_self();
     if (thread != NULL) {
         cpi_lock();
-        /* Making the thread known may have used the pool, because malloc may be made of
-         * it. */
+        /* Making the thread known may have used this pool, if malloc is made of it. */
         cache = cpi_registry_known_cache(registry);
         if (cache == NULL)
             cache = register_cache(registry, thread);
@@ -336,7 +335,7 @@ void cpi_registry_end_caches(struct cpi_registry *registry)
 
 /* --- The end of a thread --- */
 
-/* A pool that a thread leaves is neither reset nor destroyed. */
+/* As long as a thread leaves a pool, the pool is neither reset nor destroyed. */
 static void end_leaving(struct cpi_thread *thread)
 {
     if (thread->leaves != NULL)
@@ -384,13 +383,13 @@ void cpi_registry_await_leaving(struct cpi_registry *registry)
     }
 }
 
-/* --- Fork: in the child, with one thread and the lock --- */
+/* --- Fork: in the child, with the lock held --- */
 
 /*
- * Puts a cache to rest.  The forking thread is inside none.  What the inline path has left half
- * done has changed nothing yet.  The magazines that a vanished thread had in its hands out of line
- * are left behind, and so is the one that it had loaded, whose count may be another one's.
- * Returns whether the cache was not at rest.
+ * Puts a cache to rest.  The forking thread is inside no cache.  What a vanished thread left half
+ * done on the inline path has changed nothing.  Magazines that it held on a slow path are lost, and
+ * so is its loaded magazine then, because the count may be another magazine's.  Returns true if the
+ * cache was not at rest.
  */
 CPI_COLD static bool put_to_rest(struct cpi_cache *cache)
 {
@@ -418,15 +417,14 @@ CPI_COLD void cpi_registry_thread_vanished(struct cpi_thread *thread)
         if (put_to_rest(cache))
             registry->disturbed = true;
         cpi_cache_flush(cache);
-        cache->pointer = NULL; /* which nobody reads any more, and which may be gone */
+        cache->pointer = NULL; /* nobody reads it any more, and its memory may be gone */
         unregister_cache(registry, cache);
     }
     end_leaving(thread);
 }
 
-/* Caches that survive are the forking thread's, and those that no thread owns: one
- * of these may have been in use by a thread that vanished, and its handle stays
- * good. */
+/* The caches that survive are the forking thread's and those that no thread owns.  A thread that
+ * vanished may have been using one of the latter, whose handle stays valid. */
 CPI_COLD void cpi_registry_mend(struct cpi_registry *registry)
 {
     size_t i;

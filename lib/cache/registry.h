@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * registry.h - the caches of a pool, as a list that any thread may walk, and their fate
- * when their thread ends, when the process forks, when the pool is reset or destroyed.
+ * registry.h - the caches of a pool, as a list that any thread may walk; and what happens to them
+ * when their thread ends, the process forks, or the pool is reset or destroyed.
  *
  *   all registries --> registry of pool A
  *                        | cache 0 | cache 1 | ... | cache made - 1 | not yet used ... | max
@@ -9,10 +9,9 @@
  *        thread 1: caches ----+         |
  *        thread 2: caches --------------+
  *
- * A cache structure, once made, stays in its place for the life of the pool and is used again.
- * Its counters go on.  So a thread that closes entries or a statistician may look at structure
- * i < made at any time, registered or not.  The one lock of thread.h guards the owners of
- * structures.
+ * Once made, a cache structure stays where it is for the life of the pool, and is reused.  Its
+ * counters are never reset.  So any thread may read structure i < made at any time, registered or
+ * not.  The lock of thread.h guards who owns a structure.
  */
 #ifndef CPI_REGISTRY_H
 #define CPI_REGISTRY_H
@@ -35,42 +34,42 @@ struct cpi_registry {
     struct cpi_depot *depot;
     struct cpi_pool *pool;
 
-    /* Constant, set after init. */
-    bool inline_path;   /* nothing is to be done for a slot but to pop or to push it */
-    bool tracked;       /* but for a change of the slot's word */
-    bool checked;       /* handles of destroyed caches are recognised for long */
-    size_t max;         /* caches that may be registered at once */
-    uint32_t quota_max; /* spares that one cache may have */
+    /* Constant once set after init. */
+    bool inline_path;   /* allocs and frees only pop and push, so the inline path serves them */
+    bool tracked;       /* they also change the slot's word */
+    bool checked;       /* handles of destroyed caches are recognised for longer */
+    size_t max;         /* caches that may be registered at the same time */
+    uint32_t quota_max; /* the largest quota of one cache */
     size_t stride;      /* bytes from one structure to the next */
-    uint32_t spares;    /* spares to be shared out, beyond each cache's first */
-    struct cpi_waiters *waiters; /* wait/ has them */
+    uint32_t spares;    /* spares that are shared out, beyond each cache's first */
+    struct cpi_waiters *waiters; /* defined by wait/ */
 
-    /* Changed by any thread. */
+    /* Written by any thread. */
     _Atomic uint32_t closed;  /* threads that close entries, wait, or trim: no entry is opened */
     _Atomic uint64_t recalls; /* magazines taken out of other threads' caches */
-    _Atomic uint64_t barriers; /* passed for this pool */
+    _Atomic uint64_t barriers; /* the number passed for this pool */
 
     /* Guarded by the lock. */
     struct cpi_extent caches;   /* the structures */
-    _Atomic size_t made;        /* structures ever used, read by stealing threads too */
-    _Atomic size_t used;        /* registered now, read without it as a hint */
-    struct cpi_cache *unused;   /* made, not registered */
-    uint32_t spares_out;        /* of `spares`, shared out now */
-    uint64_t registrations;     /* of caches so far */
-    uint32_t leaving;           /* ended threads that are giving a cache back */
-    struct cpi_registry *next;  /* of all registries */
-    struct cpi_registry **link; /* the pointer to this one */
-    int64_t stocked_correction; /* counts that forks have hidden from the accounts */
-    unsigned forks;             /* that the pool has gone through, as the child of each */
-    bool disturbed;             /* a vanished thread was inside, in a child of fork */
+    _Atomic size_t made;        /* structures ever used, also read by stealing threads */
+    _Atomic size_t used;        /* caches registered now, also read without the lock as a hint */
+    struct cpi_cache *unused;   /* structures that are made but not registered */
+    uint32_t spares_out;        /* how many of `spares` are shared out now */
+    uint64_t registrations;     /* caches registered so far */
+    uint32_t leaving;           /* ended threads that are still giving a cache back */
+    struct cpi_registry *next;  /* in the list of all registries */
+    struct cpi_registry **link; /* the pointer to this registry */
+    int64_t stocked_correction; /* added to the counters' sum, which forks falsify */
+    unsigned forks;             /* how many forks the pool has gone through in the child */
+    bool disturbed;             /* in the child of a fork, a vanished thread was inside */
 };
 
-/* The sums of a pool's caches. */
+/* The sums over a pool's caches. */
 struct cpi_registry_figures {
     size_t caches;         /* registered now */
     size_t rounds;         /* free slots in them */
     size_t in_depot;       /* free slots in the depot */
-    int64_t live;          /* slots in use, exact if nobody uses the pool.  Below zero, slots came
+    int64_t live;          /* slots in use, exact if nobody uses the pool.  Negative if slots came
                               back more often than they went out */
     int64_t stocked;       /* magazines on the depot's stocked stack */
     uint64_t exchanges;
@@ -78,42 +77,42 @@ struct cpi_registry_figures {
     uint64_t recalls;
     uint64_t barriers;
     uint64_t registrations;
-    size_t spares;         /* the quotas of all caches */
+    size_t spares;         /* the sum of all quotas */
 };
 
-/* Bytes that the structures of `max` caches with up to `quota_max` spares take. */
+/* Bytes that the structures of `max` caches take, each with up to `quota_max` spares. */
 size_t cpi_registry_bytes(size_t max, size_t quota_max);
 
-/* Magazines that the caches can have in their hands at once, if `spares` are
- * shared out among them beyond the first of each. */
+/* The most magazines that the caches can hold at the same time, if `spares` are shared out among
+ * them beyond each one's first. */
 size_t cpi_registry_magazines(size_t max, size_t spares);
 
-/* The i-th structure, and how many there are.  Any thread, wait-free. */
+/* The i-th structure, and the number of structures.  Any thread, wait-free. */
 struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i);
 size_t cpi_registry_made(const struct cpi_registry *registry);
 
-/* Puts the account of the stocked stack right by counting, and returns the live slots (see
+/* Corrects the sum for the stocked stack by counting, and returns the number of live slots (see
  * cpi_registry_figures).  With the lock held, while no thread uses the pool. */
 int64_t cpi_registry_recount(struct cpi_registry *registry);
 
-/* Fills in `rounds`, `in_depot`, `live`, `stocked`, `exchanges` and `retries`.  The others are 0.
+/* Fills in `rounds`, `in_depot`, `live`, `stocked`, `exchanges` and `retries`, and zeroes the rest.
  * Wait-free. */
 void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registry_figures *figures);
 
-/* Fills in all.  With the lock held. */
+/* Fills in all figures.  With the lock held. */
 void cpi_registry_figures(const struct cpi_registry *registry,
                           struct cpi_registry_figures *figures);
 
-/* Slots that are live, at least 0.  With the lock held. */
+/* The number of live slots, at least 0.  With the lock held. */
 size_t cpi_registry_count_live(const struct cpi_registry *registry);
 
-/* The registry after this one in the list of all, or the first for NULL.  NULL after the last.
+/* The next registry in the list of all, or the first if `registry` is NULL.  NULL after the last.
  * With the lock held. */
 struct cpi_registry *cpi_registry_next(const struct cpi_registry *registry);
 
 /*
- * Fills in a registry, for caches with up to `quota_max` spares.  add gives it its pool's handle,
- * and adds it to the list of all, with the lock held.
+ * init prepares a registry for caches with up to `quota_max` spares. add, with the lock held, sets
+ * its pool's handle and adds it to the list of all.
  */
 void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *caches,
                        struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot,
@@ -121,42 +120,42 @@ void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *c
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
 
 /*
- * leave gives a cache of a thread that ends to the depot, and returns its registry, or NULL when
- * the thread has no more.  Until cpi_registry_left the pool is neither reset nor destroyed.
- * Without the lock: slots that came back may be what others wait for.
+ * leave gives one cache of an ending thread to the depot and returns its registry, or NULL if the
+ * thread has no more caches.  Until cpi_registry_left, the pool is neither reset nor destroyed.
+ * The caller does not hold the lock in between: others may be waiting for the slots.
  */
 struct cpi_registry *cpi_registry_leave(struct cpi_thread *thread);
 void cpi_registry_left(struct cpi_thread *thread);
 
-/* In the child of a fork: takes a registry over from threads that have vanished. */
+/* In the child of a fork: takes a registry over from the threads that have vanished. */
 void cpi_registry_mend(struct cpi_registry *registry);
 
-/* Waits for threads that have ended and are giving caches of this pool back.  With the lock held.
- * Releases and retakes it while it waits. */
+/* Waits for ended threads that are still giving caches of this pool back.  With the lock held,
+ * which it releases while it waits. */
 void cpi_registry_await_leaving(struct cpi_registry *registry);
 
-/* The reverse of add, with the lock held.  The caches must have been ended. */
+/* Removes the registry from the list of all.  With the lock held.  All caches must have been
+ * ended. */
 void cpi_registry_remove(struct cpi_registry *registry);
 
-/* Ends all caches, and forgets what they hold.  With the lock held, while no
- * thread uses the pool. */
+/* Ends all caches, and discards what they hold.  With the lock held, while no thread uses the
+ * pool. */
 void cpi_registry_end_caches(struct cpi_registry *registry);
 
-/* The calling thread's cache, made if need be, or NULL if it can have none.
- * Takes the lock if it has to be made. */
+/* The calling thread's cache, created if necessary, or NULL if it cannot have one.  Takes the lock
+ * to create it. */
 struct cpi_cache *cpi_registry_own_cache(struct cpi_registry *registry);
 
-/* The calling thread's cache, or NULL if it has none yet.  Wait-free. */
+/* The calling thread's cache, or NULL if it has none.  Wait-free. */
 static inline struct cpi_cache *cpi_registry_known_cache(const struct cpi_registry *registry)
 {
     return cpi_thread_entry(registry->handle)->home;
 }
 
-/* A cache that no thread owns, or NULL if there is none left.  Takes the lock. */
+/* Creates a cache that no thread owns.  Returns NULL if there are too many.  Takes the lock. */
 struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry);
 
-/* Gives what a cache holds to the depot, and its structure back.  Takes the
- * lock. */
+/* Gives the cache's slots to the depot, and its structure back.  Takes the lock. */
 void cpi_registry_remove_cache(struct cpi_registry *registry, struct cpi_cache *cache);
 
 #endif /* CPI_REGISTRY_H */

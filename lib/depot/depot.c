@@ -2,40 +2,40 @@
 /*
  * depot.c - exchange of magazines.
  *
- * ORDERING TABLE (the stacks' own is in tagstack.h)
+ * ORDERING TABLE (tagstack.h has the stacks')
  *   leave   | partial CAS 0 to node   | release | take | the magazine's count and rounds
  *   take    | partial CAS node to 0   | acq_rel | leave see | the magazine's count and rounds;
- *                                                            the taking party's mark
+ *                                               the mark of the party that takes it
  *   see     | partial load, CAS failure in a drain | acquire | take | the mark of the
  *                                                            party that took it
  *   glance  | partial magazine load for figures, CAS failure | relaxed | - | -
  *   make    | made CAS                | relaxed | make    | -
  *   made    | made load, CAS failure  | relaxed | make    | -
  *   ready   | committed load          | acquire | extent.c's publish | the magazine's memory
- *   counted | counter load         | acquire | depot.h's account | what it counts
+ *   counted | counter load         | acquire | depot.h's account | the exchanges it counts
  *   begin   | drains fetch-and-add | acq_rel | drains | that the depot is being emptied
  *   end     | drains fetch-and-add | acq_rel | drains | that it is full again
- *   drains  | drains load        | acquire | begin end | whether to look again
- *   enter   | flights CAS        | acquire | left    | the magazines that those gave back that have
- *                                                      left
+ *   drains  | drains load        | acquire | begin end | whether to search again
+ *   enter   | flights CAS        | acquire | left    | the magazines given back by
+ *                                                      operations that have left
  *   left    | flights fetch-and-add | release | look, enter, turn | all that the operation did
- *   look    | flights load, CAS failure | acquire | left | likewise
- *   turn    | flights CAS        | acquire | left    | likewise
+ *   look    | flights load, CAS failure | acquire | left | all that the operation did
+ *   turn    | flights CAS        | acquire | left    | all that the operation did
  *   ours    | flights load, CAS failure of enter, an operation's own counters | relaxed | - | -
  *   fold    | flown fetch-and-add | relaxed | - | -
  *   forked  | flights store in the child of a fork | relaxed | - | -
  *
  * The partial magazine needs no tag: nobody reads a magazine's link or content before the CAS that
- * makes it his, so it does not matter whether the same magazine left and came back in between.
+ * makes him its owner, so it does not matter whether the magazine left and came back in between.
  *
- * A drain releases for the same reason as a pop (tagstack.h): a thread that
- * finds no partial magazine asks next which parties are inside.  An account releases so
- * that a thread that looks everywhere twice, and reads the same counters both
- * times, knows that no exchange between has escaped it (alloc.c).
+ * A drain releases for the same reason as a pop (tagstack.h): a thread that finds no partial
+ * magazine goes on to check which parties are inside.  An account releases so that a thread that
+ * searches everywhere twice, and reads the same counters both times, knows that it missed no
+ * exchange in between (alloc.c).
  *
- * [enter] needs no release.  A thread that looks for slots sees the operation in flight because it
- * acquires an exchange of the operation's, which comes later.  All changes of `flights` are
- * read-modify-writes, so a look that acquires one of them acquires each [left] before it.
+ * [enter] needs no release.  A thread that searches for slots acquires an exchange of the
+ * operation, which comes later, and so sees the operation in flight.  All changes of `flights` are
+ * read-modify-writes, so a load that acquires one of them acquires each [left] before it.
  */
 #include "depot/depot.h"
 
@@ -43,15 +43,16 @@
 #include "host/os.h"
 
 /*
- * The word `flights`, from its low end: how many operations of an even epoch are in flight, how
+ * The word `flights`, from its low end: the operations of even epochs in flight, those of odd
+ * epochs, the epoch, and the number of operations so far that have exchanged something.
  * many of an odd one, the epoch, and how many of all have exchanged anything.
  *
  *   | moves 32 | epoch 16 | odd 8 | even 8 |
  *
- * An operation counts itself in the epoch in which it enters.  The epoch turns only while none of
- * the one before is in flight, so those in flight are of this epoch and of the one before.  After
- * two turns all have left that were in flight before the first.  The carry of the epoch is a move
- * too many, which costs a thread that looks another look.
+ * An operation counts itself in the epoch in which it enters.  The epoch advances only while no
+ * operation of the previous epoch is in flight, so those in flight belong to the current epoch or
+ * the previous one.  After two advances, all that were in flight before the first have left.  When
+ * the epoch wraps, its carry adds a move, which costs a searching thread one more search.
  */
 #define CPI_COUNT_MAX 255u
 #define CPI_ONE_OF(epoch) ((uint64_t)1 << ((epoch) % 2 * 8))
@@ -68,7 +69,7 @@ static inline uint32_t count_of_epoch(uint64_t flights, unsigned epoch)
     return (uint32_t)(flights >> (epoch % 2 * 8)) & CPI_COUNT_MAX;
 }
 
-/* Looks for an empty magazine before it is believed that there is none. */
+/* Tries to find an empty magazine before we accept that there is none. */
 #define CPI_EMPTY_TRIES 8u
 
 size_t cpi_depot_stride(size_t limit)
@@ -78,7 +79,7 @@ size_t cpi_depot_stride(size_t limit)
 
 size_t cpi_depot_magazines(size_t capacity, size_t limit, size_t uncached)
 {
-    /* Full ones, the partial magazine, and two in the hands of each uncached operation. */
+    /* Full magazines, the partial magazine, and two held by each uncached operation. */
     return capacity / limit + 1 + 2 * uncached;
 }
 
@@ -127,8 +128,8 @@ uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_counters *co
     return node;
 }
 
-/* A magazine of an extent that has never been used: those of the extent are
- * numbered from before + 1.  Returns 0 if all that is committed is in use. */
+/* A magazine from an extent that has never been used.  The extent's magazines are numbered from
+ * before + 1.  Returns 0 if all committed memory is in use. */
 static uint32_t make_magazine(const struct cpi_depot *depot, const struct cpi_extent *extent,
                      _Atomic uint32_t *made, uint32_t before)
 {
@@ -158,9 +159,9 @@ static uint32_t make_any(struct cpi_depot *depot)
 }
 
 /*
- * By the second invariant there is a magazine for each party at any time.  Once every magazine is
- * made that stays so, and the magazine lies on the stack: a look at the stack after the look at
- * what is made finds it.  The repetitions are for a processor that shows an old head for a moment.
+ * By the second invariant there is a magazine for each party at any time.  Once all magazines are
+ * made, the one for this party lies on the stack, so a pop after the check of what is made finds
+ * it.  The retries are for a processor that still shows an old head for a moment.
  */
 uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *counters)
 {
@@ -193,7 +194,7 @@ uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *co
     return node;
 }
 
-/* Puts a magazine on the stack that it belongs to.  Returns false if on neither. */
+/* Puts a magazine on its stack.  Returns false if it is neither full nor empty. */
 static inline bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *counters,
                                 uint32_t node)
 {
@@ -209,8 +210,8 @@ static inline bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *co
     return true;
 }
 
-/* Merges two magazines, gives one that became full or empty, and returns the other.  The rounds of
- * the one with fewer move. */
+/* Merges two magazines by moving the rounds of the one with fewer.  Gives back the one that became
+ * full or empty, and returns the other. */
 static uint32_t merge_magazines(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t a,
                       uint32_t b)
 {
@@ -290,7 +291,7 @@ void cpi_depot_leave(struct cpi_depot *depot, const struct cpi_uncached *uncache
     uint64_t moves = cpi_depot_exchanged(counters) != 0 ? CPI_MOVE : 0;
     uint16_t epoch = epoch_of(cpi_load(&depot->flights, relaxed)); /* [ours] */
 
-    if (CPI_UNLIKELY((uint16_t)(epoch - uncached->epoch) > 1)) /* in the child of its own fork */
+    if (CPI_UNLIKELY((uint16_t)(epoch - uncached->epoch) > 1)) /* the child of its own fork */
         return;
     fold_counter(&depot->flown.stocked_in, &counters->stocked_in);
     fold_counter(&depot->flown.stocked_out, &counters->stocked_out);
@@ -305,7 +306,7 @@ uint64_t cpi_depot_flights(const struct cpi_depot *depot)
     return cpi_load(&depot->flights, acquire); /* [look] */
 }
 
-/* Where none was of the epoch itself, one turn is enough. */
+/* One advance of the epoch is enough if no operation was in flight in that epoch itself. */
 bool cpi_depot_have_left(struct cpi_depot *depot, uint64_t flights)
 {
     uint64_t now = cpi_load(&depot->flights, acquire); /* [look] */
@@ -381,7 +382,7 @@ void cpi_depot_reset(struct cpi_depot *depot)
 
 void cpi_depot_begin_drain(struct cpi_depot *depot)
 {
-    CPI_ASSERT(cpi_depot_drains(depot) % 2 == 0); /* one at a time */
+    CPI_ASSERT(cpi_depot_drains(depot) % 2 == 0); /* one drain at a time */
     cpi_fetch_add(&depot->drains, 1u, acq_rel); /* [begin] */
 }
 

@@ -1,43 +1,41 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * depot.h - magazines, which are arrays of free slots, and the global pool of those that belong to
- * nobody.
+ * depot.h - magazines, which are arrays of free slots, and the depot, a global store of magazines
+ * that no cache owns.
  *
  *   +------+-------+---------+---------+-----+------------------+
  *   | link | count | round 0 | round 1 | ... | round limit - 1  |    a magazine
  *   +------+-------+---------+---------+-----+------------------+
  *
- * Magazines lie outside the slab, in memory that lasts as long as the pool, and are known by their
- * index, 1 and up.  At any time a magazine is in exactly one place: a stack of the depot, the
- * depot's partial magazine, or the hands of one cache or thread.  Only its owner may touch count
- * and rounds.
+ * Magazines lie outside the slab, in memory that lasts as long as the pool, and are numbered from
+ * 1.  At any time a magazine is in exactly one place: on a stack of the depot, in the depot's
+ * partial magazine, or with one cache or thread, its owner.  Only the owner may touch count and
+ * rounds.
  *
  *   stocked: tag|i -> M -> M -> M    full magazines
  *   empty:   tag|i -> M -> M         magazines without a round
- *   partial: i                       the one magazine that is neither
+ *   partial: i                       the one magazine that is neither, or 0
  *
  * Invariants
- *   A stocked magazine is full.  So there are at most fresh / limit of them, and
- *   threads that come and go with partly filled caches cannot multiply magazines: a
- *   thread that finds the partial magazine taken when it wants to leave another merges
- *   the two.
+ * A stocked magazine is full.  So there are at most fresh / limit of them.  Threads that come and
+ * go with partly filled caches cannot multiply magazines: if there is a partial magazine already, a
+ * thread that returns another one merges the two.
  *
- *   There is always an empty magazine, as long as no slot is freed twice.
- *   Memory for the magazines that all slots handed out so far can fill is
- *   committed before the slots are handed out, and for those that a cache can
- *   hold before the cache is registered.  That is why free never fails and
- *   commits no memory.
+ * There is always an empty magazine, as long as no slot is freed twice.  The memory for the
+ * magazines that handed out slots can fill is committed before the slots are handed out, and the
+ * memory for the magazines that a cache can hold before the cache is registered.  That is why free
+ * never fails and never commits memory.
  *
- * Progress: everything here is lock-free, but for `provide`, which may make a system call, and
- * take_empty, which yields a bounded number of times when it meets no empty magazine.
+ * Progress: everything here is lock-free, except `provide`, which may make a system call, and
+ * take_empty, which yields a bounded number of times if it finds no empty magazine.
  *
  * ORDERING TABLE
  *   account | counter store    | release | depot.c's counted | the exchange it counts
  *   own     | own counter load | relaxed | - | -
  *   count   | a magazine's count load, store | relaxed | - | -
  *
- * A magazine's count is atomic only because figures are taken while others work.  The depot's
- * exchange orders it between owners.  While a magazine is loaded in a cache the cache keeps the
+ * A magazine's count is atomic only because figures are read while others work.  The depot's
+ * exchanges order it between owners.  While a magazine is loaded in a cache, the cache keeps the
  * count, and this one is 0.
  */
 #ifndef CPI_DEPOT_H
@@ -54,7 +52,7 @@
 #include "depot/tagstack.h"
 
 struct cpi_magazine {
-    _Atomic uint32_t link;  /* tagstack.h's */
+    _Atomic uint32_t link;  /* used by tagstack.h */
     _Atomic uint32_t count; /* rounds[0] .. rounds[count - 1] are free slots */
     void *rounds[];
 };
@@ -70,8 +68,8 @@ static inline void cpi_magazine_set_count(struct cpi_magazine *magazine, uint32_
 }
 
 /*
- * Moves rounds from one magazine to another until the first is empty or the
- * second has `limit`.  Both are the caller's.
+ * Moves rounds from one magazine to another until the first is empty or the second has `limit`.
+ * The caller owns both.
  */
 static inline void cpi_magazine_move(struct cpi_magazine *from, struct cpi_magazine *to,
                                      uint32_t limit)
@@ -89,23 +87,24 @@ static inline void cpi_magazine_move(struct cpi_magazine *from, struct cpi_magaz
     cpi_magazine_set_count(to, held + moved);
 }
 
-/* Operations without a cache that may be in flight in one pool at once.  A further one waits until
- * one of them has left.  In memory of our own, of a small pool, and of the caller's, where there
- * are no more than caches, and always two, as a drain is one of them. */
+/* The number of operations without a cache that one pool allows at once.  A further one waits until
+ * one of them has left.  The limits are for pools in our own memory, for small pools, and for pools
+ * in the caller's memory, which allow no more than they have caches.  The minimum is two, because a
+ * drain is one of them. */
 #define CPI_UNCACHED_OWN 64u
 #define CPI_UNCACHED_SMALL 16u
 #define CPI_UNCACHED_CALLER 4u
 #define CPI_UNCACHED_MIN 2u
 
 /*
- * The exchanges of one party with the depot: a cache for as long as the pool lives, or one
- * operation without a cache.  Written by that party alone, read by all.
+ * The exchanges of one party with the depot.  A party is a cache, for as long as the pool lives, or
+ * one operation without a cache.  Only that party writes them, anybody reads them.
  */
 struct cpi_counters {
     _Atomic uint64_t stocked_in;  /* full magazines pushed */
-    _Atomic uint64_t stocked_out; /* and popped */
-    _Atomic uint64_t empty_in;    /* empty ones pushed */
-    _Atomic uint64_t empty_out;   /* and popped */
+    _Atomic uint64_t stocked_out; /* full magazines popped */
+    _Atomic uint64_t empty_in;    /* empty magazines pushed */
+    _Atomic uint64_t empty_out;   /* empty magazines popped */
     _Atomic uint64_t partials;    /* partial magazines left or taken */
     _Atomic uint64_t retries;     /* compare-and-swaps that had to be repeated */
 };
@@ -116,69 +115,68 @@ struct cpi_depot {
     uint32_t for_slots_max;      /* constant: magazines in the first extent */
     uint32_t uncached;           /* constant: CPI_UNCACHED_… */
 
-    /* Seldom written. */
-    _Atomic uint32_t drains; /* begun and ended by memory.c, odd while a
-                                     draining thread has the magazines */
+    /* Rarely written. */
+    _Atomic uint32_t drains; /* drains begun plus drains ended (memory.c): odd while a draining
+                                thread holds the magazines */
 
-    /* Written by all: each on a cache line of its own.  The other line of the pair has what is
+    /* Written by all threads, so each is on its own cache line.  The pair's other line has what is
      * used when slots are handed out for the first time. */
     _Alignas(CPI_LINE) struct cpi_tagstack stocked;
     char pad_stocked[CPI_LINE - sizeof(struct cpi_tagstack)];
-    _Alignas(CPI_LINE) struct cpi_extent for_slots; /* magazines for what has been handed out */
-    _Atomic uint32_t made_for_slots;                /* magazines ever used of it */
+    _Alignas(CPI_LINE) struct cpi_extent for_slots; /* magazines for slots handed out */
+    _Atomic uint32_t made_for_slots;                /* magazines of it ever used */
 
     _Alignas(CPI_LINE) struct cpi_tagstack empty;
     char pad_empty[CPI_LINE - sizeof(struct cpi_tagstack)];
-    _Alignas(CPI_LINE) struct cpi_extent for_caches; /* magazines for what caches hold */
-    _Atomic uint32_t made_for_caches;                /* magazines ever used of it */
+    _Alignas(CPI_LINE) struct cpi_extent for_caches; /* magazines for caches' own stock */
+    _Atomic uint32_t made_for_caches;                /* magazines of it ever used */
 
     _Alignas(CPI_LINE) _Atomic uint32_t partial; /* 0: none */
     char pad_partial[CPI_LINE_PAIR - sizeof(uint32_t)];
 
-    _Alignas(CPI_LINE) _Atomic uint64_t flights; /* operations without a cache: depot.c */
-    struct cpi_counters flown;                   /* the exchanges of those that have left.  Any
-                                                    thread adds to them */
+    _Alignas(CPI_LINE) _Atomic uint64_t flights; /* see depot.c */
+    struct cpi_counters flown;                   /* exchanges of operations that have left, added
+                                                    by any thread */
 };
 
 /* Bytes from one magazine of `limit` rounds to the next. */
 size_t cpi_depot_stride(size_t limit);
 
-/* How many magazines a pool of `capacity` slots needs beside its caches'. */
+/* Magazines that a pool of `capacity` slots needs in addition to its caches'. */
 size_t cpi_depot_magazines(size_t capacity, size_t limit, size_t uncached);
 
 /*
- * for_slots and for_caches adjoin.  Their sizes are multiples of the stride, or
- * the first one is followed by unused bytes that make it so.
+ * for_slots and for_caches are adjacent.  Either both sizes are multiples of the stride, or unused
+ * bytes after the first make it one.
  */
 void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
                     const struct cpi_extent *for_caches, uint32_t limit, uint32_t uncached);
 
-/* Commits the memory that `handed_out` slots can need.  False if refused.
- * Before those slots are handed out. */
+/* Commits the memory that `handed_out` slots can need, before they are handed out.  Returns false
+ * if refused. */
 bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out);
 
-/* Commits the memory for `magazines` in the hands of caches.  False if refused. */
+/* Commits the memory for `magazines` held by caches.  Returns false if refused. */
 bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines);
 
 /*
- * Takes a magazine: a full one, an empty one, the one in between.  Returns 0 if
- * there is none.  For an empty one that means that the invariant is broken:
- * more slots were freed than ever handed out.
+ * Takes a full magazine, an empty one, or the partial one.  Returns 0 if there is none.  If there
+ * is no empty one, an invariant is broken: more slots were freed than ever handed out.
  *
- * The party that takes or gives is inside (cache.h) from before it takes a
- * magazine until the magazine has its new place.
+ * The party must be inside (cache.h) from before it takes a magazine until the magazine is in its
+ * new place.
  */
 uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_counters *counters);
 uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *counters);
 uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *counters);
 
-/* Gives a magazine, however full.  It is the caller's until then. */
+/* Gives back a magazine that the caller owns, however full it is. */
 void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node);
 
 /*
- * Brackets an operation without a cache, which is in flight meanwhile.  try_enter returns false if
- * there are too many, and enter waits.  Where the operation calls a function of the program's that
- * forks, it is not in flight in the child.  Any thread.
+ * Brackets an operation without a cache: it is in flight from enter to leave.  If too many are in
+ * flight, try_enter returns false and enter waits.  If the operation calls a function of the
+ * program that forks, it is not in flight in the child.  Any thread.
  */
 struct cpi_uncached {
     struct cpi_counters counters; /* for its exchanges */
@@ -189,10 +187,11 @@ bool cpi_depot_try_enter(struct cpi_depot *depot, struct cpi_uncached *uncached)
 void cpi_depot_enter(struct cpi_depot *depot, struct cpi_uncached *uncached);
 void cpi_depot_leave(struct cpi_depot *depot, const struct cpi_uncached *uncached);
 
-/* Those in flight at a moment, for the functions that follow.  Any thread, wait-free. */
+/* The state of operations in flight, for the next functions.  Any thread, wait-free. */
 uint64_t cpi_depot_flights(const struct cpi_depot *depot);
 
-/* How many that were, and how many have exchanged anything and left before, modulo 2^32. */
+/* The number in flight at that time; and the number, modulo 2^32, that had left after an
+ * exchange. */
 static inline uint32_t cpi_depot_in_flight(uint64_t flights)
 {
     return (uint32_t)(flights & 0xff) + (uint32_t)(flights >> 8 & 0xff);
@@ -203,15 +202,15 @@ static inline uint32_t cpi_depot_moves(uint64_t flights)
     return (uint32_t)(flights >> 32);
 }
 
-/* Whether all of them have left.  If that is asked again and again the answer is yes in the end,
- * however many have come since.  Any thread, lock-free. */
+/* Whether all operations in flight at that time have left.  Asked repeatedly, it returns true in
+ * the end, however many have entered since.  Any thread, lock-free. */
 bool cpi_depot_have_left(struct cpi_depot *depot, uint64_t flights);
 
-/* In the child of a fork: none is in flight any more.  Returns whether any was. */
+/* In the child of a fork: resets to no operation in flight.  Returns whether there was one. */
 bool cpi_depot_forked(struct cpi_depot *depot);
 
-/* One slot, without a cache.  alloc returns NULL if there is none, free returns
- * false where there is no empty magazine. */
+/* Allocates or frees one slot without a cache. alloc returns NULL if there is no slot, free returns
+ * false if there is no empty magazine. */
 void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counters);
 bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_counters *counters, void *slot);
 
@@ -219,8 +218,8 @@ bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_counters *counters,
 void cpi_depot_reset(struct cpi_depot *depot);
 
 /*
- * A draining thread takes all magazines for a while, and gives them back.  It says so
- * before it takes the first and after it has given the last.  There is one at a time.
+ * A draining thread takes all magazines for a while, and then gives them back.  It calls begin
+ * before it takes the first and end after it has given the last.  One drain at a time.
  */
 void cpi_depot_begin_drain(struct cpi_depot *depot);
 void cpi_depot_end_drain(struct cpi_depot *depot);
@@ -228,14 +227,14 @@ void cpi_depot_end_drain(struct cpi_depot *depot);
 /* Drains begun and ended so far. */
 uint32_t cpi_depot_drains(const struct cpi_depot *depot);
 
-/* Returns true if a draining thread has, or had since `seen` was read, the magazines.
- * Then a thread that found none has to look again. */
+/* Returns true if a draining thread holds the magazines, or has held them since `seen` was read.
+ * Then a thread that found none has to search again. */
 static inline bool cpi_depot_was_drained(const struct cpi_depot *depot, uint32_t seen)
 {
     return seen % 2 != 0 || cpi_depot_drains(depot) != seen;
 }
 
-/* Whether a full magazine lies there at the moment. */
+/* Whether there is a full magazine at the moment. */
 static inline bool cpi_depot_has_stocked(const struct cpi_depot *depot)
 {
     return cpi_tagstack_top(&depot->stocked) != 0;
@@ -244,10 +243,10 @@ static inline bool cpi_depot_has_stocked(const struct cpi_depot *depot)
 /* Magazines made so far, an estimate while others work. */
 uint32_t cpi_depot_made(const struct cpi_depot *depot);
 
-/* Rounds in the partial magazine, likewise. */
+/* Rounds in the partial magazine, an estimate while others work. */
 uint32_t cpi_depot_partial_rounds(const struct cpi_depot *depot);
 
-/* Full magazines, counted one by one.  Nobody else may be using the depot. */
+/* Counts the full magazines one by one.  Nobody else may be using the depot. */
 size_t cpi_depot_count_stocked(const struct cpi_depot *depot);
 
 /* All exchanges of a party.  Any thread. */
@@ -282,8 +281,8 @@ static inline struct cpi_magazine *cpi_depot_magazine(const struct cpi_depot *de
 }
 
 /*
- * The exchanges themselves, for caches that know what lies on which stack.  `counter` is
- * that of the stack and the direction.  pop returns 0 if the stack is empty.
+ * The exchanges themselves, for callers that know which stack they want.  `counter` is the counter
+ * of that stack and direction. pop returns 0 if the stack is empty.
  */
 static inline uint32_t cpi_depot_pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
                                      struct cpi_counters *counters, _Atomic uint64_t *counter)

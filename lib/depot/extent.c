@@ -15,7 +15,7 @@
 #include "base/compiler.h"
 #include "host/os.h"
 
-/* The first step, bytes: a sixteenth of the extent, up to this one.  And the longest. */
+/* The first step in bytes: this part of the extent, at most CPI_STEP_MIN.  And the longest step. */
 #define CPI_STEP_PART ((size_t)16)
 #define CPI_STEP_MIN ((size_t)64 * 1024)
 #define CPI_STEP_MAX ((size_t)64 * 1024 * 1024)
@@ -41,7 +41,8 @@ void cpi_extent_copy(struct cpi_extent *to, const struct cpi_extent *from)
     atomic_init(&to->committed, cpi_load(&from->committed, relaxed)); /* [copy] */
 }
 
-/* Where to commit to when `bytes` are needed: as much again, within a step and the extent. */
+/* Where to commit to when `bytes` are needed: doubles what is committed, within the longest step
+ * and the extent. */
 static size_t generous_end(const struct cpi_extent *extent, size_t committed, size_t bytes)
 {
     size_t part = extent->size / CPI_STEP_PART;
@@ -63,7 +64,7 @@ static bool commit_range(struct cpi_extent *extent, size_t from, size_t to)
     return cpi_os_commit(extent->base + from, to - from);
 }
 
-/* What is committed ends with a page. */
+/* Committed memory ends at a page boundary. */
 CPI_COLD static bool grow_extent(struct cpi_extent *extent, size_t committed, size_t bytes)
 {
     size_t exact = committed + cpi_align_up(bytes - committed, extent->page);

@@ -3,9 +3,10 @@
  * extent.h - a range of addresses that becomes usable from its start upwards.
  *
  *   base                    base + committed               base + size
- *   | readable and writable | reserved, nothing behind it  |
+ *   | readable and writable | reserved, without memory  |
  *
- * Memory is asked for in growing steps, so that system calls are logarithmic in the use.
+ * Memory is committed in growing steps, so the number of system calls is logarithmic in the memory
+ * used.
  */
 #ifndef CPI_EXTENT_H
 #define CPI_EXTENT_H
@@ -15,28 +16,28 @@
 #include <stdint.h>
 
 struct cpi_extent {
-    char *base;               /* constant: page-aligned unless its page is committed */
+    char *base;               /* constant: page-aligned, unless its page is committed already */
     size_t size;              /* constant: bytes */
-    size_t page;              /* constant: bytes, steps are multiples of it */
-    _Atomic size_t committed; /* bytes from base, only grows */
+    size_t page;              /* constant: bytes; steps are multiples of it */
+    _Atomic size_t committed; /* bytes from base; only grows */
     _Atomic uint64_t calls;   /* requests to the operating system so far */
 };
 
 /* An extent over reserved, untouched address space. */
 void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t page);
 
-/* An extent over memory that is usable already. */
+/* An extent whose memory is usable already. */
 void cpi_extent_init_committed(struct cpi_extent *extent, void *base, size_t size);
 
-/* A copy of an extent that no thread uses yet.  From then on the copy is the one. */
+/* Copies an extent that no thread uses yet.  From then on only the copy may be used. */
 void cpi_extent_copy(struct cpi_extent *to, const struct cpi_extent *from);
 
 /*
- * Makes the first `bytes` bytes usable.  bytes <= size.  False if the operating
- * system refuses: nothing has changed then.
+ * Makes the first `bytes` bytes usable; bytes <= size.  Returns false if the operating system
+ * refuses: nothing has changed then.
  *
- * Lock-free, makes a system call only when it has to grow.  Several threads may
- * grow it at once: committing twice is harmless.
+ * Lock-free, makes a system call only when it has to grow.  Several threads may grow it at once:
+ * committing twice is harmless.
  */
 bool cpi_extent_reach(struct cpi_extent *extent, size_t bytes);
 

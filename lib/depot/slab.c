@@ -8,19 +8,18 @@
  *   lower  | bounds CAS, otherwise  | release | bump  | the slots' last contents
  *   bounds  | CAS failure, store while nobody else uses the slab | relaxed | - | -
  *
- * A bump makes its slots the caller's by the modification order of the one word alone.  Slots
- * that were never handed out have nothing to publish: their memory was committed before (extent.c
- * orders that) and nobody has written it.  Slots that a shrinking pool drained and lowered under
- * carry what their last owner wrote, so the next bump acquires it from the lowering.
+ * A bump makes its slots the caller's just by the modification order of this word.  Slots that were
+ * never handed out have nothing to publish: their memory was committed before (extent.c orders
+ * that), and nobody has written it.  Slots that a shrinking pool drained, and then lowered the
+ * watermark below, hold what their last owner wrote, so the next bump acquires from the lowering.
  *
- * A bump releases, and a look at the bounds acquires.  A thread that finds no fresh
- * slots left asks next which parties are inside, and which rounds they show, and it
- * sees the marks that they set before they bumped.  Bumps and lowerings change the word
- * by read-modify-write, so the last one carries what all before it released.
+ * A bump releases, and a read of the bounds acquires.  A thread that finds no fresh slots left goes
+ * on to check which parties are inside and which rounds they hold, so it must see the marks that
+ * they set before they bumped.  Bumps and lowerings are read-modify-writes of the word, so the last
+ * one carries what all before it released.
  *
- * A thread that validates a slot's address got the slot from a thread that had bumped
- * past it, through synchronisation of the caller's.  So its load is later than the bump
- * and sees it or a later one.
+ * A thread that validates a slot's address got the slot, through the caller's synchronisation, from
+ * a thread that had bumped past it.  So its load sees that bump or a later one.
  */
 #include "depot/slab.h"
 

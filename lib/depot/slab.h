@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * slab.h - where the slots lie, and which of them have ever been handed out.
+ * slab.h - where the slots lie, and which of them have been handed out.
  *
  *   base        fresh                capacity          slots
- *   | used before | never touched ... | may be grown to |
+ *   | used before | never touched ... | may grow to here |
  *
- * Invariants: slot i lies at base + i * stride.  fresh <= slots, and beyond capacity
- * only where the pool was shrunk, or a client takes more (CPOOL_CLIENT_FRESH).  The memory below
- * fresh is usable.  No byte of a slot is ever read or written here.
+ * Invariants: slot i lies at base + i * stride. fresh <= slots. fresh exceeds capacity only if the
+ * pool was shrunk, or if a client takes more (CPOOL_CLIENT_FRESH).  The memory below fresh is
+ * usable.  No byte of a slot is ever read or written here.
  *
  * ORDERING TABLE
  *   see    | bounds load          | acquire | slab.c's bump | the mark of the party that bumped
@@ -25,34 +25,33 @@
 #include "base/compiler.h"
 #include "depot/extent.h"
 
-/* Memory beside the slots, so many bytes for each. */
+/* Memory outside the slots with a fixed number of bytes for each slot. */
 struct cpi_side {
     struct cpi_extent extent;
-    size_t size; /* constant: bytes a slot, or 0 without this memory */
+    size_t size; /* constant: bytes a slot; 0: no such memory */
 };
 
 enum {
-    CPI_SIDE_WORDS,   /* words.h's */
-    CPI_SIDE_RECORDS, /* records.h's */
+    CPI_SIDE_WORDS,   /* used by words.h */
+    CPI_SIDE_RECORDS, /* used by records.h */
     CPI_SIDES
 };
 
 struct cpi_slab {
     uintptr_t base;             /* constant: address of slot 0 */
-    uintptr_t inverse;          /* constant, as in the pool's descriptor */
-    uintptr_t shift;            /* likewise */
-    size_t slot_size;           /* constant: bytes the caller asked for */
+    uintptr_t inverse;          /* constant: as in the pool's descriptor */
+    uintptr_t shift;            /* constant: as in the pool's descriptor */
+    size_t slot_size;           /* constant: the size that the caller asked for */
     size_t stride;              /* constant: bytes from slot to slot */
-    uintptr_t slots;            /* constant: slots that have an address, and that capacity may
-                                   grow to */
+    uintptr_t slots;            /* constant: slots with an address, the limit of capacity */
     bool grows;                 /* constant: the capacity is raised when all slots are live */
     struct cpi_side sides[CPI_SIDES];
 
-    /* Constant: called by a thread that has handed out slots for the first time, before it shows
-     * them to others, or NULL. */
+    /* Constant: called by a thread that has just bumped fresh slots, before any other thread can
+     * see them; or NULL. */
     void (*bumped)(const struct cpi_slab *slab, uintptr_t first, uintptr_t n);
 
-    /* Written by all, on a cache line of its own.  The other line of the pair has what is used
+    /* Written by all threads, so on its own cache line.  The pair's other line has what is used
      * along with it. */
     _Alignas(CPI_LINE) _Atomic uint64_t bounds; /* see CPI_BOUNDS */
     char pad[CPI_LINE - sizeof(uint64_t)];
@@ -68,11 +67,11 @@ struct cpi_slab_shape {
     size_t slots;
 };
 
-/* The kinds of an address for a slab. */
+/* What an address can be for a slab. */
 enum cpi_place {
     CPI_PLACE_SLOT,    /* the start of a slot that has been handed out */
-    CPI_PLACE_UNUSED,  /* the start of one that has not */
-    CPI_PLACE_INSIDE,  /* inside the slab, not at the start of a slot */
+    CPI_PLACE_UNUSED,  /* the start of a slot that has not been handed out */
+    CPI_PLACE_INSIDE,  /* inside the slab, but not at the start of a slot */
     CPI_PLACE_OUTSIDE
 };
 
@@ -89,21 +88,20 @@ void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_
 void cpi_slab_set_side(struct cpi_slab *slab, unsigned side, const struct cpi_extent *extent,
                        size_t size);
 
-/* Makes the memory of the first `upto` slots usable.  False if the operating
- * system refuses.  Before those slots are handed out. */
+/* Makes the memory of the first `upto` slots usable, before they are handed out.  Returns false if
+ * the operating system refuses. */
 bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto);
 
 /*
- * Both bounds in one word, so that a bump compares with the very capacity that
- * a shrinking pool changes.  Above is capacity, slots that may be live at once.
- * Below is fresh, slots handed out so far.
+ * Both bounds are in one word, so that a bump compares with the same capacity that a shrinking pool
+ * changes.  The high half is the capacity, the number of slots that may be live at once.  The low
+ * half is fresh, the number of slots handed out so far.
  */
 #define CPI_BOUNDS(capacity, fresh) ((uint64_t)(capacity) << 32 | (uint64_t)(fresh))
 #define CPI_BOUNDS_CAPACITY(bounds) ((uintptr_t)((bounds) >> 32))
 #define CPI_BOUNDS_FRESH(bounds) ((uintptr_t)((bounds) & UINT32_MAX))
 
-/* The bounds now.  Every slot handed out before the caller learnt of it is
- * counted. */
+/* The current bounds.  They count every slot that was handed out before the caller learnt of it. */
 static inline uint64_t cpi_slab_bounds(const struct cpi_slab *slab)
 {
     return cpi_load(&slab->bounds, acquire); /* [see] */
@@ -120,31 +118,32 @@ static inline uintptr_t cpi_slab_capacity(const struct cpi_slab *slab)
 }
 
 /*
- * Takes the n slots that follow the fresh watermark in `bounds`.  Their memory has been
- * provided.  False if these are not the bounds any more: then nothing has happened.  Wait-free.
+ * Takes the n slots that follow the fresh watermark in `bounds`.  Their memory must have been
+ * provided.  Returns false, and does nothing, if the bounds have changed.  Wait-free.
  */
 bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n);
 
 /*
- * Changes the bounds in any other way.  Returns false if they were not `from`.  Slots that become
- * fresh again by this were the caller's, all of them.  Wait-free.
+ * Changes the bounds in any other way.  Returns false if they were not `from`.  The caller must
+ * hold all slots that become fresh again.  Wait-free.
  */
 bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to);
 
-/* All slots are fresh again.  Nobody else may be using the slab. */
+/* Makes all slots fresh again.  Nobody else may be using the slab. */
 void cpi_slab_reset(struct cpi_slab *slab);
 
-/* Where an address lies.  *index is set to the slot's, or to the nearest one's, inside the slab. */
+/* Classifies an address.  Sets *index to the slot's index, or to that of the nearest slot inside
+ * the slab. */
 enum cpi_place cpi_slab_place(const struct cpi_slab *slab, const void *address,
                               uintptr_t *index);
 
 static inline void *cpi_slab_slot(const struct cpi_slab *slab, uintptr_t index)
 {
-    CPI_ASSERT(index <= slab->slots); /* the end of the last slot, too */
+    CPI_ASSERT(index <= slab->slots); /* also the end of the last slot */
     return (void *)(slab->base + index * slab->stride);
 }
 
-/* The index of a slot, or something not below `slots` for any other address. */
+/* The index of a slot.  For any other address, a number that is not below `slots`. */
 static inline uintptr_t cpi_slab_index(const struct cpi_slab *slab, const void *slot)
 {
     uintptr_t index;

@@ -1,48 +1,48 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tagstack.h - a lock-free stack of numbered nodes, safe against recycling.
+ * tagstack.h - a lock-free stack of numbered nodes that may be reused.
  *
- * Includes atomic.h, compiler.h and <stdint.h> only, and calls nothing: a model
- * checker takes this file as it is.
+ * Includes atomic.h, compiler.h and <stdint.h> only, and calls nothing, so that a model checker can
+ * use this file unchanged.
  *
  *   head                          link of node 7        link of node 2
  *   +-----------+----------+      +---+                 +---+
  *   | tag (40)  | node 7   | ---> | 2 | --------------> | 0 | end
  *   +-----------+----------+      +---+                 +---+
  *
- * A Treiber stack (R. K. Treiber, "Systems programming: coping with parallelism", IBM 1986) of
- * indices instead of pointers, so that a version tag fits beside the index into one 64-bit word.
- * Every removal advances the tag and no insertion needs to: a pop that read a node's link can only
- * be deceived if that node was removed meanwhile, and then the tag differs (the ABA problem).  At
- * 34 million removals a second, which a bench has reached, a tag of 40 bits comes round after 8.9
- * hours.  A pop would have to be suspended for exactly a multiple of that many removals, between
- * two adjacent instructions of its own.  That has a chance of 2^-40 for each long stop.
+ * A Treiber stack (R.  K.  Treiber, "Systems programming: coping with parallelism", IBM 1986) of
+ * indices instead of pointers, so that an index and a version tag fit into one 64-bit word.  Every
+ * removal advances the tag.  Insertions need not: a pop that has read a node's link can only go
+ * wrong if the node was removed in the meantime, and then the tag differs (the ABA problem).  At 34
+ * million removals a second, the most that a bench has reached, a tag of 40 bits wraps after 8.9
+ * hours.  To go wrong, a pop would have to be suspended between two adjacent instructions for
+ * exactly a multiple of 2^40 removals, a chance of 2^-40 for each long suspension.
  *
- * Node 0 does not exist: it ends the stack.  Links are atomic words that only
- * this file touches, in memory that outlives the stack, because a pop may read
- * the link of a node that somebody else has just removed.
+ * There is no node 0: it ends the stack.  Links are atomic words that only this file touches.  They
+ * lie in memory that outlives the stack, because a pop may read the link of a node that another
+ * thread has just removed.
  *
  * ORDERING TABLE
  *   top    | head load         | acquire | push popped | the node's link; the mark of the
  *                                                        party that emptied the stack
- *   popped | head CAS, success | acq_rel | push top again | the node and all that its pusher
- *                                                        had written into it; the popper's mark
- *   again  | head CAS, failure | acquire | push popped | as [top]
+ *   popped | head CAS, success | acq_rel | push top again | the node and what its pusher
+ *                                                        wrote into it; the popper's mark
+ *   again  | head CAS, failure | acquire | push popped | what [top] publishes
  *   push   | head CAS, success | release | top popped again | the node's link and content
  *   seen   | head load, and CAS failure in a push | relaxed | - | -
  *   link   | link load, store  | relaxed | - | -
  *   peek   | head load         | relaxed | - | -
  *
- * Why it is enough.  A link is read after an acquire of the head that names the node ([top],
- * [again]), so the read happens after the link's store before [push].  A later store to that
- * link, by a push after the node was removed, may be read instead, and the tag then makes the CAS
- * fail.  Heads change by read-modify-write alone, so each push heads a release sequence that goes
- * on through all later pushes and pops.  The thread that takes a node acquires from the push that
- * put it there, after any number of changes on top of it.
+ * Why this is enough.  A link is read after an acquire of a head that names the node ([top],
+ * [again]), so the read happens after the link's store before [push].  The read may also return a
+ * later store, by a push after the node was removed, and then the tag makes the CAS fail.  Heads
+ * change only by read-modify-write, so each push heads a release sequence that continues through
+ * all later pushes and pops.  A thread that takes a node acquires from the push that put it there,
+ * no matter how often the stack has changed in between.
  *
- * A pop releases because the stack is not the only place of a node.  A thread that finds the stack
- * empty goes on to ask which parties are inside, with slots in their hands.  It acquires the pop
- * that emptied the stack, hence it sees the mark that the popping party set before (cache.h).
+ * A pop releases because the stack is not the only place for a node.  A thread that finds the stack
+ * empty goes on to check which parties are inside and may hold slots.  It acquires the pop that
+ * emptied the stack, so it sees the mark that the popping party set before (cache.h).
  */
 #ifndef CPI_TAGSTACK_H
 #define CPI_TAGSTACK_H
@@ -63,10 +63,10 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
                "the stacks need a lock-free compare-and-swap of 64 bits");
 
 struct cpi_tagstack {
-    _Atomic uint64_t head; /* tag above CPI_INDEX_BITS, index of the top node below */
+    _Atomic uint64_t head; /* the tag, above CPI_INDEX_BITS of the top node's index */
 };
 
-/* Where the nodes' links lie: node i's at links + (i - 1) * stride bytes. */
+/* Where the links lie: the link of node i is at links + (i - 1) * stride bytes. */
 struct cpi_links {
     char *links;
     size_t stride;
@@ -78,9 +78,7 @@ static inline _Atomic uint32_t *cpi_link(const struct cpi_links *links, uint32_t
     return (_Atomic uint32_t *)(void *)(links->links + (size_t)(node - 1) * links->stride);
 }
 
-/*
- * Pushes a node that is in no stack.  Returns how often it had to try again.  Lock-free.
- */
+/* Pushes a node that is in no stack.  Returns the number of retries.  Lock-free. */
 static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
                                          const struct cpi_links *links, uint32_t node)
 {
@@ -88,7 +86,7 @@ static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
     uint32_t retries = 0;
 
     for (;;) {
-        CPI_ASSERT((old & CPI_INDEX_MASK) != node); /* it is in no stack */
+        CPI_ASSERT((old & CPI_INDEX_MASK) != node); /* the node is in no stack */
         cpi_store(cpi_link(links, node), (uint32_t)(old & CPI_INDEX_MASK), relaxed); /* [link] */
         if (cpi_cas_weak(&stack->head, &old, (old & ~CPI_INDEX_MASK) | node, /* [push] */
                          release, relaxed))                                  /* [seen] */
@@ -98,8 +96,8 @@ static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
 }
 
 /*
- * Pops a node, or returns 0 if the stack is empty.  Adds to *retries how often it had to try
- * again.  Lock-free.
+ * Pops a node, or returns 0 if the stack is empty.  Adds the number of retries to *retries.
+ * Lock-free.
  */
 static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
                                         const struct cpi_links *links, uint64_t *retries)
@@ -122,20 +120,19 @@ static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
     }
 }
 
-/* The top node, for an estimate or while no other thread uses the stack, or 0 if it is empty. */
+/* The top node, or 0 if the stack is empty.  An estimate, unless no other thread uses the stack. */
 static inline uint32_t cpi_tagstack_top(const struct cpi_tagstack *stack)
 {
     return (uint32_t)(cpi_load(&stack->head, relaxed) & CPI_INDEX_MASK); /* [peek] */
 }
 
-/* The node below, likewise. */
+/* The node below, or 0.  An estimate, unless no other thread uses the stack. */
 static inline uint32_t cpi_tagstack_below(const struct cpi_links *links, uint32_t node)
 {
     return cpi_load(cpi_link(links, node), relaxed); /* [peek] */
 }
 
-/* Forgets all nodes at once.  The tag advances: it is a removal.  Nobody else
- * may be using the stack. */
+/* Removes all nodes at once, so the tag advances.  Nobody else may be using the stack. */
 static inline void cpi_tagstack_clear(struct cpi_tagstack *stack)
 {
     uint64_t old = cpi_load(&stack->head, relaxed); /* [peek] */

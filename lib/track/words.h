@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * words.h - one word for each slot: whether it is live, and how often it was freed.
+ * words.h - one word for each slot, which tells whether it is live and how often it was freed.
  *
  * Includes slab.h.
  *
@@ -9,16 +9,16 @@
  *   a word        | generation | index of the slot | retired | live |
  *                 63            shift               2         1      0
  *
- * A free advances the generation, and an alloc sets the lowest bit.  A retire advances the
- * generation and sets the other bit.  Both are set while a retired slot goes back.  So the word
- * of a live slot is its handle: it says where the slot is, and no two owners of one slot get
- * the same, until the generation comes round.  The word is 0 until the slot is taken for
- * the first time, and never again.
+ * An alloc sets `live`.  A free advances the generation and clears it.  A retire advances the
+ * generation and sets `retired`; both bits are set while a retired slot goes back.  So the word of
+ * a live slot serves as its handle: it contains the slot's index, and no two owners of a slot get
+ * the same word until the generation wraps.  The word is 0 until the slot is first taken, and never
+ * again.
  *
- * The generation has the bits that the index leaves: 30 in a pool of 2^32 slots, 42 in
- * one of 2^20, 62 in a pool of one slot.
+ * The generation has the bits that the index leaves: 30 in a pool of 2^32 slots, 42 with 2^20
+ * slots, 62 with one slot.
  *
- * Nothing here is used by pools that are neither tracked nor checked.
+ * Only tracked and checked pools use this.
  *
  * ORDERING TABLE
  *   own   | word load, word store | relaxed | - | -
@@ -26,11 +26,11 @@
  *   see   | word load  | acquire | taken | what the slot held when it was taken
  *   given | word CAS, CAS failure | relaxed | - | -
  *
- * Only a double free has two threads change one word at once, and the CAS lets one of
- * them win.  A thread that loses needs nothing of the winner's.
+ * Only in a double free do two threads change a word at the same time, and the CAS lets one of them
+ * win.  The loser needs nothing from the winner.
  *
- * [own] needs no order.  A slot passes from one owner to the next through the depot, a
- * cache, or the caller's own synchronisation, which order its word along with it.
+ * [own] needs no order.  A slot passes from one owner to the next through the depot, a cache, or
+ * the caller's synchronisation, which also orders its word.
  */
 #ifndef CPI_WORDS_H
 #define CPI_WORDS_H
@@ -46,7 +46,7 @@
 #include "base/compiler.h"
 #include "depot/slab.h"
 
-/* Bits of a generation, where a test wants fewer than fit. */
+/* The bits of a generation; tests define fewer. */
 #ifndef CPI_GENERATION_BITS
 #define CPI_GENERATION_BITS 62u
 #endif
@@ -55,14 +55,14 @@
 #define CPI_SLOTMAP_LIVE UINT64_C(1)
 #define CPI_SLOTMAP_RETIRED UINT64_C(2)
 #define CPI_SLOTMAP_STATE (CPI_SLOTMAP_LIVE | CPI_SLOTMAP_RETIRED)
-#define CPI_SLOTMAP_INDEX 2u /* its lowest bit */
+#define CPI_SLOTMAP_INDEX 2u /* the lowest bit of the index */
 
 struct cpi_slotmap {
     _Atomic uint64_t *words; /* constant: in the slab's side memory, or NULL */
     uint64_t step;           /* constant: one generation */
 };
 
-/* The state of a slot that somebody wants to free. */
+/* The state of a slot that is about to be freed. */
 enum cpi_slotmap_state {
     CPI_SLOTMAP_LIVE_ONE,
     CPI_SLOTMAP_FREE,
@@ -76,7 +76,7 @@ static inline _Atomic uint64_t *cpi_slotmap_words(const struct cpi_slab *slab)
     return (_Atomic uint64_t *)(void *)slab->sides[CPI_SIDE_WORDS].extent.base;
 }
 
-/* The words of the slab's slots lie in its side memory, where they are zero. */
+/* The words lie in the slab's side memory, which is zero at first. */
 static inline void cpi_slotmap_init(struct cpi_slotmap *map, const struct cpi_slab *slab)
 {
     unsigned shift = CPI_SLOTMAP_INDEX;
@@ -90,8 +90,8 @@ static inline void cpi_slotmap_init(struct cpi_slotmap *map, const struct cpi_sl
     map->step = (uint64_t)1 << shift;
 }
 
-/* Marks a slot live that its owner has just obtained.  Returns false, and changes
- * nothing, if it is live already: it was freed twice.  Wait-free. */
+/* Marks a slot live for the owner that has just obtained it.  Returns false, and changes nothing,
+ * if it is live already, because it was freed twice.  Wait-free. */
 static inline bool cpi_slotmap_take(const struct cpi_slotmap *map, uintptr_t index)
 {
     _Atomic uint64_t *at = &map->words[index];
@@ -103,14 +103,13 @@ static inline bool cpi_slotmap_take(const struct cpi_slotmap *map, uintptr_t ind
     return true;
 }
 
-/* The index in the word of a live slot, or something for any other number. */
+/* The index in the word of a live slot.  Any other number gives some index. */
 static inline uintptr_t cpi_slotmap_index(const struct cpi_slotmap *map, uint64_t word)
 {
     return (uintptr_t)((word & (map->step - 1)) >> CPI_SLOTMAP_INDEX);
 }
 
-/* The word of a slot below the watermark, or 0 if the slot is not live.  Any thread,
- * wait-free. */
+/* The word of a slot below the watermark, or 0 if the slot is not live.  Any thread, wait-free. */
 static inline uint64_t cpi_slotmap_live(const struct cpi_slotmap *map, uintptr_t index)
 {
     uint64_t word = cpi_load(&map->words[index], acquire); /* [see] */
@@ -118,7 +117,7 @@ static inline uint64_t cpi_slotmap_live(const struct cpi_slotmap *map, uintptr_t
     return (word & CPI_SLOTMAP_STATE) == CPI_SLOTMAP_LIVE ? word : 0;
 }
 
-/* Why a slot in this state cannot be freed: a code, or 0 for a live one. */
+/* The error code for freeing a slot in this state, or 0 if it is live. */
 static inline int cpi_slotmap_code(enum cpi_slotmap_state state)
 {
     static const int codes[] = {
@@ -140,14 +139,14 @@ static inline enum cpi_slotmap_state cpi_slotmap_state_of(uint64_t word)
     return word != 0 ? CPI_SLOTMAP_FREE : CPI_SLOTMAP_NEVER_TAKEN;
 }
 
-/* Whether the slot may be freed.  Wait-free. */
+/* The state of a slot.  Wait-free. */
 static inline enum cpi_slotmap_state cpi_slotmap_state(const struct cpi_slotmap *map,
                                                        uintptr_t index)
 {
     return cpi_slotmap_state_of(cpi_load(&map->words[index], relaxed)); /* [own] */
 }
 
-/* The same, for looking at any slab with words. */
+/* The state of a slot of any slab that has words.  Wait-free. */
 static inline enum cpi_slotmap_state cpi_slotmap_slab_state(const struct cpi_slab *slab,
                                                             uintptr_t index)
 {
@@ -156,7 +155,7 @@ static inline enum cpi_slotmap_state cpi_slotmap_slab_state(const struct cpi_sla
     return cpi_slotmap_state(&map, index);
 }
 
-/* The word of a live slot that becomes free.  The generation 0 is the first one's alone. */
+/* The word of a live slot after a free.  Only a slot that was never freed has generation 0. */
 static inline uint64_t cpi_slotmap_next_free(const struct cpi_slotmap *map, uint64_t word)
 {
     uint64_t next = (word & ~CPI_SLOTMAP_STATE) + map->step;
@@ -164,8 +163,8 @@ static inline uint64_t cpi_slotmap_next_free(const struct cpi_slotmap *map, uint
     return CPI_UNLIKELY(next < map->step) ? next + map->step : next;
 }
 
-/* Marks a live slot free.  Of several threads that free one slot at once, one gets
- * LIVE_ONE.  For the others nothing has changed.  Wait-free. */
+/* Marks a live slot free.  If several threads free one slot at once, one of them gets LIVE_ONE, and
+ * nothing changes for the others.  Wait-free. */
 static inline enum cpi_slotmap_state cpi_slotmap_give(const struct cpi_slotmap *map,
                                                       uintptr_t index)
 {
@@ -179,8 +178,9 @@ static inline enum cpi_slotmap_state cpi_slotmap_give(const struct cpi_slotmap *
     return CPI_SLOTMAP_FREE;
 }
 
-/* The same in fewer instructions.  Returns false, and has changed nothing, if the word without LIVE
- * has a bit of the state, or its generation comes round.  The other one is for both.  Wait-free. */
+/* Does what cpi_slotmap_give does in fewer instructions.  Returns false, and changes nothing, if
+ * the slot is not live, or is retired, or its generation wraps; the caller then uses
+ * cpi_slotmap_give.  Wait-free. */
 static inline bool cpi_slotmap_give_live(const struct cpi_slotmap *map, uintptr_t index)
 {
     _Atomic uint64_t *at = &map->words[index];
@@ -191,7 +191,7 @@ static inline bool cpi_slotmap_give_live(const struct cpi_slotmap *map, uintptr_
            CPI_LIKELY(cpi_cas_strong(at, &word, next, relaxed, relaxed)); /* [given] */
 }
 
-/* Marks a live slot retired.  The result is as that of give.  Wait-free. */
+/* Marks a live slot retired.  Returns the previous state, as cpi_slotmap_give does.  Wait-free. */
 static inline enum cpi_slotmap_state cpi_slotmap_retire(const struct cpi_slotmap *map,
                                                         uintptr_t index)
 {
@@ -207,7 +207,7 @@ static inline enum cpi_slotmap_state cpi_slotmap_retire(const struct cpi_slotmap
     return cpi_slotmap_state_of(word);
 }
 
-/* A retired slot is given next.  Wait-free. */
+/* Prepares a retired slot for cpi_slotmap_give.  Wait-free. */
 static inline void cpi_slotmap_back(const struct cpi_slotmap *map, uintptr_t index)
 {
     uint64_t word = cpi_load(&map->words[index], relaxed); /* [own] */
@@ -218,12 +218,12 @@ static inline void cpi_slotmap_back(const struct cpi_slotmap *map, uintptr_t ind
 
 /* The steps of a slot that is retired (cpool/retire.h). */
 enum cpi_retiring {
-    CPI_RETIRING_ASKED, /* whether it may be: it is live */
-    CPI_RETIRING_OUT,   /* it is live, and retired from now on */
+    CPI_RETIRING_ASKED, /* may it be retired?  It must be live */
+    CPI_RETIRING_OUT,   /* it is live, and becomes retired */
     CPI_RETIRING_BACK   /* it is retired, and about to be freed */
 };
 
-/* Takes this step.  Returns 0, or the code for a slot that is not live.  Wait-free. */
+/* Performs the step.  Returns 0, or the error code if the slot is not live.  Wait-free. */
 static inline int cpi_slotmap_step(const struct cpi_slotmap *map, uintptr_t index,
                                    enum cpi_retiring step)
 {
@@ -234,7 +234,7 @@ static inline int cpi_slotmap_step(const struct cpi_slotmap *map, uintptr_t inde
     return 0;
 }
 
-/* Makes the slot free whatever it was.  Nobody else may be using the slab. */
+/* Makes the slot free, whatever its state.  Nobody else may be using the slab. */
 static inline void cpi_slotmap_clear(const struct cpi_slotmap *map, uintptr_t index)
 {
     cpi_slotmap_back(map, index);
