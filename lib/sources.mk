@@ -22,8 +22,6 @@ libcpool_sources = \
 	lib/host/os_windows.c \
 	lib/host/os_windows.h \
 	lib/host/sync.h \
-	lib/process/addresses.c \
-	lib/process/addresses.h \
 	lib/process/descriptor.c \
 	lib/process/descriptor.h \
 	lib/process/handler.c \

@@ -9,9 +9,10 @@
  *     cpool_release(particle);                   goes back to its pool, whichever
  *     pool = cpool_of(particle, NULL);           that pool
  *
- * A pool is found by the address of any of its slots, in a time that depends neither on
- * the number of pools nor on their sizes.  So a slot can go back without a pointer to
- * its pool, and a report about a stray pointer can name the pool that it points into.
+ * A pool is found by the address of any of its slots: at once if the last look within the same
+ * 64 KiB of addresses has found it, too, else by a look at each pool.  So a slot can go back
+ * without a pointer to its pool, and a report about a stray pointer can name the pool that it
+ * points into.
  *
  * cpool_each visits all pools with their names and figures, and cpool_print with
  * CPOOL_PRINT_ALL prints these.
@@ -53,9 +54,6 @@
  *     bpftrace -e 'usdt:LIB:libcpool:recall { @[ustack, arg0] = count(); }'
  *     bpftrace -e 'usdt:LIB:libcpool:wait { @[ustack, arg0] = count(); }'
  *     bpftrace -e 'usdt:LIB:libcpool:report { printf("%s\n%s", str(arg1), ustack); }'
- *
- * Reference: the tree of addresses is that of page tables.  Entries of its upper levels
- * cover whole ranges, as large pages do.
  */
 #ifndef CPOOL_POOLS_H
 #define CPOOL_POOLS_H
@@ -81,13 +79,12 @@ extern "C" {
  * queries, as are those that cpool_each shows: functions that allocate or free slots, or change
  * their number, report it as CPOOL_EPOOL.
  *
- * A pool in memory that is a slot of another pool is not found.  For addresses in it cpool_of
- * returns the outer pool, and cpool_release reports CPOOL_EMISALIGNED.
+ * For an address in a pool whose memory is a slot of another pool it returns either of the two.
+ * cpool_release may then report CPOOL_EMISALIGNED.
  *
  * Other pools may be created and destroyed meanwhile.  While the pool itself is being
  * destroyed, the result is the pool or NULL.
- * Any thread, async-signal-safe.  It is wait-free, with a dozen dependent loads at most for
- * addresses of up to 48 bits.
+ * Any thread, wait-free, async-signal-safe.
  */
 CPOOL_API cpool_t *cpool_of(const void *address, void **slot);
 

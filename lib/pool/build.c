@@ -16,7 +16,6 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "host/os.h"
-#include "process/addresses.h"
 
 /* Caches of a pool that gets no addresses for more, unless configured. */
 #define CPI_CACHES_FEW ((size_t)16)
@@ -316,28 +315,13 @@ static void close_handles(struct cpi_pool *pool)
     cpi_client_set_owner(pool, NULL);
 }
 
-/* The range of a pool's slots, rounded to pages of its own, or to the lines of the caller's
- * memory that the pool has. */
-static void slots_range(const struct cpi_pool *pool, uintptr_t *from, uintptr_t *to)
+CPI_COLD int cpi_pool_publish(struct cpi_pool *pool)
 {
-    size_t unit = pool->region_owned ? cpi_os_page_size() : CPI_RANGES_UNIT;
-
-    *from = cpi_align_down(pool->slab.base, unit);
-    *to = cpi_align_up(pool->slab.base + pool->slab.slots * pool->slab.stride, unit);
-}
-
-/* While the descriptors are held. */
-static int place_pool(struct cpi_pool *pool)
-{
-    uintptr_t from;
-    uintptr_t to;
-
-    if (!take_handles(pool))
-        return CPOOL_EPOOLS;
-    slots_range(pool, &from, &to);
-    if (!cpi_ranges_add(pool->face, from, to)) {
-        give_handles(pool);
+    if (cpi_thread_tables_gone() || !cpi_handle_hold())
         return CPOOL_ENOMEM;
+    if (!take_handles(pool)) {
+        cpi_handle_drop();
+        return CPOOL_EPOOLS;
     }
     open_handles(pool);
     pool->number = cpi_pool_next_number();
@@ -345,28 +329,11 @@ static int place_pool(struct cpi_pool *pool)
     return 0;
 }
 
-CPI_COLD int cpi_pool_publish(struct cpi_pool *pool)
-{
-    int code;
-
-    if (cpi_thread_tables_gone() || !cpi_handle_hold())
-        return CPOOL_ENOMEM;
-    code = place_pool(pool);
-    if (code != 0)
-        cpi_handle_drop();
-    return code;
-}
-
 void cpi_pool_withdraw(struct cpi_pool *pool)
 {
-    uintptr_t from;
-    uintptr_t to;
-
     cpi_registry_remove(&pool->registry);
-    slots_range(pool, &from, &to);
     close_handles(pool);
     cpi_pool_note_end(pool);
-    cpi_ranges_remove(pool->face, from, to);
     give_handles(pool);
     cpi_handle_drop();
 }

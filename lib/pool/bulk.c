@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/tools.h"
 #include "pool/alloc.h"
-#include "process/addresses.h"
 
 /* --- Many at once --- */
 
@@ -197,7 +196,7 @@ CPI_COLD static void report_stray(const char *function, const void *address)
 
 void cpool_release(void *slot)
 {
-    cpool_t *handle = cpi_ranges_find((uintptr_t)slot);
+    cpool_t *handle = cpi_handle_find((uintptr_t)slot, NULL);
 
     if (CPI_LIKELY(cpi_handle_slot(handle, (uintptr_t)slot) != UINTPTR_MAX))
         cpool_free(handle, slot);

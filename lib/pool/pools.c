@@ -9,25 +9,15 @@
 #include <cpool/pools.h>
 
 #include "host/os.h"
-#include "process/addresses.h"
 #include "base/error.h"
-
-static cpool_t *around_slot(const void *address, uintptr_t *slot)
-{
-    cpool_t *handle = cpi_ranges_find((uintptr_t)address);
-
-    if (handle != NULL && cpi_handle_slot_around(handle, (uintptr_t)address, slot) == UINTPTR_MAX)
-        handle = NULL;
-    return handle;
-}
 
 cpool_t *cpool_of(const void *address, void **slot)
 {
-    uintptr_t found = 0;
-    cpool_t *handle = around_slot(address, &found);
+    uintptr_t around = 0;
+    cpool_t *handle = cpi_handle_find((uintptr_t)address, slot != NULL ? &around : NULL);
 
     if (slot != NULL)
-        *slot = handle != NULL ? (void *)found : NULL;
+        *slot = (void *)around;
     return handle;
 }
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "process/addresses.h"
 
 static void set_error(cpool_error_t *error, int code, const char *function,
                       const struct cpi_pool *pool)
@@ -204,7 +203,7 @@ CPI_COLD void cpi_pool_report_damage(const struct cpi_pool *pool, const struct c
  * from being destroyed meanwhile.  It is not waited for. */
 static void tell_owner(struct cpi_text *text, const struct cpi_pool *pool, const void *address)
 {
-    const cpool_t *handle = cpi_ranges_find((uintptr_t)address);
+    const cpool_t *handle = cpi_handle_find((uintptr_t)address, NULL);
     const struct cpi_pool *owner;
     enum cpi_place place;
     uintptr_t index;

@@ -10,6 +10,7 @@
  *   read  | turn, member loads | acquire | write | turn; for `slots`, the members before it
  *   again | turn load          | relaxed | turn  | -
  *   count | handles_used load, store | relaxed | - | -
+ *   found | found_last load, store   | relaxed | - | -
  *   at    | cpi_handles_at store | relaxed | - | -
  *
  * A thread that looks up the pool of an address may read a descriptor while its pool is destroyed
@@ -194,18 +195,38 @@ uintptr_t cpi_handle_slot(const cpool_t *handle, uintptr_t address)
     return index < shape.slots ? index : UINTPTR_MAX;
 }
 
-uintptr_t cpi_handle_slot_around(const cpool_t *handle, uintptr_t address, uintptr_t *slot)
+static bool has_address(size_t number, uintptr_t address, uintptr_t *slot)
 {
-    uintptr_t index;
     cpool_t shape;
 
-    if (!read_shape(handle, &shape) || address < shape.base)
-        return UINTPTR_MAX;
-    index = (address - shape.base) / shape.stride;
-    if (index >= shape.slots)
-        return UINTPTR_MAX;
-    *slot = shape.base + index * shape.stride;
-    return index;
+    if (!read_shape(&cpi_handles()->handles[number], &shape) ||
+        address - shape.base >= shape.slots * shape.stride)
+        return false;
+    if (slot != NULL)
+        *slot = address - (address - shape.base) % shape.stride;
+    return true;
+}
+
+/* Numbers of descriptors, 0 for none, by the addresses for which they were found. */
+#define CPI_FOUND ((size_t)1024)
+#define CPI_FOUND_UNIT ((uintptr_t)64 * 1024)
+
+cpool_t *cpi_handle_find(uintptr_t address, uintptr_t *slot)
+{
+    static _Atomic uint16_t found_last[CPI_FOUND];
+    _Atomic uint16_t *found = &found_last[address / CPI_FOUND_UNIT % CPI_FOUND];
+    size_t number = cpi_load(found, relaxed); /* [found] */
+    size_t count = cpi_handle_count();
+
+    if (CPI_LIKELY(number != 0) && CPI_LIKELY(has_address(number, address, slot)))
+        return &cpi_handles()->handles[number];
+    for (number = 1; number < count; number++) {
+        if (has_address(number, address, slot)) {
+            cpi_store(found, (uint16_t)number, relaxed); /* [found] */
+            return &cpi_handles()->handles[number];
+        }
+    }
+    return NULL;
 }
 
 /* --- Structures without a descriptor --- */

@@ -146,13 +146,18 @@ void cpi_handle_close(cpool_t *handle);
 void cpi_handle_give(cpool_t *handle);
 
 /*
- * The index of the slot that begins at the address (cpi_handle_slot), or of the slot that contains
- * the address or is followed by it in its gap (cpi_handle_slot_around).  UINTPTR_MAX if there is no
- * such slot or the pool has ended.  `handle` may be any address.  Any thread, even while the pool
- * is destroyed.  Wait-free, async-signal-safe.
+ * The index of the slot that begins at the address, or UINTPTR_MAX if there is no such slot or the
+ * pool has ended.  `handle` may be any address.  Any thread, even while the pool is destroyed.
+ * Wait-free, async-signal-safe.
  */
 uintptr_t cpi_handle_slot(const cpool_t *handle, uintptr_t address);
-uintptr_t cpi_handle_slot_around(const cpool_t *handle, uintptr_t address, uintptr_t *slot);
+
+/*
+ * The handle or face of a pool with a slot around the address, or with the gap behind the slot
+ * there, or NULL.  It looks at the pool that was found last in these 64 KiB, then at all pools.
+ * *slot is set to the address of the slot, unless `slot` is NULL.  As cpi_handle_slot.
+ */
+cpool_t *cpi_handle_find(uintptr_t address, uintptr_t *slot);
 
 /* All descriptors that have ever been used have indices below this number.  Wait-free. */
 size_t cpi_handle_count(void);

@@ -42,7 +42,6 @@
 #include "base/bits.h"
 #include "base/list.h"
 #include "host/os.h"
-#include "process/addresses.h"
 #include "host/sync.h"
 
 /* Words that point to two tables of zeroes, which overlap because all entries are alike. */
@@ -475,7 +474,6 @@ __attribute__((__destructor__(101))) static void library_unloaded(void)
     unloaded = true;
     if (!cpi_handle_is_held()) {
         release_tables();
-        cpi_ranges_release();
         if (!exits)
             cpi_handle_release();
     }

@@ -154,32 +154,6 @@ TEST(of_slots_in_neighbouring_memory_is_the_right_pool)
     }
 }
 
-TEST(of_addresses_in_a_pool_in_a_slot_is_the_outer_pool)
-{
-    cpool_config_t config = support_config(1 << 20, 8);
-    cpool_t *outer;
-    cpool_t *inner;
-    char *slot;
-    char *within;
-
-    config.slot_align = CPOOL_MEMORY_ALIGN;
-    outer = support_create(&config);
-    slot = cpool_alloc(outer);
-    config = small_config(4);
-    config.memory = slot;
-    config.memory_size = 1 << 20;
-    inner = support_create(&config);
-    within = cpool_alloc(inner);
-    REQUIRE(begin_of(within) == NULL);
-    REQUIRE(cpool_of(within, NULL) == outer);
-    REQUIRE(begin_of(slot) == outer);
-    cpool_free(inner, within);
-    support_destroy_empty(inner);
-    REQUIRE(cpool_of(within, NULL) == outer);
-    cpool_free(outer, slot);
-    support_destroy_empty(outer);
-}
-
 /*
  * ---- Beside others -------------------------------------------------------
  */

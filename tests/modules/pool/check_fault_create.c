@@ -2,19 +2,13 @@
 /*
  * check_fault_create.c - what the functions that make and end pools return when the system
  * refuses one of their calls.
- *
- * Includes addresses.h, to have its nodes used up.
  */
 #include "fault_pool.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "process/addresses.h"
 #include <cpool/client.h>
-
-/* Nodes of the tree of addresses that need no memory of the system's. */
-enum { OWN_NODES = 31 };
 
 /*
  * ---- cpool_create --------------------------------------------------------
@@ -105,32 +99,6 @@ static void end_there(struct fault_scene *scene)
     munmap(scene->memory, size);
 }
 
-static uintptr_t far_away(size_t i)
-{
-    return ((uintptr_t)1 << (sizeof(void *) > 4 ? 40 : 28)) + i * 64 * CPI_RANGES_UNIT;
-}
-
-static void use_up_nodes(struct fault_scene *scene)
-{
-    static cpool_t mark;
-
-    fault_start(scene);
-    for (; cpi_ranges_nodes() < OWN_NODES; scene->count++)
-        REQUIRE(cpi_ranges_add(&mark, far_away(scene->count),
-                               far_away(scene->count) + CPI_RANGES_UNIT));
-    scene->object = &mark;
-}
-
-static void end_with_nodes(struct fault_scene *scene)
-{
-    size_t count = scene->count;
-
-    scene->count = 0;
-    fault_end(scene);
-    while (count-- > 0)
-        cpi_ranges_remove(scene->object, far_away(count), far_away(count) + CPI_RANGES_UNIT);
-}
-
 static const struct fault_case creations[] = {
     { "cpool_create, first", 0, NULL, create, fault_end, 0,
       ROWS(FIRST_POOL(CPOOL_ESYSTEM, 0, CPOOL_ENOMEM),
@@ -175,10 +143,6 @@ static const struct fault_case creations[] = {
            { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 2, 2, 0, 0 },
            { MUNMAP, 1, 1, 0, 0 }) },
-    { "cpool_create, full tree", 0, use_up_nodes, create, end_with_nodes, 0,
-      ROWS({ MMAP, 1, 1, 0, CPOOL_ENOMEM },
-           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           { MMAP, 2, 2, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
 };
 
 enum { CREATIONS = sizeof creations / sizeof creations[0] };
