@@ -2,14 +2,10 @@
 /*
  * destroy.c - destroying pools: a look for damage, the list of leaks, also at the end of the
  * process, and the end.  A reset uses some of the steps.
- *
- * ORDERING TABLE
- *   walk | partial, spare load | relaxed | - | -
  */
 #include "pool/report.h"
 #include "pool/slots.h"
 
-#include "base/atomic.h"
 #include "cache/reclaim.h"
 #include "host/options.h"
 
@@ -78,65 +74,6 @@ __attribute__((__destructor__(102))) static void library_unloaded(void)
     cpi_unlock();
 }
 
-/* --- An assertion: every magazine is in one place ---
- *
- * A magazine that has been met is marked by a bit of its count, which no count of rounds
- * reaches.  Magazines in no place are those that a fork has left behind. */
-#define CPI_MET (1u << 31)
-
-/* Marks a magazine.  Returns false if it was met before, or has not so many rounds. */
-static bool meet_magazine(const struct cpi_depot *depot, uint32_t node, uint32_t least,
-                          uint32_t most)
-{
-    struct cpi_magazine *magazine = cpi_depot_magazine(depot, node);
-    uint32_t count = cpi_magazine_count(magazine);
-
-    cpi_magazine_set_count(magazine, count | CPI_MET);
-    return count >= least && count <= most; /* one that was met has more */
-}
-
-static bool meet_stack(const struct cpi_depot *depot, const struct cpi_tagstack *stack,
-                       uint32_t rounds)
-{
-    uint32_t node;
-
-    for (node = cpi_tagstack_top(stack); node != 0; node = cpi_tagstack_below(&depot->links, node))
-        if (!meet_magazine(depot, node, rounds, rounds))
-            return false;
-    return true;
-}
-
-static bool meet_cache(const struct cpi_depot *depot, const struct cpi_cache *cache)
-{
-    uint32_t loaded = cpi_cache_loaded(cache);
-
-    if (loaded != 0 && !meet_magazine(depot, loaded, 0, 0)) /* its count is the entry's */
-        return false;
-    for (uint32_t i = 0; i < cache->quota_max; i++) {
-        uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [walk] */
-
-        if (node != 0 && !meet_magazine(depot, node, 0, depot->limit))
-            return false;
-    }
-    return true;
-}
-
-/* Whether every magazine is in at most one place, and as full as it must be there.  Nobody may use
- * the pool any more. */
-static bool is_consistent(const struct cpi_pool *pool)
-{
-    const struct cpi_depot *depot = &pool->depot;
-    uint32_t partial = cpi_load(&depot->partial, relaxed); /* [walk] */
-
-    if (!meet_stack(depot, &depot->stocked, depot->limit) || !meet_stack(depot, &depot->empty, 0) ||
-        (partial != 0 && !meet_magazine(depot, partial, 1, depot->limit - 1)))
-        return false;
-    for (size_t i = 0; i < cpi_registry_made(&pool->registry); i++)
-        if (!meet_cache(depot, cpi_registry_cache(&pool->registry, i)))
-            return false;
-    return true;
-}
-
 /* --- The end --- */
 
 CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size_t *damages)
@@ -174,7 +111,6 @@ CPI_COLD int cpool_destroy(cpool_t *handle)
     if (pool == NULL)
         return CPOOL_EPOOL;
     counted = cpi_pool_stop(pool, function, &damages);
-    CPI_ASSERT(is_consistent(pool));
     cpi_registry_end_caches(&pool->registry);
     if (pool->typed != NULL)
         cpi_typed_set(pool->typed, NULL);
