@@ -10,7 +10,6 @@
  * ORDERING TABLE
  *   word   | word load, store, CAS | relaxed | - | -
  *   failed | CAS failure           | relaxed | - | -
- *   note   | count, sum load and store | relaxed | - | -
  *
  * The program hands slots from thread to thread, and orders their words by that.  The
  * compare-and-swap is there for two lanes that free the same slot.
@@ -25,30 +24,21 @@
 #define CPI_LANE_LIVE 1u
 #define CPI_LANE_SLOT 2u /* and the index */
 
-/* The words have no top bit, so that a load can look at several at once. */
 #define CPI_LANE_SLOTS_MAX ((size_t)INT32_MAX - CPI_LANE_SLOT)
-
-/* States that were saved here, by their sums.  A load need not follow the links of these. */
-#define CPI_LANE_STATES 64u
-struct cpi_lane_states {
-    _Atomic unsigned count;
-    _Atomic uint64_t sums[CPI_LANE_STATES];
-};
 
 struct cpi_lane {
     _Alignas(CPI_LINE) uint32_t head; /* its user's */
     uint32_t count;                   /* its user's */
 };
 
-/* All constant, but for the words, the bits, `client`, `states` and the lanes. */
+/* All constant, but for the words, the bits, `client` and the lanes. */
 struct cpool_lanes {
     uintptr_t ended;        /* atomic */
     uint32_t *words;        /* atomic, one for each slot */
     unsigned char *reached; /* bits of slots, while a state is looked through */
-    struct cpi_lane_states *states;
     size_t capacity;
     size_t n;                     /* lanes.  0 after the end */
-    size_t bits, tables, bytes; /* bytes of `reached`, of what `states` begins, of this */
+    size_t bits, tables, bytes; /* bytes of `reached`, of this with the words, of the lanes */
     cpool_client_t client;
     char name[32];
     struct cpi_lane lanes[];
@@ -59,7 +49,7 @@ struct cpool_lanes {
 static cpool_lanes_t *allocate_lanes(size_t capacity, size_t n)
 {
     size_t bits = (capacity + 7) / 8;
-    size_t tables = sizeof(struct cpi_lane_states) + capacity * sizeof(uint32_t) + bits;
+    size_t tables = capacity * sizeof(uint32_t) + bits;
     size_t bytes = sizeof(cpool_lanes_t) + n * sizeof(struct cpi_lane);
     cpool_lanes_t *lanes = NULL;
 
@@ -67,12 +57,11 @@ static cpool_lanes_t *allocate_lanes(size_t capacity, size_t n)
         lanes = cpool_client_memory(bytes, 0);
     if (lanes == NULL)
         return NULL;
-    lanes->states = cpool_client_memory(tables, 0);
-    if (lanes->states == NULL) {
+    lanes->words = cpool_client_memory(tables, 0);
+    if (lanes->words == NULL) {
         cpool_client_release(lanes, bytes, 0, NULL);
         return NULL;
     }
-    lanes->words = (uint32_t *)(lanes->states + 1);
     lanes->reached = (unsigned char *)(lanes->words + capacity);
     lanes->bits = bits;
     lanes->tables = tables;
@@ -99,14 +88,13 @@ static int take_all(cpool_t *pool, size_t capacity)
 static int end_lanes(cpool_lanes_t *lanes, uintptr_t *ended)
 {
     cpool_t *pool = lanes->client.pool;
-
     int code;
 
     if (pool != NULL)
         (void)cpool_reset(pool);
     code = cpool_destroy(pool);
     lanes->n = 0;
-    cpool_client_release(lanes->states, lanes->tables, 0, NULL);
+    cpool_client_release(lanes->words, lanes->tables, 0, NULL);
     cpool_client_release(lanes, lanes->bytes, 0, ended);
     return code;
 }
@@ -313,16 +301,6 @@ static uint32_t get_number(const unsigned char *state, size_t at)
     return CPI_LOWEST_FIRST ? number : __builtin_bswap32(number);
 }
 
-/* Four of them, of which each element has two, the first one in its lower half. */
-typedef uint64_t cpi_four __attribute__((__vector_size__(16)));
-
-static void get_four(const unsigned char *state, size_t at, cpi_four *numbers)
-{
-    memcpy(numbers, state + at * sizeof(uint32_t), sizeof *numbers);
-    if (!CPI_LOWEST_FIRST)
-        *numbers = (cpi_four){__builtin_bswap64((*numbers)[0]), __builtin_bswap64((*numbers)[1])};
-}
-
 /* Copies words from a state or to one. */
 static void copy_words(void *to, const void *from, size_t n)
 {
@@ -346,33 +324,18 @@ static size_t size_of_state(const cpool_lanes_t *lanes)
     return CPOOL_LANES_STATE_SIZE(lanes->capacity, lanes->n);
 }
 
-/* Of all numbers before it: in each of four columns of two numbers their sum, and that of all its
- * values on the way, which tells their order (J. Fletcher, 1982).  The last numbers, which are
- * fewer than eight, belong to the first column one by one. */
+/* Of all numbers before it: their sum, and the sum of all its values on the way, which tells their
+ * order (J. Fletcher, 1982). */
 static uint64_t sum_of(const cpool_lanes_t *lanes, const unsigned char *state)
 {
-    size_t end = at_slot(lanes, lanes->capacity), at = 0;
-    cpi_four left = {1, 2}, right = {3, 4}, left_way = {0, 0}, right_way = {0, 0}, four;
-    uint64_t sum = 0;
+    size_t end = at_slot(lanes, lanes->capacity);
+    uint32_t sum = 1, way = 0;
 
-    for (; at + 8 <= end; at += 8) {
-        get_four(state, at, &four);
-        left += four;
-        left_way += left;
-        get_four(state, at + 4, &four);
-        right += four;
-        right_way += right;
+    for (size_t at = 0; at < end; at++) {
+        sum += get_number(state, at);
+        way += sum;
     }
-    for (; at < end; at++) {
-        left[0] += get_number(state, at);
-        left_way[0] += left[0];
-    }
-    for (unsigned i = 0; i < 8; i++) {
-        sum ^= (i % 4 == 0 ? left : i % 4 == 1 ? left_way : i % 4 == 2 ? right : right_way)[i / 4];
-        sum *= UINT64_C(0x9e3779b97f4a7c15);
-        sum = sum << 29 | sum >> 35;
-    }
-    return sum;
+    return (uint64_t)way << 32 | sum;
 }
 
 int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
@@ -381,7 +344,6 @@ int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
                                            (uint32_t)lanes->capacity, (uint32_t)lanes->n};
     unsigned char *to = state;
     uint64_t sum;
-    unsigned number;
 
     if (CPI_ENDED(lanes))
         return CPOOL_EPOOL;
@@ -399,38 +361,7 @@ int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
     sum = sum_of(lanes, to);
     put_number(to, at_slot(lanes, lanes->capacity), (uint32_t)sum);
     put_number(to, at_slot(lanes, lanes->capacity) + 1, (uint32_t)(sum >> 32));
-    number = cpi_fetch_add(&lanes->states->count, 1u, relaxed);                  /* [note] */
-    cpi_store(&lanes->states->sums[number % CPI_LANE_STATES], sum, relaxed); /* [note] */
     return 0;
-}
-
-static bool is_known(const cpool_lanes_t *lanes, uint64_t sum)
-{
-    for (size_t i = 0; i < CPI_LANE_STATES; i++)
-        if (cpi_load(&lanes->states->sums[i], relaxed) == sum) /* [note] */
-            return true;
-    return false;
-}
-
-/* Whether no word leads to a slot that there is not.  The top bit of a half tells of one that
- * does.  Two states have the same sum once in 2^64 times, or on purpose. */
-static bool are_words_near(const cpool_lanes_t *lanes, const unsigned char *state)
-{
-    const uint64_t rest = CPI_LANE_SLOTS_MAX - lanes->capacity + 1, two = rest << 32 | rest;
-    const cpi_four rests = {two, two};
-    size_t end = at_slot(lanes, lanes->capacity), at;
-    cpi_four found = {0, 0}, left, right;
-
-    for (at = at_slot(lanes, 0); at + 8 <= end; at += 8) {
-        get_four(state, at, &left);
-        get_four(state, at + 4, &right);
-        found |= left | (left + rests) | right | (right + rests);
-    }
-    for (; at < end; at++)
-        found[0] |= get_number(state, at) | (get_number(state, at) + rest);
-    for (size_t i = 0; i < lanes->n; i++)
-        found[0] |= get_number(state, at_lane(i)) | (get_number(state, at_lane(i)) + rest);
-    return ((found[0] | found[1]) & UINT64_C(0x8000000080000000)) == 0;
 }
 
 static bool was_reached(const cpool_lanes_t *lanes, size_t index)
@@ -479,7 +410,7 @@ static bool is_state_right(const cpool_lanes_t *lanes, const unsigned char *stat
         get_number(state, end) != (uint32_t)sum ||
         get_number(state, end + 1) != (uint32_t)(sum >> 32))
         return false;
-    return is_known(lanes, sum) ? are_words_near(lanes, state) : are_lanes_right(lanes, state);
+    return are_lanes_right(lanes, state);
 }
 
 int cpool_lanes_load(cpool_lanes_t *lanes, const void *state, size_t size)

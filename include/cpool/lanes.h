@@ -160,7 +160,7 @@ CPOOL_API size_t cpool_lanes_balance(cpool_lanes_t *lanes) CPOOL_NONNULL_(1);
  * What is in the slots is the program's own to save.  No thread may use a lane meanwhile.
  *
  * Returns 0, CPOOL_ENULL, or CPOOL_ESTATE if the size is too small.
- * Wait-free.  It takes about twice as long as a copy of the state.
+ * Wait-free.  Its cost is proportional to the number of slots.
  */
 CPOOL_API int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
     CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
@@ -177,8 +177,7 @@ CPOOL_API int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t s
  *
  * Returns 0, CPOOL_ENULL, or CPOOL_ESTATE with nothing changed: the bytes are damaged, or the
  * state of other lanes.
- * Wait-free.  One of the last 64 states that were saved from these lanes takes about three times
- * as long as a copy.  In any other one the lanes are followed from slot to slot.
+ * Wait-free.  It follows all lanes from slot to slot before it changes anything.
  */
 CPOOL_API int cpool_lanes_load(cpool_lanes_t *lanes, const void *state, size_t size)
     CPOOL_MUST_USE_ CPOOL_NONNULL_(1);

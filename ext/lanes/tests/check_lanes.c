@@ -332,7 +332,7 @@ static const unsigned char known_state[] = {
     0x63, 0x50, 0x50, 0x4c, 2, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0,  /* what it is */
     3, 0, 0, 0, 2, 0, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0,              /* lanes */
     1, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,  /* slots 0 to 4 */
-    0x61, 0xac, 0x30, 0x94, 0xa1, 0xd7, 0x6c, 0x31,              /* the sum */
+    0x7f, 0x50, 0x50, 0x4c, 0xe9, 0x15, 0x14, 0xe0,              /* the sums */
 };
 
 /* A slot's word, or a lane's head. */
@@ -401,35 +401,19 @@ static void set(unsigned char *state, size_t at, uint32_t number)
         state[4 * at + i] = (unsigned char)(number >> 8 * i);
 }
 
-static uint64_t get(const unsigned char *state, size_t at)
-{
-    uint64_t number = 0;
-
-    for (size_t i = 0; i < 4; i++)
-        number |= (uint64_t)state[4 * at + i] << 8 * i;
-    return number;
-}
-
-/* As the library adds up: four columns of two numbers, and the rest in the first one. */
+/* With the sum that the library expects. */
 static void seal(unsigned char *state, size_t size)
 {
-    size_t end = size / 4 - STATE_SUM, at = 0;
-    uint64_t columns[4] = {1, 2, 3, 4}, sums[4] = {0, 0, 0, 0}, sum = 0;
+    size_t end = size / 4 - STATE_SUM;
+    uint32_t sum = 1, way = 0;
 
-    for (; at < end / 8 * 8; at += 2) {
-        columns[at / 2 % 4] += get(state, at) | get(state, at + 1) << 32;
-        sums[at / 2 % 4] += columns[at / 2 % 4];
+    for (size_t i = 0; i < end; i++) {
+        for (size_t k = 0; k < 4; k++)
+            sum += (uint32_t)state[4 * i + k] << 8 * k;
+        way += sum;
     }
-    for (; at < end; at++)
-        sums[0] += columns[0] += get(state, at);
-    for (size_t i = 0; i < 8; i++) {
-        size_t column = i / 4 + i / 2 % 2 * 2;
-
-        sum = (sum ^ (i % 2 == 0 ? columns : sums)[column]) * UINT64_C(0x9e3779b97f4a7c15);
-        sum = sum << 29 | sum >> 35;
-    }
-    set(state, end, (uint32_t)sum);
-    set(state, end + 1, (uint32_t)(sum >> 32));
+    set(state, end, sum);
+    set(state, end + 1, way);
 }
 
 enum { HEAD_0 = STATE_HEAD, COUNT_0, HEAD_1, COUNT_1, SLOTS };
@@ -485,25 +469,6 @@ TEST(state_that_is_whole_and_wrong_refused)
     require_unchanged(before);
     free(before);
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), 0);
-}
-
-/* A saved state is known by its sum.  One that was made to have the same sum does no harm. */
-TEST(forged_state_leads_to_no_other_memory)
-{
-    unsigned char *state;
-    size_t size;
-
-    make(40, 2);
-    for (int i = 0; i < 40; i++)
-        REQUIRE(cpool_lane_alloc(lanes, (size_t)i % 2) != NULL);
-    state = save(&size);
-    set(state, SLOTS + 0, LIVE + (1u << 30)); /* three numbers of a column, of which the */
-    set(state, SLOTS + 8, LIVE - (1u << 31)); /* middle one borrows from its neighbour */
-    set(state, SLOTS + 9, LIVE - 1);
-    set(state, SLOTS + 16, LIVE + (1u << 30));
-    REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size), CPOOL_ESTATE);
-    free(state);
-    REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
 }
 
 /* The slots that lanes have got before the system refuses memory are not told as leaks. */
