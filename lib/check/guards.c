@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * guards.c - gaps, and the contents of freed slots.
+ * guards.c - the gaps between slots, and the contents of freed slots.
  *
  * ORDERING TABLE
  *   born   | state store        | release | filled | the gap after the slot is filled
@@ -8,13 +8,12 @@
  *   free   | state store        | release | hold   | the slot's contents
  *   hold   | state CAS to HELD  | acquire | free   | the slot's contents
  *   let    | state store        | release | take   | the look at the contents is over
- *   take   | state CAS to TAKEN | acquire | let    | the look at the contents is over
+ *   take   | state CAS to TAKEN | acquire | let    | that the inspection is over
  *   look   | state load, CAS failure | relaxed | - | -
  *
- * A slot passes from one owner to the next through the depot or through the caller's own
- * synchronisation, which order its record along with it.  Only a thread that inspects
- * comes in between: it takes hold of a freed slot's record, and the next owner waits
- * until it lets go.
+ * A slot passes from one owner to the next through the depot or through the caller's
+ * synchronisation, which also orders its record.  The only other thread is one that inspects: it
+ * holds the record of a freed slot, and the next owner waits until it lets go.
  */
 #include "check/guards.h"
 
@@ -24,10 +23,10 @@
 #include "host/os.h"
 
 /*
- * What these bytes are filled with: of a freed slot with one byte, and of a gap with another one at
- * each address.  glibc's free takes the word before a block for its size, and the lowest bits for
- * flags: bits 1 and 2 would have it unmap the block, or look for the head of an arena.  With
- * neither of them, and with bit 3, it says that the size is invalid.
+ * The filling: freed slots are filled with one byte, gaps with a different byte at each address.
+ * glibc's free takes the word before a block for its size, and the lowest bits for flags.  Bits 1
+ * and 2 would make it unmap the block or look for the head of an arena.  With these bits 0, and bit
+ * 3 set, it reports an invalid size.
  */
 static unsigned char filling_byte(enum cpi_damage_place place, const unsigned char *at)
 {
@@ -37,7 +36,7 @@ static unsigned char filling_byte(enum cpi_damage_place place, const unsigned ch
     return (unsigned char)(((uintptr_t)at * 29u & varies) ^ fixed);
 }
 
-/* Tools take the bytes between slots, and freed ones, for nobody's. */
+/* Tools must not report these accesses: to them, gaps and freed slots belong to nobody. */
 CPI_UNINSTRUMENTED static void fill_bytes(enum cpi_damage_place place, unsigned char *from,
                                           size_t n)
 {
@@ -47,8 +46,8 @@ CPI_UNINSTRUMENTED static void fill_bytes(enum cpi_damage_place place, unsigned 
     cpi_tools_resume();
 }
 
-/* Looks for bytes that were changed, from one offset to before another, and adds what it finds to
- * the damage.  Before there is any, `first` is beyond `last`. */
+/* Searches the bytes in [from, to) for changes, and adds them to the damage.  While there is no
+ * damage, first > last. */
 CPI_UNINSTRUMENTED static void search_damage(const unsigned char *bytes, size_t from, size_t to,
                                              struct cpi_damage *damage)
 {
@@ -63,7 +62,7 @@ CPI_UNINSTRUMENTED static void search_damage(const unsigned char *bytes, size_t 
     }
 }
 
-/* The bytes from the first damaged one on, to before `end`. */
+/* Copies the bytes from the first damaged one to before `end`. */
 CPI_UNINSTRUMENTED static void copy_damage(const unsigned char *bytes, size_t end,
                                            struct cpi_damage *damage)
 {
@@ -73,8 +72,7 @@ CPI_UNINSTRUMENTED static void copy_damage(const unsigned char *bytes, size_t en
     }
 }
 
-/* Looks at both ends of these bytes, as far as each is verified.  Returns whether they are
- * intact. */
+/* Verifies both ends of these bytes, `start` bytes each.  Returns whether they are intact. */
 static bool are_bytes_intact(const unsigned char *bytes, size_t size, size_t start,
                              enum cpi_damage_place place, struct cpi_damage *damage)
 {
@@ -96,13 +94,13 @@ static bool are_bytes_intact(const unsigned char *bytes, size_t size, size_t sta
 
 /* --- Gaps --- */
 
-/* Bytes looked at on each side of a slot. */
+/* Bytes that are verified on each side of a slot. */
 static size_t gap_reach(size_t gap)
 {
     return gap < CPI_GUARD_REACH ? gap : CPI_GUARD_REACH;
 }
 
-/* The gap after a slot.  Before slot 0 lies the lead's part of one. */
+/* The gap after a slot.  The gap before slot 0 is at the end of the lead. */
 static unsigned char *gap_after(const struct cpi_slab *slab, uintptr_t index, size_t *size)
 {
     *size = slab->stride - slab->slot_size;
@@ -144,7 +142,7 @@ void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
     size_t size;
 
     for (uintptr_t i = first; i < first + n; i++) {
-        /* After a reset the gaps are filled already, and others look at them. */
+        /* After a reset the gaps are filled already, and other threads may be verifying them. */
         if (cpi_guard_is_filled(slab, i))
             continue;
         if (i == 0) {
@@ -163,8 +161,7 @@ bool cpi_guard_verify(const struct cpi_slab *slab, uintptr_t index, struct cpi_d
     unsigned char *gap = gap_after(slab, index, &size);
     bool intact = is_gap_intact(gap, size, CPI_DAMAGE_AFTER, damage);
 
-    /* The preceding slot may have been handed to a thread that is about to
-     * fill its gap. */
+    /* The thread that got the preceding slot may still be about to fill its gap. */
     if (intact && (index == 0 || cpi_guard_is_filled(slab, index - 1))) {
         gap = gap_before(slab, index, &size);
         intact = is_gap_intact(gap, size, CPI_DAMAGE_BEFORE, damage);
@@ -180,7 +177,7 @@ static void fill_slot(const struct cpi_slab *slab, uintptr_t index)
     fill_bytes(CPI_DAMAGE_INSIDE, cpi_slab_slot(slab, index), slab->slot_size);
 }
 
-/* Whether a slot is as fill_slot has left it. */
+/* Whether the slot still has the contents that fill_slot gave it. */
 static bool is_untouched(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
 {
     damage->index = index;
@@ -251,7 +248,7 @@ static void tell_bytes(struct cpi_text *text, const char *what, const unsigned c
     cpi_text_add(text, "\n");
 }
 
-/* The place of the first damaged byte, as its user counts. */
+/* Tells the offset of the first damaged byte from the slot's start. */
 static void tell_place(struct cpi_text *text, const struct cpi_slab *slab,
                        const struct cpi_damage *damage)
 {
@@ -276,8 +273,8 @@ static void tell_place(struct cpi_text *text, const struct cpi_slab *slab,
     cpi_text_add(text, " (0x%" PRIxPTR ")\n", slot + damage->first);
 }
 
-/* A gap lies between two slots.  Bytes at its start were most likely written past the end
- * of the lower one, and bytes at its end before the start of the higher one. */
+/* A gap lies between two slots.  Damage at its start most likely comes from the user of the lower
+ * slot, and damage at its end from the user of the higher one. */
 static void tell_culprit(struct cpi_text *text, const struct cpi_damage *damage)
 {
     uintptr_t lower = damage->place == CPI_DAMAGE_AFTER ? damage->index : damage->index - 1;

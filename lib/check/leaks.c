@@ -8,7 +8,7 @@
 
 #include "host/os.h"
 
-/* Places beyond so many are counted together. */
+/* Further places are counted together. */
 #define CPI_SITE_ROWS 64
 
 struct site_row {
@@ -19,7 +19,7 @@ struct site_row {
     uint64_t youngest;
 };
 
-/* The last row is for all other places. */
+/* The last row counts all other places. */
 static void count_slot(struct site_row *rows, size_t *used, uintptr_t index,
                        const struct cpi_visit *visit)
 {
@@ -55,7 +55,7 @@ static size_t count_places(const struct cpi_slab *slab, struct site_row *rows)
     return used;
 }
 
-/* Those with most slots first. */
+/* Sorts by the number of slots, largest first. */
 static void sort_rows(struct site_row *rows, size_t used)
 {
     for (size_t i = 0; i < used; i++)
@@ -102,7 +102,7 @@ CPI_COLD size_t cpi_leaks_list(const struct cpi_slab *slab, cpi_line_sink *sink,
         char line[CPI_REPORT_MAX];
         struct cpi_text text;
 
-        cpi_text_init(&text, line, sizeof line - 1); /* room for the end of the line */
+        cpi_text_init(&text, line, sizeof line - 1); /* room for the newline */
         add_row(&text, slab, &rows[i], i == CPI_SITE_ROWS - 1, now);
         line[text.length] = '\n';
         sink(context, line, text.length + 1);

@@ -5,7 +5,7 @@
  * ORDERING TABLE
  *   read | loads of a call's members | relaxed | - | -
  *
- * A record passes with its slot.  A thread that reads another's takes what is there.
+ * A record passes with its slot.  Another thread may read it at any time, and uses what it finds.
  */
 #include "check/records.h"
 

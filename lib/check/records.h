@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * records.h - what a checked pool keeps of every slot: its state, the places of its last alloc and
- * free, and whether it is in a frame.
+ * records.h - what a checked pool records for every slot: its state, the places of its last alloc
+ * and free, and whether it is in a frame.
  *
  *   side memory   | record 0 | record 1 | record 2 | ...
  *
- *   a record      | state | framed | last alloc: when, thread, site | last free: the same |
+ *   a record      | state | framed | last alloc, last free: when, thread, site each |
  *
- * guards.c writes the state, and records.c the rest.
+ * guards.c writes the state, records.c the rest.
  *
  * ORDERING TABLE
- *   framed | framed load, store, CAS   | relaxed | - | - (it changes hands with its slot)
+ *   framed | framed load, store, CAS   | relaxed | - | - (it passes with its slot)
  *   note   | stores of a call's members | relaxed | - | -
  */
 #ifndef CPI_RECORDS_H
@@ -22,29 +22,29 @@
 #include "host/os.h"
 #include "track/words.h"
 
-/* The states of a slot and of the gap after it. */
+/* The states of a slot and the gap after it. */
 enum cpi_record_state {
     CPI_RECORD_NEW,   /* the gap is not filled yet */
-    CPI_RECORD_IDLE,  /* the slot is free, with any contents */
-    CPI_RECORD_TAKEN, /* the slot is live, or was when a reset took it back */
-    CPI_RECORD_FREED, /* the slot is free, and filled with the pattern of freed ones */
-    CPI_RECORD_HELD   /* it is FREED, and a thread looks at its contents */
+    CPI_RECORD_IDLE,  /* the slot is free, its contents are unknown */
+    CPI_RECORD_TAKEN, /* the slot is live, or was live at the last reset */
+    CPI_RECORD_FREED, /* the slot is free and filled */
+    CPI_RECORD_HELD   /* as FREED, and a thread is inspecting it */
 };
 
 /* One alloc or free. */
 struct cpi_recorded {
     _Atomic uint64_t when;    /* nanoseconds of the monotonic clock, 0: never */
-    _Atomic uintptr_t thread; /* cpi_trace_thread's number */
+    _Atomic uintptr_t thread; /* what cpi_trace_thread returned */
     _Atomic uintptr_t site;   /* the return address of the library's caller */
 };
 
 struct cpi_record {
     _Atomic uint32_t state;  /* enum cpi_record_state */
-    _Atomic uint32_t framed; /* 1 while the slot is in a frame, whose owner writes it */
+    _Atomic uint32_t framed; /* 1 while the slot is in a frame, whose owner writes this */
     struct cpi_recorded calls[2]; /* the last alloc, and the last free */
 };
 
-/* Whether the slab's slots have records. */
+/* Whether the slab has records. */
 static inline bool cpi_slab_is_checked(const struct cpi_slab *slab)
 {
     return slab->sides[CPI_SIDE_RECORDS].size != 0;
@@ -57,7 +57,8 @@ static inline struct cpi_record *cpi_record_of(const struct cpi_slab *slab, uint
     return (struct cpi_record *)(void *)(side->extent.base + index * side->size);
 }
 
-/* A live slot joins a frame.  Returns false if it is in one: of several threads one gets true. */
+/* Marks a live slot as part of a frame.  Returns false if it is in one already.  Of several
+ * threads, one gets true. */
 static inline bool cpi_record_enter_frame(const struct cpi_slab *slab, uintptr_t index)
 {
     uint32_t none = 0;
@@ -76,7 +77,7 @@ static inline bool cpi_record_is_framed(const struct cpi_slab *slab, uintptr_t i
     return cpi_load(&cpi_record_of(slab, index)->framed, relaxed) != 0; /* [framed] */
 }
 
-/* A slot is taken or freed by a call from `site`.  Only for the slot's owner. */
+/* Records that a call from `site` took or freed the slot.  Only for the slot's owner. */
 static inline void cpi_record_note(const struct cpi_slab *slab, uintptr_t index, bool is_free,
                                    const void *site)
 {
@@ -88,34 +89,36 @@ static inline void cpi_record_note(const struct cpi_slab *slab, uintptr_t index,
 }
 
 /*
- * The other functions read what other threads may be writing, and say what they find.  They
- * allocate nothing, take no lock, and follow no pointer into the pool's lists, so that
- * they work in a pool that is corrupted.  In a slab without records they find nothing.
+ * The other functions read records that other threads may be writing.  They allocate nothing, take
+ * no lock, and follow no pointer into the pool's lists, so they work even in a corrupted pool.  In
+ * a slab without records they find nothing.
  */
 
-/* The place of the slot's last alloc or free, or NULL. */
+/* Where the slot was last allocated or freed, or NULL. */
 const void *cpi_record_site(const struct cpi_slab *slab, uintptr_t index);
 
-/* Adds the slot's state, and its last alloc and free, in lines of their own. */
+/* Adds lines with the slot's state, and its last alloc and free. */
 void cpi_record_tell(struct cpi_text *text, const struct cpi_slab *slab, uintptr_t index);
 
-/* leaks.c.  Lists the live slots by the place that took them, those with most slots first: the
+/* leaks.c.  Lists the live slots, grouped by where they were allocated, largest group first: the
  * number, the place, an example, the ages of the oldest and the youngest.  Returns the number of
- * live slots that it met. */
+ * live slots found. */
 size_t cpi_leaks_list(const struct cpi_slab *slab, cpi_line_sink *sink, void *context);
 
-/* For leaks.c.  The contents of a struct cpi_recorded. */
+/* The contents of a struct cpi_recorded, for leaks.c. */
 struct cpi_visit {
     uint64_t when;
     uintptr_t thread;
     uintptr_t caller;
 };
 
-/* Returns false if there was none.  Two calls may be mixed up while the slot changes hands. */
+/* Returns false if there was no such call.  While the slot changes hands, the result may mix two
+ * calls. */
 bool cpi_record_read(const struct cpi_slab *slab, uintptr_t index, bool is_free,
                      struct cpi_visit *visit);
 
-/* Adds the name of the place's address, and the address.  Adds a time before `now`, in seconds. */
+/* add_place adds the name and the number of the place's address. add_age adds the time since
+ * `when`, in seconds. */
 void cpi_record_add_place(struct cpi_text *text, const struct cpi_visit *visit);
 void cpi_record_add_age(struct cpi_text *text, uint64_t when, uint64_t now);
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * queue.h - the threads that wait for a slot, and the word that tells of them.
+ * queue.h - the threads that wait for a slot, and the word that tells whether there are any.
  *
- * Includes atomic.h and compiler.h only: a model checker takes it as it is.  The
- * lock and the sleeping are the caller's (waiters.c).
+ * Includes atomic.h and compiler.h only, so that a model checker can use it unchanged.  The lock
+ * and the sleeping are in waiters.c.
  *
- *   a thread that waits                   a thread that gives
- *   announces itself: ASKS                leaves a slot where the waiter looks
+ *   a thread that waits                   a thread that frees
+ *   announces itself: ASKS                leaves a slot where the waiter searches
  *   passes the barrier                    does the word say ASKS?
- *   looks everywhere                      calls the first waiter: no ASKS any more,
+ *   searches everywhere                   calls the first waiter: no ASKS any more,
  *   sleeps, unless its epoch has moved    its epoch moves, it is woken
  *
- * The word says ASKS while a thread that gives must call somebody, so it does not while a call is
- * on its way: from the call until the called waiter announces itself again, or leaves.  A waiter
- * that leaves after a call passes it on: it announces itself once more on behalf of the others and
- * calls the next one if there is anything left.  One that was called and looks in vain need not:
- * its announcement came before its look, so a thread that gives after that look calls.
+ * The word says ASKS while a freeing thread must call a waiter.  It does not say so from a call
+ * until the called waiter announces itself again, or leaves.  A waiter that leaves after a call
+ * passes the call on: it sets ASKS again on behalf of the others, and calls the next one if there
+ * is anything left.  A waiter that was called and searches in vain need not do that: its
+ * announcement came before its search, so a thread that frees a slot after the search calls it.
  *
- * The word says STARVES while the first waiter is to get the next slot that is
- * freed, although others could use it sooner: the slot is then handed over.
+ * The word says STARVES while the first waiter must get the next freed slot, although running
+ * threads could use it sooner.  The slot is then handed over.
  *
  * ORDERING TABLE
  *   announce | word exchange          | acquire | ask      | -
@@ -26,12 +26,12 @@
  *   glance   | word load              | relaxed | -        | -
  *   own      | word load, with the lock held | relaxed | - | -
  *
- * [ask] and [announce] change the same word, so one of them comes first.  If it is
- * [ask], the waiter's look comes after it and sees the slots given back.  If it is
- * [announce], the answer is ASKS, or a call is on its way to a waiter that has yet to
- * announce itself.  Where the kernel has a barrier the waiter pays it after its
- * announcement, and a [glance] is enough of an answer, as in reclaim.c.  The inline path need not
- * ask: the entries are closed while anybody waits (waiters.c).
+ * [ask] and [announce] change the same word, so one of them comes first.  If it is [ask], the
+ * waiter's search comes after it and sees the slots given back.  If it is [announce], the answer is
+ * ASKS, or a call is on its way to a waiter that has yet to announce itself.  If the kernel has a
+ * barrier, the waiter passes it after its announcement, and a [glance] suffices as the answer, as
+ * in reclaim.c.  The inline path need not ask, because the entries are closed while anybody waits
+ * (waiters.c).
  */
 #ifndef CPI_QUEUE_H
 #define CPI_QUEUE_H
@@ -47,19 +47,18 @@
 #define CPI_QUEUE_ASKS 1u
 #define CPI_QUEUE_STARVES 2u
 
-/* Guarded by the queue's lock, in the queue from joining until it leaves or is
- * served. */
+/* Guarded by the queue's lock.  In the queue from joining until it leaves or is served. */
 struct cpi_waiter {
     struct cpi_waiter *next;
     struct cpi_waiter *previous;
-    void *slot;     /* handed over, when it has left the queue, or NULL */
-    uint32_t epoch; /* calls so far */
-    bool asleep;    /* or about to be, with the lock held until it is */
-    uint64_t due;   /* constant: nanoseconds, from then on it starves */
+    void *slot;     /* the slot handed over, after it has left the queue, or NULL */
+    uint32_t epoch; /* the number of calls so far */
+    bool asleep;    /* or about to be; the lock is held in between */
+    uint64_t due;   /* constant: nanoseconds; it starves from then on */
 };
 
 struct cpi_queue {
-    _Atomic uint32_t word;    /* written with the lock held, read by all */
+    _Atomic uint32_t word;    /* written with the lock held, read by any thread */
     struct cpi_waiter *first; /* guarded by the lock */
     struct cpi_waiter *last;  /* guarded by the lock */
 };
@@ -73,15 +72,15 @@ static inline void cpi_queue_init(struct cpi_queue *queue)
 
 /* --- Without the lock --- */
 
-/* Before a slot is freed: whether it may be somebody's, or is better left where all
- * can reach it. */
+/* Before a slot is freed: the word, which tells whether a waiter must get the slot, or should find
+ * it in the depot. */
 static inline uint32_t cpi_queue_glance(const struct cpi_queue *queue)
 {
     return cpi_load(&queue->word, relaxed); /* [glance] */
 }
 
-/* After an operation: whether somebody is to be called.  With the barrier of the
- * waiters' or without. */
+/* After an operation: whether a waiter must be called.  `barrier`: waiters pass the kernel's
+ * barrier. */
 static inline bool cpi_queue_is_asked(struct cpi_queue *queue, bool barrier)
 {
     uint32_t word;
@@ -135,7 +134,7 @@ static inline void cpi_queue_unlink(struct cpi_queue *queue, const struct cpi_wa
         cpi_queue_say(queue, CPI_QUEUE_ASKS, false);
 }
 
-/* Before a look: the waiter may sleep after it if its epoch is still this one. */
+/* Before a search.  If the epoch is still the one returned after it, the waiter may sleep. */
 static inline uint32_t cpi_queue_announce(struct cpi_queue *queue,
                                           const struct cpi_waiter *waiter)
 {
@@ -144,7 +143,7 @@ static inline uint32_t cpi_queue_announce(struct cpi_queue *queue,
     return waiter->epoch;
 }
 
-/* Sends the first waiter to look, if a waiter asks for that.  The caller wakes it. */
+/* Calls the first waiter, if the word says ASKS.  The caller wakes it. */
 static inline struct cpi_waiter *cpi_queue_call(struct cpi_queue *queue)
 {
     if (!cpi_queue_says(queue, CPI_QUEUE_ASKS))
@@ -155,15 +154,15 @@ static inline struct cpi_waiter *cpi_queue_call(struct cpi_queue *queue)
     return queue->first;
 }
 
-/* The first waiter has waited for so long that it is served next. */
+/* Updates STARVES: whether the first waiter has waited so long that it is served next. */
 static inline void cpi_queue_starve(struct cpi_queue *queue, uint64_t now)
 {
     cpi_queue_say(queue, CPI_QUEUE_STARVES, queue->first != NULL && now >= queue->first->due);
 }
 
-/* After its last look.  `vain` is the epoch of its last look in vain.  Returns true if
- * the waiter was called since, and others wait: the word then asks on their behalf, and
- * the caller is to look whether there is anything left. */
+/* Leaves after the last search.  `vain` is the epoch of the last search in vain.  Returns true if
+ * the waiter was called since and others wait.  The word then asks on their behalf, and the caller
+ * must check whether there is anything left. */
 static inline bool cpi_queue_leave(struct cpi_queue *queue, const struct cpi_waiter *waiter,
                                    uint32_t vain)
 {
@@ -178,8 +177,8 @@ static inline bool cpi_queue_leave(struct cpi_queue *queue, const struct cpi_wai
     return pass_on;
 }
 
-/* Hands a slot to the first waiter that sleeps: one that is awake finds one itself.
- * Returns the waiter, for the caller to wake, or NULL if nobody sleeps. */
+/* Hands a slot to the first sleeping waiter: one that is awake finds a slot itself.  Returns the
+ * waiter, which the caller wakes, or NULL if none sleeps. */
 static inline struct cpi_waiter *cpi_queue_serve(struct cpi_queue *queue, void *slot)
 {
     struct cpi_waiter *waiter = queue->first;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * waiters.c - the sleep of threads that wait, notices for event loops, and the calls for both.
+ * waiters.c - the sleep of waiting threads, notices for event loops, and the calls for both.
  *
- * The protocol is in queue.h.  While anybody waits, all entries of the pool are closed (cache.h).
- * So each free comes out of line, goes to the depot, and reads the queue's word.  Running threads
+ * queue.h has the protocol.  While anybody waits, all entries of the pool are closed (cache.h), so
+ * each free takes the slow path, goes to the depot, and reads the queue's word.  Running threads
  * can use the slot while the called waiter wakes up.
  *
- * Waiting is fair in the long run, as Go's mutexes are.  Once the first waiter has waited for
- * `starving_after`, slots that are freed, or found by other waiters, are handed to sleeping
- * waiters in the order of their arrival, until the first one is younger.
+ * Waiting is fair in the long run, like Go's mutexes.  Once the first waiter has waited for
+ * `starving_after`, slots that are freed, or that other waiters find, are handed to sleeping
+ * waiters in the order of their arrival, until the first one has waited for less.
  *
  * ORDERING TABLE
  *   tally | waits load, fetch-and-add | relaxed | - | -
@@ -22,17 +22,17 @@
 #include "host/os.h"
 #include "process/thread.h"
 
-/* How often a waiter that looked in vain gives way before it sleeps. */
-#ifndef CPI_LINGER /* an explorer wants few */
+/* How often a waiter that searched in vain yields before it sleeps. */
+#ifndef CPI_LINGER /* the explorer defines a small number */
 #define CPI_LINGER 8u
 #endif
 
-/* Nanoseconds that a waiter naps after a call in vain, at most. */
+/* The longest nap of a waiter after a call in vain, nanoseconds. */
 #define CPI_LONGEST_NAP UINT64_C(400000)
 
-/* --- Calls, after slots have come --- */
+/* --- Calls, after slots were freed --- */
 
-/* With the lock held.  The waiter is not the bell, or NULL for none. */
+/* With the lock held.  `waiter` may be NULL, but not the bell. */
 static void wake_waiter(struct cpi_waiter *waiter)
 {
     struct cpi_sleeper *sleeper = (struct cpi_sleeper *)(void *)waiter;
@@ -140,7 +140,7 @@ void *cpi_sleeper_keep(struct cpi_waiters *waiters, const struct cpi_sleeper *se
     return slot != NULL && cpi_waiters_hand_over(waiters, slot, &self->waiter) ? NULL : slot;
 }
 
-/* With the lock held: one sleep, until a signal or a time of the monotonic clock. */
+/* With the lock held: sleeps once, until a signal or this time. */
 static void sleep_once(struct cpi_waiters *waiters, struct cpi_sleeper *self, uint64_t time)
 {
     CPI_ASSERT(self->waiter.slot == NULL && !self->waiter.asleep);
@@ -154,9 +154,9 @@ static void sleep_once(struct cpi_waiters *waiters, struct cpi_sleeper *self, ui
     self->waiter.asleep = false;
 }
 
-/* Sleeps until the waiter is served, or called, unless it naps, or the time has come, or
- * it starves: the waiter that was called may be held up.  Then returns a slot that was
- * handed over, or lies where a thread that calls leaves it. */
+/* Sleeps until the waiter is served, or called (unless it naps), or the time has come, or it
+ * starves, because the called waiter may be held up.  Then returns a slot that was handed over or
+ * that is in the depot, or NULL. */
 static void *rest_until(struct cpi_waiters *waiters, struct cpi_sleeper *self, uint64_t end,
                         bool naps)
 {
@@ -185,8 +185,8 @@ static void *rest_until(struct cpi_waiters *waiters, struct cpi_sleeper *self, u
     return cpi_sleeper_keep(waiters, self, cpi_take_uncached(registry->slab, registry->depot));
 }
 
-/* Slots that soon come cost neither the waiter nor the thread that calls it a system call.  A
- * waiter that starves is to sleep, because slots are handed to those that do. */
+/* If a slot is freed soon, neither the waiter nor the freeing thread pays for a system call.  A
+ * starving waiter does not linger, because slots are handed only to those that sleep. */
 static void linger_awhile(const struct cpi_waiters *waiters, const struct cpi_sleeper *self)
 {
     const struct cpi_queue *queue = &waiters->queue;
@@ -198,7 +198,7 @@ static void linger_awhile(const struct cpi_waiters *waiters, const struct cpi_sl
         cpi_os_back_off(times++);
 }
 
-/* After a call in vain the slot went to a running thread, which will do so again, and the waiter
+/* After a call in vain, a running thread got the slot, and probably will again.  So the waiter
  * naps. */
 void *cpi_sleeper_sleep(struct cpi_waiters *waiters, struct cpi_sleeper *self)
 {
@@ -252,9 +252,9 @@ bool cpi_sleeper_leave(struct cpi_waiters *waiters, const struct cpi_sleeper *se
 
 /* --- Notices for event loops ---
  *
- * The bell of a pool is a waiter that does not sleep: called, it leaves at once instead of looking
- * (cpi_waiters_call).  It joins the queue and announces itself as a thread does, and a look
- * follows.  So a slot that is freed after the look calls it. */
+ * The bell of a pool is a waiter that does not sleep.  When called, it leaves at once, without a
+ * search (cpi_waiters_call).  It joins the queue and announces itself like a thread, and a search
+ * follows, so a slot that is freed after the search calls it. */
 
 void cpi_notice_announce(struct cpi_waiters *waiters)
 {
@@ -280,9 +280,9 @@ bool cpi_notice_leave(struct cpi_waiters *waiters, bool called)
     return pass_on;
 }
 
-/* Where the look has found a slot, and no call is owed a notice, the bell leaves before anything
- * can call it: the caller may hold a lock that `ready` takes.  A call that has looked in vain and
- * whose bell has left looks again, as in the child of a fork inside the look. */
+/* If the search has found a slot and no caller is owed a notice, the bell leaves before anybody can
+ * call it: the caller may hold a lock that `ready` takes.  If the search was in vain but the bell
+ * has left, in the child of a fork during the search, too, the caller has to search again. */
 bool cpi_notice_conclude(struct cpi_waiters *waiters, bool found)
 {
     bool done;
@@ -299,7 +299,7 @@ bool cpi_notice_conclude(struct cpi_waiters *waiters, bool found)
 
 /* --- The life of a pool, the end of a thread, and fork --- */
 
-/* Nobody waits, at first and in the child of a fork.  The callback and the dismissals stay. */
+/* Nobody waits: at first, and in the child of a fork.  The callback and the dismissals are kept. */
 CPI_COLD static void renew_waiters(struct cpi_waiters *waiters)
 {
     cpi_queue_init(&waiters->queue);
@@ -327,7 +327,7 @@ uint64_t cpi_waiters_waits(const struct cpi_waiters *waiters)
     return cpi_load(&waiters->waits, relaxed); /* [tally] */
 }
 
-/* The slots of its caches may be what others wait for. */
+/* Others may be waiting for the slots in its caches. */
 CPI_COLD void cpi_waiters_thread_ended(struct cpi_thread *thread)
 {
     struct cpi_registry *registry;
