@@ -75,7 +75,7 @@ static inline void *rival_reclaim_get(void *pool, int64_t priority)
     void *object;
 
     grant.priority = priority;
-    return cpool_object_obtain((cpool_objects_t *)pool, &object, &grant) == 0 ? object : NULL;
+    return cpool_object_get_with((cpool_objects_t *)pool, &object, &grant) == 0 ? object : NULL;
 }
 
 /* A bag is a quarter of what a reader may hold back. */

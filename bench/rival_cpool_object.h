@@ -78,9 +78,11 @@ static void *rival_create_waitable(const struct bench_cell *cell)
 
 static inline void *rival_alloc_wait(void *handle)
 {
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
     void *object;
 
-    return cpool_object_wait((cpool_objects_t *)handle, &object, NULL, NULL) == 0 ? object : NULL;
+    grant.wait = UINT64_MAX;
+    return cpool_object_get_with((cpool_objects_t *)handle, &object, &grant) == 0 ? object : NULL;
 }
 
 static uint64_t rival_waits(void *pool)

@@ -5,13 +5,13 @@
  * The hook create opens a connection, activate looks whether the server has closed it in the
  * meantime, and destroy closes it.  So a connection is used again as long as it is healthy.
  * More threads than there may be connections wait for one, for a while.  The server, here on
- * the loopback interface, hangs up after a few requests on each connection.  Now and then a
- * visit closes connections that have been idle or open for too long, but for one.
+ * the loopback interface, hangs up after a few requests on each connection.  After a peak
+ * idle connections are closed, but for one.
  *
  *     cc connections.c $(pkg-config --cflags --libs cpool) -pthread
  */
 #ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE 200809L /* nanosleep, where -std=c11 hides it */
+#define _POSIX_C_SOURCE 200809L /* MSG_NOSIGNAL, where -std=c11 hides it */
 #endif
 
 #include <cpool/object.h>
@@ -21,20 +21,19 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CONNECTIONS 3
 #define CLIENTS 8
 #define REQUESTS 40         /* of each client */
 #define REQUESTS_A_LINE 5   /* then the server hangs up */
-#define IDLE_MOST 20000000u     /* nanoseconds */
-#define LIFE_MOST 60000000000u  /* likewise */
-#define IDLE_LEAST 1            /* connections that stay open */
+#define IDLE_LEAST 1        /* connections that stay open */
+#define PATIENCE UINT64_C(60000000000) /* nanoseconds */
 
 struct connection {
     int socket;
@@ -125,13 +124,6 @@ static void close_connection(void *object, void *arg)
     close(connection->socket);
 }
 
-/* Returns true if an idle connection stays. */
-static bool is_young(const cpool_object_idle_t *idle, void *arg)
-{
-    (void)arg;
-    return idle->idle < IDLE_MOST && idle->age < LIFE_MOST;
-}
-
 /*
  * ---- The clients -----------------------------------------------------------
  */
@@ -153,16 +145,18 @@ static unsigned ask(struct connection *connection, unsigned number)
  * again on another connection. */
 static void *run_client(void *argument)
 {
-    static const struct timespec patience = { 60, 0 };
     size_t *answered = argument;
 
     for (unsigned number = 1; number <= REQUESTS; number++) {
         unsigned answer = 0;
 
         while (answer == 0) {
+            cpool_grant_t grant = CPOOL_GRANT_INIT;
             void *connection;
-            int code = cpool_object_wait(connections, &connection, NULL, &patience);
+            int code;
 
+            grant.wait = PATIENCE;
+            code = cpool_object_get_with(connections, &connection, &grant);
             if (code != 0) {
                 fprintf(stderr, "no connection: %s\n",
                         code > 0 ? strerror(code) : cpool_strerror(code));
@@ -217,19 +211,15 @@ static cpool_objects_t *make_pool(void)
     return pool;
 }
 
-/* The first visit notes the time, and the second one finds all idle for too long. */
+/* The pool grows again by itself. */
 static void close_idle(void)
 {
-    const struct timespec pause = { 0, 2 * IDLE_MOST };
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
-    size_t idle;
 
-    cpool_object_retain(connections, IDLE_LEAST, is_young, NULL);
     cpool_object_stats(connections, &stats);
-    idle = stats.inactive;
-    nanosleep(&pause, NULL);
-    idle -= cpool_object_retain(connections, IDLE_LEAST, is_young, NULL);
-    printf("%zu idle connection stays open\n", idle);
+    cpool_object_shrink(connections, stats.capacity - stats.active - IDLE_LEAST, 0);
+    cpool_object_stats(connections, &stats);
+    printf("%zu idle connection stays open\n", stats.inactive);
 }
 
 int main(void)

@@ -115,17 +115,16 @@ static void objects_hold(struct worker *worker, const struct objects *objects,
 
 static void objects_get(struct worker *worker, struct objects *objects, void **held, size_t *count)
 {
-    static const struct timespec moment = { 0, 100000 };
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
     struct object *object = NULL;
     void *got = NULL;
     int code;
 
-    if (objects->waits)
-        code = cpool_object_wait(objects->pool, &got, NULL, &moment);
-    else if (!objects->typed)
-        code = cpool_object_obtain(objects->pool, &got, NULL);
+    grant.wait = objects->waits ? 100000 : 0;
+    if (!objects->typed)
+        code = cpool_object_get_with(objects->pool, &got, &grant);
     else
-        code = things_obtain(&object, NULL);
+        code = things_get_with(&object, &grant);
     STRESS_REQUIRE(code == 0 || code == CPOOL_EDRY || (code == EAGAIN && objects->failing));
     if (code != 0) {
         worker->dry++;
@@ -179,15 +178,6 @@ static bool objects_visit(const cpool_object_info_t *info, void *arg)
     return true;
 }
 
-/* Some are refused, and nobody else has them meanwhile. */
-static bool objects_keep(const cpool_object_idle_t *idle, void *arg)
-{
-    const struct object *resting = idle->object;
-
-    STRESS_REQUIRE(resting->state == OBJECT_RESTING && resting->holder == 0);
-    return !random_once_in(arg, 4);
-}
-
 static void objects_meanwhile(struct episode *episode, void *context)
 {
     struct objects *objects = context;
@@ -196,7 +186,7 @@ static void objects_meanwhile(struct episode *episode, void *context)
     unsigned char visits[OBJECTS_MOST] = {0};
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
 
-    switch (random_below(random, 7)) {
+    switch (random_below(random, 6)) {
     case 0:
         STRESS_REQUIRE(cpool_object_grow(objects->pool, n) <= n);
         break;
@@ -212,9 +202,6 @@ static void objects_meanwhile(struct episode *episode, void *context)
         break;
     case 4:
         STRESS_REQUIRE(cpool_object_each(objects->pool, objects_visit, visits) <= OBJECTS_MOST);
-        break;
-    case 5:
-        (void)cpool_object_retain(objects->pool, random_below(random, 4), objects_keep, random);
         break;
     default:
         cpool_objects_trim(objects->pool);
@@ -272,7 +259,7 @@ static void objects_audit(struct objects *objects)
     STRESS_REQUIRE(stats.active == 0 && stats.peak <= OBJECTS_MOST);
     STRESS_REQUIRE(stats.objects == objects->created - objects->destroyed);
     cpool_object_grow(objects->pool, OBJECTS_MOST);
-    while ((code = cpool_object_obtain(objects->pool, &object, NULL)) == 0)
+    while ((code = cpool_object_get_with(objects->pool, &object, NULL)) == 0)
         count++;
     STRESS_REQUIRE(code == CPOOL_EDRY && count == OBJECTS_MOST);
     STRESS_REQUIRE(cpool_objects_reset(objects->pool, SIZE_MAX) == OBJECTS_MOST);

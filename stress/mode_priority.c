@@ -133,7 +133,7 @@ static struct hold priority_get(struct worker *worker, struct priority *priority
     int code;
 
     grant.priority = wanted;
-    code = cpool_object_obtain(priority->pool, &object, &grant);
+    code = cpool_object_get_with(priority->pool, &object, &grant);
     STRESS_REQUIRE(code == 0 || code == CPOOL_EDRY);
     if (code != 0) {
         worker->dry++;
@@ -301,7 +301,7 @@ static void priority_audit(struct priority *priority)
     STRESS_REQUIRE(cpool_objects_reset(priority->pool, SIZE_MAX - 1) == stats.active);
     STRESS_REQUIRE(cpool_object_stats(priority->pool, &stats) == 0 && stats.active == 0);
     cpool_object_grow(priority->pool, PRIORITY_MOST);
-    while (cpool_object_obtain(priority->pool, &object, &grant) == 0 && grant.ended == 0)
+    while (cpool_object_get_with(priority->pool, &object, &grant) == 0 && grant.ended == 0)
         got++;
     if (got != PRIORITY_MOST)
         stress_fail("%zu of %u objects can be had before one is reclaimed", got, PRIORITY_MOST);

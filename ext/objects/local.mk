@@ -8,7 +8,6 @@ ext_objects_tests = \
 	ext/objects/tests/check_object_frame \
 	ext/objects/tests/check_object_heap \
 	ext/objects/tests/check_object_near \
-	ext/objects/tests/check_object_retain \
 	ext/objects/tests/check_object_room \
 	ext/objects/tests/check_object_threads \
 	ext/objects/tests/check_object_typed \
@@ -16,7 +15,6 @@ ext_objects_tests = \
 	ext/objects/tests/check_steps_object \
 	ext/objects/tests/check_steps_object_claim \
 	ext/objects/tests/check_steps_object_fork \
-	ext/objects/tests/check_steps_object_retain \
 	ext/objects/tests/check_steps_priority
 
 # Beside blocks of many sizes and lanes.

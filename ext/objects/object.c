@@ -66,22 +66,6 @@ static cpool_claim_t plain_claim(uintptr_t index, uint32_t uses)
     return (cpool_claim_t)(index + 1) << 32 | uses;
 }
 
-cpool_claim_t cpool_object_claim(const cpool_objects_t *pool, const void *object)
-{
-    uintptr_t index = !CPI_OBJECTS_ENDED(pool) && object != NULL ? cpi_object_index(pool, object)
-                                                                 : CPI_OBJECT_NONE;
-    uint32_t record;
-
-    if (index == CPI_OBJECT_NONE)
-        return 0;
-    record = cpi_load(&pool->records[index], acquire); /* [see] */
-    if ((record & CPI_OBJECT_STATES) != CPI_OBJECT_ACTIVE)
-        return 0;
-    if (pool->priorities != NULL)
-        return cpi_priority_claim(pool, index);
-    return plain_claim(index, record / CPI_OBJECT_USE);
-}
-
 void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state)
 {
     cpi_object_settle(pool, index, state);
@@ -103,7 +87,6 @@ int cpi_object_make(cpool_objects_t *pool, uintptr_t index)
         code = pool->type.create(cpi_object_at(pool, index), pool->type.arg);
     if (code == 0) {
         cpi_fetch_add(&pool->creations, 1u, relaxed); /* [count] */
-        cpi_object_born(pool, index);
         return 0;
     }
     cpi_fetch_add(&pool->failures, 1u, relaxed);                  /* [count] */
@@ -387,28 +370,26 @@ CPI_WITHIN static inline bool ready(cpool_objects_t *pool, void *slot, uintptr_t
 }
 
 /* With the slot in hand that a pop has left, or NULL. */
-CPI_APART static int obtain(cpool_objects_t *pool, void *slot, int unfit, void **object,
-                            const void *site)
+CPI_APART static void *get_at_length(cpool_objects_t *pool, void *slot, int unfit, const void *site)
 {
     struct cpi_object_wish wish = {.site = site, .unfit = unfit};
+    void *object;
 
-    *object = NULL;
     if (cpi_objects_ended(pool, "cpool_object_get"))
-        return CPOOL_EPOOL;
-    return cpi_object_obtain(pool, slot, object, &wish);
+        return NULL;
+    (void)cpi_object_obtain(pool, slot, &object, &wish);
+    return object;
 }
 
 /* With hooks. */
 CPI_APART static void *get(cpool_objects_t *pool, void *slot, uintptr_t index, uint32_t was,
                            const void *site)
 {
-    void *object;
     int unfit;
 
     if (CPI_LIKELY(ready(pool, slot, index, was, &unfit)))
         return slot;
-    (void)obtain(pool, slot, unfit, &object, site);
-    return object;
+    return get_at_length(pool, slot, unfit, site);
 }
 
 void *cpool_object_get(cpool_objects_t *pool)
@@ -423,93 +404,24 @@ void *cpool_object_get(cpool_objects_t *pool)
     return slot;
 }
 
-/* Reads what a get is told, and writes what it tells. */
-static int read_grant(const cpool_grant_t *given, cpool_grant_t *grant,
-                      struct cpi_object_wish *wish)
-{
-    int code = given != NULL ? cpi_given_read(grant, sizeof *grant, given) : 0;
-
-    wish->number = code == 0 ? grant->priority : 0;
-    return code;
-}
-
-static void write_grant(cpool_grant_t *given, cpool_grant_t *grant,
-                        const struct cpi_object_wish *wish)
-{
-    grant->claim = wish->claim;
-    grant->ended = wish->ended;
-    grant->uses = wish->uses;
-    if (given != NULL)
-        (void)cpi_given_write(given, grant, sizeof *grant);
-}
-
-CPI_APART static int obtain_granted(cpool_objects_t *pool, void **object, cpool_grant_t *given,
-                                    const void *site)
-{
-    struct cpi_object_wish wish = {.site = site};
-    cpool_grant_t grant = CPOOL_GRANT_INIT;
-    int code;
-
-    *object = NULL;
-    if (cpi_objects_ended(pool, "cpool_object_obtain"))
-        return CPOOL_EPOOL;
-    code = read_grant(given, &grant, &wish);
-    if (code != 0)
-        return code;
-    code = cpi_object_obtain(pool, NULL, object, &wish);
-    write_grant(given, &grant, &wish);
-    return code;
-}
-
-int cpool_object_obtain(cpool_objects_t *pool, void **object, cpool_grant_t *grant)
-{
-    uintptr_t index;
-    uint32_t was;
-    void *slot;
-    int unfit;
-
-    if (grant != NULL)
-        return obtain_granted(pool, object, grant, CPI_CALLER());
-    slot = pop(pool, &index, &was);
-    if (CPI_UNLIKELY(!ready(pool, slot, index, was, &unfit)))
-        return obtain(pool, slot, unfit, object, CPI_CALLER());
-    *object = slot;
-    return 0;
-}
-
 /* --- Waiting, in the pool of slots.  Each event that makes a get possible frees a slot there: a
  * put, an object that was destroyed, or room that was made. --- */
 
 #define CPI_SECOND UINT64_C(1000000000)
 #define CPI_NEVER UINT64_MAX
 
-/* The time at which so much time is over, or 0 if it is already.  Any timespec is the sum of its
- * members. */
-static uint64_t deadline_of(const cpool_objects_t *pool, const struct timespec *timeout)
+/* When so many nanoseconds are over, or 0 for none. */
+static uint64_t deadline_of(const cpool_objects_t *pool, uint64_t wait)
 {
-    const int64_t longest = INT32_MAX / 2, second = (int64_t)CPI_SECOND; /* 34 years */
-    int64_t seconds, nanoseconds;
+    uint64_t now = wait != 0 ? pool->client.system->now() : 0;
 
-    if (timeout == NULL || timeout->tv_sec >= 2 * longest)
-        return CPI_NEVER;
-    seconds = timeout->tv_sec > -2 * longest ? (int64_t)timeout->tv_sec : -2 * longest;
-    seconds += timeout->tv_nsec / second;
-    nanoseconds = timeout->tv_nsec % second;
-    if (nanoseconds < 0) {
-        nanoseconds += second;
-        seconds--;
-    }
-    if (seconds < 0 || (seconds == 0 && nanoseconds == 0))
-        return 0;
-    if (seconds >= longest)
-        return CPI_NEVER;
-    return pool->client.system->now() + (uint64_t)(seconds * second + nanoseconds);
+    return wait < CPI_NEVER - now ? now + wait : CPI_NEVER;
 }
 
 /* Sleeps until there is a slot, or it is worth looking again.  False if the time is up. */
 static bool sleep_until(const cpool_objects_t *pool, uint64_t deadline, void **slot)
 {
-    uint64_t now = pool->client.system->now();
+    uint64_t now = deadline != 0 ? pool->client.system->now() : 0;
     struct timespec left;
 
     *slot = NULL;
@@ -525,8 +437,19 @@ static bool sleep_until(const cpool_objects_t *pool, uint64_t deadline, void **s
     return *slot != NULL;
 }
 
-int cpool_object_wait(cpool_objects_t *pool, void **object, cpool_grant_t *given,
-                      const struct timespec *timeout)
+/* What a get is told, or a code. */
+static int read_grant(const cpool_objects_t *pool, const cpool_grant_t *given, cpool_grant_t *grant)
+{
+    int code = given != NULL ? cpi_given_read(grant, sizeof *grant, given) : 0;
+
+    if (code != 0 || grant->wait == 0 || cpi_object_is_fake(pool) ||
+        (pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
+        return code;
+    cpi_object_report(CPOOL_EWAITABLE, "cpool_object_get_with", pool, NULL);
+    return CPOOL_EWAITABLE;
+}
+
+int cpool_object_get_with(cpool_objects_t *pool, void **object, cpool_grant_t *given)
 {
     struct cpi_object_wish wish = {.site = CPI_CALLER()};
     cpool_grant_t grant = CPOOL_GRANT_INIT;
@@ -537,20 +460,19 @@ int cpool_object_wait(cpool_objects_t *pool, void **object, cpool_grant_t *given
     *object = NULL;
     if (CPI_OBJECTS_ENDED(pool))
         return CPOOL_EPOOL;
-    deadline = deadline_of(pool, timeout);
-    if (!cpi_object_is_fake(pool) && (pool->flags & CPOOL_OBJECT_WAITABLE) == 0) {
-        cpi_object_report(CPOOL_EWAITABLE, "cpool_object_wait", pool, NULL);
-        return CPOOL_EWAITABLE;
-    }
-    code = read_grant(given, &grant, &wish);
+    code = read_grant(pool, given, &grant);
     if (code != 0)
         return code;
+    wish.number = grant.priority;
+    deadline = deadline_of(pool, grant.wait);
     do {
         code = cpi_object_obtain(pool, slot, object, &wish);
     } while (wish.dry && sleep_until(pool, deadline, &slot));
-    if (wish.dry && cpi_object_held(pool) > 0) /* they were put back before the sleep */
-        code = cpi_object_obtain(pool, NULL, object, &wish);
-    write_grant(given, &grant, &wish);
+    grant.claim = wish.claim;
+    grant.ended = wish.ended;
+    grant.uses = wish.uses;
+    if (given != NULL)
+        (void)cpi_given_write(given, &grant, sizeof grant);
     return code;
 }
 
@@ -583,8 +505,8 @@ CPI_APART static int put_at_length(cpool_objects_t *pool, void *object)
     if (cpi_objects_ended(pool, "cpool_object_put"))
         return CPOOL_EPOOL;
     index = cpi_object_index(pool, object);
-    if ((pool->pool_flags & CPOOL_CHECKED) != 0 && cpool_object_claim(pool, object) != 0 &&
-        cpi_object_repair(pool, index))
+    if ((pool->pool_flags & CPOOL_CHECKED) != 0 && index != CPI_OBJECT_NONE &&
+        cpi_object_state(pool, index) == CPI_OBJECT_ACTIVE && cpi_object_repair(pool, index))
         return CPOOL_EGUARD;
     if (CPI_UNLIKELY(index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index)))
         return cpi_object_refuse(pool, object, "cpool_object_put");

@@ -12,14 +12,13 @@
  *                        ^  put: (BUSY)        |
  *                        +---------------------+
  *
- * A slot is in one of seven places:
+ * A slot is in one of six places:
  *
  *   fresh     never used
  *   vacant    it has its bit, and no object.  It is live in the pool of slots
  *   offered   it has no object, and is free in the pool of slots, where a waiter finds it and
  *             creates an object.  With CPOOL_OBJECT_WAITABLE alone
  *   shelved   it has an inactive object, and is free in the pool of slots
- *   held      it has an inactive object, and a bit of cpool_object_retain
  *   active    it has a caller's object
  *   in hand   it is one thread's.  The record is BUSY while hooks run
  *
@@ -104,12 +103,6 @@ struct cpi_object_wish {
 /* When an object is reset, if there is anything to reset. */
 enum cpi_object_resets { CPI_RESET_NEVER, CPI_RESET_ON_GET, CPI_RESET_ON_PUT };
 
-/* A bit for each slot. */
-struct cpi_object_bits {
-    _Atomic uint64_t *words;
-    _Atomic uintptr_t count; /* bits set, or a few more */
-};
-
 struct cpool_objects {
     /* Constant. */
     cpool_t *pool;                 /* of slots, or NULL for a fake pool */
@@ -137,12 +130,12 @@ struct cpool_objects {
     cpool_client_t client;
     uintptr_t ended; /* atomic */
     char name[32];
-    _Atomic(struct cpi_object_lives *) lives; /* NULL until the first retain */
 
     /* Which slots are vacant: object_slot.c. */
     _Alignas(CPI_LINE) _Atomic uint64_t stretches[CPI_STRETCHES]; /* fresh slots, by thread */
     _Atomic uintptr_t reached;  /* indices of a fake pool that were taken */
-    struct cpi_object_bits vacant;
+    _Atomic uint64_t *vacancy;  /* a bit for each slot that is vacant */
+    _Atomic uintptr_t vacant;   /* bits set, or a few more */
     _Atomic uintptr_t cursor;   /* a word where a set bit was last seen */
     _Atomic uint64_t room;      /* see CPI_ROOM */
     _Atomic bool shrunk;        /* the capacity was lowered */
@@ -299,7 +292,8 @@ static inline void cpi_object_reset(const cpool_objects_t *pool, void *object)
         pool->reset(object, pool->reset_arg);
 }
 
-/* An object, from this slot or, if it is NULL, from anywhere.  As cpool_object_obtain otherwise. */
+/* An object, from this slot or, if it is NULL, from anywhere.  As cpool_object_get_with otherwise,
+ * but it does not wait. */
 int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object,
                       struct cpi_object_wish *wish);
 
@@ -338,9 +332,6 @@ void cpi_priority_given(cpool_objects_t *pool, uintptr_t index);
  * Without a wish the least important one that no caller keeps. */
 uintptr_t cpi_priority_reclaim(cpool_objects_t *pool, struct cpi_object_wish *wish);
 
-/* The claim of an active object. */
-cpool_claim_t cpi_priority_claim(const cpool_objects_t *pool, uintptr_t index);
-
 /* Reports a mistake about an address, or about the pool if that is NULL. */
 void cpi_object_report(int code, const char *function, const cpool_objects_t *pool,
                        const void *object);
@@ -376,11 +367,6 @@ static inline void cpi_object_leave_place(cpool_objects_t *pool)
         cpi_fetch_add(&pool->inactive, UINT64_MAX, relaxed); /* [place] */
 }
 
-/* Sets the bit of a slot in hand, and takes the slot of one from 64 * word on, the lowest or the
- * `highest`, in hand, or CPI_OBJECT_NONE.  Lock-free. */
-void cpi_object_set_bit(struct cpi_object_bits *bits, uintptr_t index);
-uintptr_t cpi_object_take_bit(struct cpi_object_bits *bits, uintptr_t word, bool highest);
-
 /* Makes a slot in hand vacant.  In a fake pool its memory is freed, if it has any. */
 void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index);
 
@@ -399,21 +385,11 @@ void cpi_object_free(cpool_objects_t *pool, uintptr_t index);
 
 /* An inactive object, in hand, or CPI_OBJECT_NONE: from this slot or, if it is NULL, `near` (of the
  * thread's cache or the depot) or from anywhere.  Offered slots in front of it are vacated, and
- * counted in *passed.  free leaves out those that cpool_object_retain holds. */
-uintptr_t cpi_object_take_free(cpool_objects_t *pool, void *slot, bool near, size_t *passed);
+ * counted in *passed. */
 uintptr_t cpi_object_take_inactive(cpool_objects_t *pool, void *slot, bool near, size_t *passed);
 
-/* An object that cpool_object_retain holds, in hand, or CPI_OBJECT_NONE.  Lock-free. */
-uintptr_t cpi_object_take_held(const cpool_objects_t *pool);
-
-/* The number of objects held, or a few more. */
-size_t cpi_object_held(const cpool_objects_t *pool);
-
-/* Slots with inactive objects, held or in the pool of slots, and those that are offered. */
+/* Slots with inactive objects, and those that are offered. */
 size_t cpi_object_in_pool(const cpool_objects_t *pool);
-
-/* Notes when an object in hand was created. */
-void cpi_object_born(const cpool_objects_t *pool, uintptr_t index);
 
 /* A slot for an object that the thread has counted in.  Its memory is taken in a fake pool.
  * Returns its index, or CPI_OBJECT_NONE without memory.  The record is not VACANT if an

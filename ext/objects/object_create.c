@@ -4,7 +4,7 @@
  * objects that find their pool.
  *
  * ORDERING TABLE
- *   alone | records, room, offered, lives, while no other thread uses it | relaxed | - | -
+ *   alone | records, room, offered, while no other thread uses it | relaxed | - | -
  *   publish | typed pool's CAS, from none | release | find    | the pool
  *   find    | typed pool's load, CAS failure | acquire | publish | the pool
  *   close   | typed pool's CAS, to none   | acquire | publish | the pool
@@ -145,10 +145,9 @@ static void choose_ways(cpool_objects_t *pool)
 
 static void free_tables(cpool_objects_t *pool)
 {
-    free(cpi_load(&pool->lives, relaxed)); /* [alone] */
     free(pool->blocks);
     free(pool->traces);
-    free(pool->vacant.words);
+    free(pool->vacancy);
     free(pool->records_block);
     cpi_priority_close(pool);
 }
@@ -157,12 +156,12 @@ static int make_tables(cpool_objects_t *pool, bool traced)
 {
     pool->records_block = calloc(pool->max + CPI_STRETCH, sizeof *pool->records);
     pool->records = (void *)(((uintptr_t)pool->records_block / CPI_LINE + 1) * CPI_LINE);
-    pool->vacant.words = calloc(pool->max / 64 + 1, sizeof *pool->vacant.words);
+    pool->vacancy = calloc(pool->max / 64 + 1, sizeof *pool->vacancy);
     if (traced)
         pool->traces = calloc(pool->max, sizeof *pool->traces);
     if (cpi_object_is_fake(pool))
         pool->blocks = calloc(pool->max, sizeof *pool->blocks);
-    if (pool->records_block != NULL && pool->vacant.words != NULL &&
+    if (pool->records_block != NULL && pool->vacancy != NULL &&
         (!traced || pool->traces != NULL) && (!cpi_object_is_fake(pool) || pool->blocks != NULL))
         return 0;
     return CPOOL_ENOMEM;

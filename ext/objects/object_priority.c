@@ -183,17 +183,6 @@ uintptr_t cpi_priority_reclaim(cpool_objects_t *pool, struct cpi_object_wish *wi
     return found;
 }
 
-cpool_claim_t cpi_priority_claim(const cpool_objects_t *pool, uintptr_t index)
-{
-    struct cpi_priorities *priorities = pool->priorities;
-    cpool_claim_t found;
-
-    lock_uses(priorities);
-    found = claim_of(priorities, index);
-    unlock_uses(priorities);
-    return found;
-}
-
 int cpi_priority_open(cpool_objects_t *pool)
 {
     struct cpi_priorities *priorities = calloc(1, sizeof *priorities);

@@ -12,7 +12,7 @@
  *   stretch | stretch CAS that gives a run | release | use | that the slots are there
  *   use    | stretch CAS that takes a slot | acquire | stretch | the same
  *   look   | word of bits, stretch load  | relaxed | - | -
- *   hint   | count, cursor, reached, room load | relaxed | - | -
+ *   hint   | vacant, cursor, reached, room load | relaxed | - | -
  *   failed | CAS failure                 | relaxed | - | -
  *   offer  | offered fetch-and-add       | acq_rel | offer  | the room and the vacant slot for
  *                                                          which there was no offer
@@ -122,43 +122,36 @@ cpool_objects_t *cpi_object_fake_pool(const void *object)
     return front->proof == ((uintptr_t)object ^ CPI_PROOF) ? front->pool : NULL;
 }
 
-/* --- Bits: of slots that are vacant, or held by a retain --- */
+/* --- Vacant slots --- */
 
-void cpi_object_set_bit(struct cpi_object_bits *bits, uintptr_t index)
+void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index)
 {
     uint64_t bit = (uint64_t)1 << index % 64;
     uint64_t others;
 
-    cpi_fetch_add(&bits->count, 1u, relaxed);                       /* [hint] */
-    others = cpi_fetch_add(&bits->words[index / 64], bit, release); /* [vacate] */
-    CPI_ASSERT((others & bit) == 0);
-    (void)others;
-}
-
-uintptr_t cpi_object_take_bit(struct cpi_object_bits *bits, uintptr_t word, bool highest)
-{
-    uint64_t set = cpi_load(&bits->words[word], relaxed); /* [look] */
-
-    while (set != 0) {
-        int bit = highest ? 63 - __builtin_clzll(set) : __builtin_ctzll(set);
-
-        if (cpi_cas_weak(&bits->words[word], &set, set & ~((uint64_t)1 << bit), /* [occupy] */
-                         acquire, relaxed)) {                                   /* [failed] */
-            cpi_fetch_add(&bits->count, UINTPTR_MAX, relaxed);                  /* [hint] */
-            return word * 64 + (uintptr_t)bit;
-        }
-    }
-    return CPI_OBJECT_NONE;
-}
-
-void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index)
-{
     if (cpi_object_is_fake(pool))
         cpi_object_fake_close(pool, index);
     CPI_ASSERT(cpi_object_reached(pool) > index);
-    cpi_object_set_bit(&pool->vacant, index);
+    cpi_fetch_add(&pool->vacant, 1u, relaxed);                        /* [hint] */
+    others = cpi_fetch_add(&pool->vacancy[index / 64], bit, release); /* [vacate] */
+    CPI_ASSERT((others & bit) == 0);
+    (void)others;
     if (index / 64 < cpi_load(&pool->cursor, relaxed)) /* [hint] */
         cpi_store(&pool->cursor, index / 64, relaxed); /* [hint] */
+}
+
+/* The slot of the lowest bit of a word, in hand, or CPI_OBJECT_NONE. */
+static uintptr_t occupy_from(cpool_objects_t *pool, uintptr_t word)
+{
+    uint64_t set = cpi_load(&pool->vacancy[word], relaxed); /* [look] */
+
+    while (set != 0)
+        if (cpi_cas_weak(&pool->vacancy[word], &set, set & (set - 1), /* [occupy] [failed] */
+                         acquire, relaxed)) {
+            cpi_fetch_add(&pool->vacant, UINTPTR_MAX, relaxed); /* [hint] */
+            return word * 64 + (uintptr_t)__builtin_ctzll(set);
+        }
+    return CPI_OBJECT_NONE;
 }
 
 /* A vacant slot, in hand, or CPI_OBJECT_NONE. */
@@ -167,11 +160,10 @@ static uintptr_t occupy_any(cpool_objects_t *pool)
     uintptr_t words = (cpi_object_reached(pool) + 63) / 64;
     uintptr_t word = cpi_load(&pool->cursor, relaxed);               /* [hint] */
 
-    if (cpi_load(&pool->vacant.count, relaxed) == 0) /* [hint] */
+    if (cpi_load(&pool->vacant, relaxed) == 0) /* [hint] */
         return CPI_OBJECT_NONE;
     for (uintptr_t i = 0; i < words; i++, word++) {
-        uintptr_t index = cpi_object_take_bit(
-            &pool->vacant, word < words ? word : word % words, false);
+        uintptr_t index = occupy_from(pool, word < words ? word : word % words);
 
         if (index == CPI_OBJECT_NONE)
             continue;
@@ -339,7 +331,7 @@ static bool offer(cpool_objects_t *pool, uintptr_t index)
     return true;
 }
 
-uintptr_t cpi_object_take_free(cpool_objects_t *pool, void *slot, bool near, size_t *passed)
+uintptr_t cpi_object_take_inactive(cpool_objects_t *pool, void *slot, bool near, size_t *passed)
 {
     for (;; (*passed)++, slot = NULL) {
         uintptr_t index;
@@ -354,13 +346,6 @@ uintptr_t cpi_object_take_free(cpool_objects_t *pool, void *slot, bool near, siz
             return index;
         cpi_object_vacate(pool, index);
     }
-}
-
-uintptr_t cpi_object_take_inactive(cpool_objects_t *pool, void *slot, bool near, size_t *passed)
-{
-    uintptr_t index = cpi_object_take_free(pool, slot, near, passed);
-
-    return CPI_LIKELY(index != CPI_OBJECT_NONE) ? index : cpi_object_take_held(pool);
 }
 
 /* --- Finding one --- */
@@ -480,7 +465,7 @@ static uintptr_t find_down(const uint64_t *bits, uintptr_t above, bool set)
 static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
 {
     uint64_t mask = n < 64 ? (((uint64_t)1 << n) - 1) << from % 64 : UINT64_MAX;
-    _Atomic uint64_t *vacancy = pool->vacant.words + from / 64;
+    _Atomic uint64_t *vacancy = pool->vacancy + from / 64;
     uintptr_t words = (n + 63) / 64;
     uint64_t taken[CPI_TRIM_WORDS];
     uintptr_t begin, end = from % 64 + n; /* of a run of vacant slots */

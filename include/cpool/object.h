@@ -89,7 +89,7 @@ typedef struct cpool_objects cpool_objects_t;
 #define CPOOL_OBJECT_NO_DEACTIVATE 0x100000u
 
 /*
- * CPOOL_OBJECT_WAITABLE  Threads may wait for an object: cpool_object_wait.  Room for another
+ * CPOOL_OBJECT_WAITABLE  Threads may wait for an object: cpool_object_get_with.  Room for another
  *                       object is then offered to them one by one, which takes more time
  *                       than room that nobody waits for.
  */
@@ -204,6 +204,8 @@ typedef uint64_t cpool_claim_t;
 typedef struct cpool_grant {
     size_t size;         /* sizeof(cpool_grant_t), set by the initialiser */
     int64_t priority;    /* told: the object's number, in a priority pool */
+    uint64_t wait;       /* told: the longest time to wait for an object, in nanoseconds.
+                            UINT64_MAX: as long as it takes */
     cpool_claim_t claim; /* its use from now on, or 0 without an object */
     cpool_claim_t ended; /* the use that ended for it, or 0 if the object was not
                             reclaimed */
@@ -213,52 +215,43 @@ typedef struct cpool_grant {
 
 #define CPOOL_GRANT_INIT                                                       \
     {                                                                          \
-        sizeof(cpool_grant_t), 0, 0, 0, 0                                      \
+        sizeof(cpool_grant_t), 0, 0, 0, 0, 0                                   \
     }
 
 /*
  * cpool_object_get - gets an object, recycled or new.
  *
- * Returns the object, or NULL if there is none.  cpool_object_obtain returns the reason.
+ * Returns the object, or NULL if there is none.  cpool_object_get_with returns the reason.
  * Any thread.  Without hooks progress is that of cpool_alloc.  Otherwise it takes as long as the
  * hooks activate, reset, create and destroy.
  */
 CPOOL_API void *cpool_object_get(cpool_objects_t *pool) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /*
- * cpool_object_obtain - cpool_object_get, with the reason for a failure.
+ * cpool_object_get_with - cpool_object_get with a priority or a wait, and with the reason for a
+ * failure.
  *
  * object   receives the object, or NULL
- * grant    has the object's priority, and receives its claim and how often it was handed out.  NULL
- *          is a priority of 0, as that of cpool_object_get
+ * grant    has the object's priority and the time to wait, and receives its claim and how often it
+ *          was handed out.  NULL: a priority of 0, and no wait, as cpool_object_get
  *
- * Returns 0, CPOOL_EDRY if max_capacity is active or the pool may not grow, CPOOL_ENOMEM,
- * CPOOL_ESTRUCT or CPOOL_ETAIL for a wrong grant, or the code of the failed hook, create or
- * activate.  A failure loses no object.  <cpool/priority.h> says what a dry priority pool does.
+ * A thread waits in a pool with CPOOL_OBJECT_WAITABLE, as in cpool_alloc_wait.  In a fake pool it
+ * looks again every tenth of a millisecond.
+ *
+ * Returns 0, CPOOL_EDRY if max_capacity is active or the pool may not grow, and the time to wait is
+ * up or cpool_wake_all has ended it, CPOOL_ENOMEM, CPOOL_ESTRUCT or CPOOL_ETAIL for a wrong grant,
+ * CPOOL_EWAITABLE, which is reported, for a wait in another pool, or the code of the failed hook,
+ * create or activate.  A failure loses no object.  <cpool/priority.h> says what a dry priority pool
+ * does.
  *
  * It looks for room and for an inactive object in turn.  If other threads destroy the last inactive
  * object between two looks, put back another one and use the room for a new object, it misses
  * both and returns CPOOL_EDRY, though there was always one of the two.  The next call finds what
- * is left.  cpool_object_wait does not miss it.
- * Any thread, progress as cpool_object_get.
+ * is left.  A call that waits does not miss it.
+ * Any thread, progress as cpool_object_get.  It blocks if it is to wait.
  */
-CPOOL_API int cpool_object_obtain(cpool_objects_t *pool, void **object, cpool_grant_t *grant)
+CPOOL_API int cpool_object_get_with(cpool_objects_t *pool, void **object, cpool_grant_t *grant)
     CPOOL_MUST_USE_ CPOOL_NONNULL_(1) CPOOL_NONNULL_(2);
-
-/*
- * cpool_object_wait - cpool_object_obtain that sleeps until there is an object.
- *
- * pool      created with CPOOL_OBJECT_WAITABLE.  A fake pool looks again every
- *           millisecond
- * timeout   as for cpool_alloc_wait
- *
- * Returns the codes of cpool_object_obtain.  CPOOL_EDRY: cpool_alloc_wait would return NULL, for
- * example because the time is up.  CPOOL_EWAITABLE, for another pool, is reported.
- * Any thread.  It blocks.
- */
-CPOOL_API int cpool_object_wait(cpool_objects_t *pool, void **object, cpool_grant_t *grant,
-                                const struct timespec *timeout) CPOOL_MUST_USE_ CPOOL_NONNULL_(1)
-    CPOOL_NONNULL_(2);
 
 /*
  * cpool_object_put - gives an object back, from any thread.
@@ -288,19 +281,6 @@ CPOOL_API int cpool_object_put(cpool_objects_t *pool, void *object) CPOOL_NONNUL
  * Any thread, progress as cpool_object_put and cpool_of.
  */
 CPOOL_API int cpool_object_release(void *object);
-
-/*
- * cpool_object_claim - the claim of an object's present use, if the object is active.
- *
- * For the functions of <cpool/priority.h>, and to find out if an object is active.  No other thread
- * may end the use meanwhile, because the claim would be that of the next use.
- *
- * Returns the claim, or 0 for an address that is not an active object of the pool.  A fake pool
- * reads the bytes before any address but NULL.
- * Any thread, wait-free, but in a priority pool it takes the pool's lock.
- */
-CPOOL_API cpool_claim_t cpool_object_claim(const cpool_objects_t *pool, const void *object)
-    CPOOL_NONNULL_(1);
 
 /*
  * ---- Number of objects (cpool_object_size.3) -------------------------------
@@ -347,41 +327,6 @@ CPOOL_API size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned f
  */
 CPOOL_API size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
     CPOOL_NONNULL_(1);
-
-/* An inactive object.  Times are in nanoseconds. */
-typedef struct cpool_object_idle {
-    size_t size;   /* bytes that the library has filled in */
-    void *object;
-    size_t index;  /* as of cpool_object_info_t */
-    size_t uses;   /* likewise */
-    uint64_t idle; /* since a retain first found it inactive after its last use */
-    uint64_t age;  /* since its creation, or the first retain if it was created before */
-} cpool_object_idle_t;
-
-/*
- * cpool_object_retain - destroys inactive objects by choice.
- *
- * minimum   inactive objects that stay, whatever keep returns
- * keep      called with each inactive object and arg.  It has the object to itself, and may look
- *           whether it still works.  Returns false to have it destroyed.  It may use the pool
- *
- * It is to be called again and again, for example once a minute.  Gets and puts read no clock for
- * it, so `idle` is too small by as much as the time between two calls.  Objects inactive throughout
- * are visited once.  The capacity stays as it is.
- *
- * Other threads get and put meanwhile.  The object that keep has is out of their reach: a get that
- * finds no other one, and no room, returns CPOOL_EDRY.  A thread in cpool_object_wait may sleep
- * until keep returns.  An object stays out of use if keep is left by longjmp.
- *
- * Returns the number destroyed.  Returns 0 for a fake pool, and without memory for its notes, which
- * the first call takes: 24 bytes and a bit for each object that max_capacity allows, of which only
- * those in use are resident.
- * Any thread.  It takes as long as keep and the hook destroy.
- * (Idle timeout and maximum life: Apache Commons Pool, HikariCP.)
- */
-CPOOL_API size_t cpool_object_retain(cpool_objects_t *pool, size_t minimum,
-                                     bool (*keep)(const cpool_object_idle_t *idle, void *arg),
-                                     void *arg) CPOOL_NONNULL_(1) CPOOL_NONNULL_(3);
 
 /*
  * cpool_objects_trim - gives pages that hold only destroyed objects back to the operating

@@ -199,14 +199,14 @@ public:
         return object;
     }
 
-    /* As get, with cpool_object_obtain's code where there is none. */
-    int obtain(pointer &object, cpool_grant_t *grant = nullptr)
+    /* As get and cpool_object_get_with, which may wait. */
+    int get_with(pointer &object, cpool_grant_t *grant = nullptr)
     {
         void *found = nullptr;
         int code;
 
         detail::drop_pending();
-        code = cpool_object_obtain(handle_, &found, grant);
+        code = cpool_object_get_with(handle_, &found, grant);
         pointer own(static_cast<T *>(found), deleter(handle_));
 
         if (detail::is_pending())
@@ -215,28 +215,8 @@ public:
         return code;
     }
 
-    /* As get and cpool_object_wait, in a pool with CPOOL_OBJECT_WAITABLE. */
-    pointer wait(const struct timespec *timeout = nullptr)
-    {
-        void *found = nullptr;
-
-        detail::drop_pending();
-        if (cpool_object_wait(handle_, &found, nullptr, timeout) != CPOOL_OK)
-            found = nullptr;
-        pointer object(static_cast<T *>(found), deleter(handle_));
-
-        if (detail::is_pending())
-            detail::rethrow_pending();
-        return object;
-    }
-
     /* As cpool_object_release: puts an object of any pool of this type back. */
     static int release(T *object) noexcept { return cpool_object_release(object); }
-
-    cpool_claim_t claim(const T *object) const noexcept
-    {
-        return cpool_object_claim(handle_, object);
-    }
 
     /* As cpool_object_populate.  After the maker's exception those created before it stay. */
     std::size_t populate(std::size_t n, int *code = nullptr)
@@ -275,23 +255,10 @@ public:
         std::size_t visits;
 
         detail::drop_pending();
-        visits = cpool_object_each(handle_, &ask<Visit, cpool_object_info_t, false>, &visit);
+        visits = cpool_object_each(handle_, &ask<Visit>, &visit);
         if (detail::is_pending())
             detail::rethrow_pending();
         return visits;
-    }
-
-    /* As cpool_object_retain, with keep(object, idle).  After its exception all others stay. */
-    template <class Keep> std::size_t retain(std::size_t minimum, Keep keep)
-    {
-        std::size_t destroyed;
-
-        detail::drop_pending();
-        destroyed = cpool_object_retain(handle_, minimum, &ask<Keep, cpool_object_idle_t, true>,
-                                        &keep);
-        if (detail::is_pending())
-            detail::rethrow_pending();
-        return destroyed;
     }
 
     cpool_object_stats_t stats() const noexcept
@@ -406,19 +373,18 @@ private:
         return code;
     }
 
-    /* Asks about an object.  After an exception the answer is always the same. */
-    template <class Question, class Info, bool otherwise>
-    static bool ask(const Info *info, void *question) noexcept
+    /* Shows an object to a visitor.  After its exception no other one is visited. */
+    template <class Visit> static bool ask(const cpool_object_info_t *info, void *visit) noexcept
     {
         if (detail::is_pending())
-            return otherwise;
+            return false;
         CPOOL_TRY_ {
-            return (*static_cast<Question *>(question))(*static_cast<T *>(info->object), *info);
+            return (*static_cast<Visit *>(visit))(*static_cast<T *>(info->object), *info);
         }
         CPOOL_CATCH_ALL_ {
             detail::keep_pending();
         }
-        return otherwise;
+        return false;
     }
 
     static int create(void *place, void *self) noexcept

@@ -23,20 +23,16 @@
  * so only the source file with the definition can make objects:
  *
  *     type *<name>_get(void);                       as cpool_object_get
- *     int <name>_obtain(type **object, cpool_grant_t *grant);   as cpool_object_obtain
- *     int <name>_wait(type **object, cpool_grant_t *grant, const struct timespec *timeout);
- *                                                   as cpool_object_wait
+ *     int <name>_get_with(type **object, cpool_grant_t *grant);   as cpool_object_get_with
  *     int <name>_put(type *object);                 as cpool_object_put
- *     cpool_claim_t <name>_claim(const type *object);   as cpool_object_claim
  *     size_t <name>_each(visit, arg);               as cpool_object_each
- *     size_t <name>_retain(minimum, keep, arg);     as cpool_object_retain
  *     cpool_objects_t *<name>_objects(void);        the pool; creates it if there is none;
  *                                                   NULL if that fails
  *     int <name>_open(const cpool_object_config_t *config);
  *     int <name>_close(void);
  *
  * The pool is created on first use, by any thread.  If that fails, a get returns NULL
- * and obtain and wait the code, and the next call tries again.  The first failure of a get is
+ * and get_with the code, and the next call tries again.  The first failure of a get is
  * reported.  The pool is populated when other
  * threads can already use it.  Objects that cannot be created then are created on demand.
  *
@@ -51,13 +47,9 @@
  */
 #define CPOOL_OBJECTS_DECLARE(name, type)                                              \
     /* type *<name>_get(void)           takes an object, or returns NULL               \
-     * int <name>_obtain(type **object, cpool_grant_t *grant)   the same: 0 or a code  \
-     * int <name>_wait(type **object, cpool_grant_t *grant, const struct timespec *timeout) \
-     *                                  waits for one: 0 or a code                     \
+     * int <name>_get_with(type **object, cpool_grant_t *grant)   the same: 0 or a code \
      * int <name>_put(type *object)     gives an object back: 0 or a code              \
-     * cpool_claim_t <name>_claim(const type *object)   its use, 0 unless it is active  \
      * size_t <name>_each(visit, arg)   visits the active objects, returns their number \
-     * size_t <name>_retain(minimum, keep, arg)   destroys idle objects, returns how many \
      * cpool_objects_t *<name>_objects(void)   the pool, for all functions of <cpool/object.h> \
      * int <name>_open(const cpool_object_config_t *config)  creates the pool now: 0 or a code \
      * int <name>_close(void)           destroys the pool: 0 or a code */              \
@@ -93,7 +85,7 @@
         return CPOOL_CAST_(type *, cpool_any_);                                        \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ int name##_obtain(type **cpool_object_, cpool_grant_t *cpool_grant_) \
+    CPOOL_TYPED_INLINE_ int name##_get_with(type **cpool_object_, cpool_grant_t *cpool_grant_) \
     {                                                                                  \
         int cpool_code_;                                                               \
         cpool_objects_t *cpool_pool_ = cpool_typed_objects_open_abi1(&name##_objects_, NULL, \
@@ -101,31 +93,9 @@
         void *cpool_any_ = NULL;                                                       \
                                                                                        \
         if (cpool_pool_ != NULL)                                                       \
-            cpool_code_ = cpool_object_obtain(cpool_pool_, &cpool_any_, cpool_grant_); \
+            cpool_code_ = cpool_object_get_with(cpool_pool_, &cpool_any_, cpool_grant_); \
         *cpool_object_ = CPOOL_CAST_(type *, cpool_any_);                              \
         return cpool_code_;                                                            \
-    }                                                                                  \
-                                                                                       \
-    CPOOL_TYPED_INLINE_ int name##_wait(type **cpool_object_, cpool_grant_t *cpool_grant_, \
-                                        const struct timespec *cpool_timeout_)         \
-    {                                                                                  \
-        int cpool_code_;                                                               \
-        cpool_objects_t *cpool_pool_ = cpool_typed_objects_open_abi1(&name##_objects_, NULL, \
-                                                                     &cpool_code_);    \
-        void *cpool_any_ = NULL;                                                       \
-                                                                                       \
-        if (cpool_pool_ != NULL)                                                       \
-            cpool_code_ = cpool_object_wait(cpool_pool_, &cpool_any_, cpool_grant_, \
-                                            cpool_timeout_);                           \
-        *cpool_object_ = CPOOL_CAST_(type *, cpool_any_);                              \
-        return cpool_code_;                                                            \
-    }                                                                                  \
-                                                                                       \
-    CPOOL_TYPED_INLINE_ cpool_claim_t name##_claim(const type *cpool_object_)          \
-    {                                                                                  \
-        cpool_objects_t *cpool_pool_ = name##_objects();                               \
-                                                                                       \
-        return cpool_pool_ != NULL ? cpool_object_claim(cpool_pool_, cpool_object_) : 0; \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ size_t name##_each(                                            \
@@ -134,17 +104,6 @@
         cpool_objects_t *cpool_pool_ = name##_objects();                               \
                                                                                        \
         return cpool_pool_ != NULL ? cpool_object_each(cpool_pool_, cpool_visit_, cpool_arg_) : 0; \
-    }                                                                                  \
-                                                                                       \
-    CPOOL_TYPED_INLINE_ size_t name##_retain(                                          \
-        size_t cpool_minimum_,                                                         \
-        bool (*cpool_keep_)(const cpool_object_idle_t *idle, void *arg), void *cpool_arg_) \
-    {                                                                                  \
-        cpool_objects_t *cpool_pool_ = name##_objects();                               \
-                                                                                       \
-        if (cpool_pool_ == NULL)                                                       \
-            return 0;                                                                  \
-        return cpool_object_retain(cpool_pool_, cpool_minimum_, cpool_keep_, cpool_arg_); \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_APART_ int name##_put_apart_(type *cpool_object_)                      \

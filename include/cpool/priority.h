@@ -14,7 +14,7 @@
  *     cpool_objects_create(&voices, &config);
  *     ...
  *     grant.priority = loudness;
- *     if (cpool_object_obtain(voices, &voice, &grant) == 0)
+ *     if (cpool_object_get_with(voices, &voice, &grant) == 0)
  *         play(voice, sound);
  *     ...
  *     cpool_priority_put(voices, grant.claim);           unless it has been reclaimed

@@ -234,38 +234,28 @@ static bool never(const cpool_object_info_t *info, void *arg)
     return false;
 }
 
-static bool never_idle(const cpool_object_idle_t *idle, void *arg)
-{
-    (void)idle;
-    return never(NULL, arg);
-}
-
 static void require_objects_refused(void)
 {
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
     cpool_grant_t grant = CPOOL_GRANT_INIT;
-    struct timespec none = {0, 0};
     cpool_objects_t *pool = ended.objects;
     void *object = ended.slot;
 
     REFUSED(cpool_object_get(pool), NULL);
-    REFUSED(cpool_object_obtain(pool, &object, NULL), CPOOL_EPOOL);
-    REFUSED(cpool_object_wait(pool, &object, NULL, &none), CPOOL_EPOOL);
+    REFUSED(cpool_object_get_with(pool, &object, NULL), CPOOL_EPOOL);
     REFUSED(cpool_object_put(pool, ended.slot), CPOOL_EPOOL);
     REFUSED(cpool_object_grow(pool, 1), 0);
     REFUSED(cpool_object_shrink(pool, 1, CPOOL_OBJECT_ACTIVE_TOO), 0);
     REFUSED(cpool_object_populate(pool, 1, NULL), 0);
-    REFUSED(cpool_object_retain(pool, 0, never_idle, NULL), 0);
     REFUSED(cpool_objects_trim(pool), 0);
     REFUSED(cpool_object_stats(pool, &stats), CPOOL_EPOOL);
     REFUSED(cpool_object_each(pool, never, NULL), 0);
     REFUSED(cpool_objects_reset(pool, SIZE_MAX), 0);
     REFUSED(cpool_objects_pool(pool), NULL);
     REFUSED(cpool_objects_destroy(pool), CPOOL_EPOOL);
-    REFUSED(cpool_object_obtain(pool, &object, &grant), CPOOL_EPOOL);
+    REFUSED(cpool_object_get_with(pool, &object, &grant), CPOOL_EPOOL);
     REFUSED(cpool_priority_put(pool, (cpool_claim_t)1 << 32 | 1), CPOOL_EPOOL);
     REFUSED(cpool_priority_set(pool, (cpool_claim_t)1 << 32 | 1, 0), CPOOL_EPOOL);
-    REFUSED(cpool_object_claim(pool, ended.slot), 0);
 }
 
 static void require_blocks_refused(void)

@@ -53,8 +53,8 @@ void object_pools_have_the_size_that_they_are_given()
 
     config.max_capacity = 4;
     REQUIRE(pool.open(config) == 0 && pool.populate(3, &code) == 2 && code == CPOOL_EDRY);
-    REQUIRE(pool.obtain(one, &grant) == 0 && grant.uses == 1 && pool.claim(one.get()) != 0);
-    REQUIRE(pool.obtain(two) == 0 && two && pool.get() == nullptr);
+    REQUIRE(pool.get_with(one, &grant) == 0 && grant.uses == 1 && grant.claim != 0);
+    REQUIRE(pool.get_with(two) == 0 && two && pool.get() == nullptr);
     REQUIRE(pool.grow(9) == 2 && pool.shrink(1) == 1);
     REQUIRE(objects::release(one.release()) == 0 && pool.stats().active == 1);
 #if THROWS
@@ -68,7 +68,7 @@ void object_pools_have_the_size_that_they_are_given()
     }
     refusals = 1;
     try {
-        pool.obtain(one); // its reset, after which the object goes back
+        pool.get_with(one); // its reset, after which the object goes back
     } catch (int number) {
         caught += number;
     }
@@ -77,7 +77,7 @@ void object_pools_have_the_size_that_they_are_given()
     REQUIRE(pool.populate(9) == 1);
     (void)two.release();
     REQUIRE(pool.reset() == 1 && pool.stats().active == 0);
-    REQUIRE(pool.obtain(one) == 0 && pool.obtain(two) == 0);
+    REQUIRE(pool.get_with(one) == 0 && pool.get_with(two) == 0);
     REQUIRE(pool.shrink(3) == 1);
     (void)pool.trim();
     one.reset();

@@ -213,14 +213,15 @@ TEST(tracked_objects_have_handles)
 TEST(thread_that_waits_for_an_object_is_dismissed)
 {
     struct layer layer = begin(OBJECTS_WAITABLE);
-    static const struct timespec moment = { 0, 1000000 };
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
     void *object;
 
+    grant.wait = 1000000;
     REQUIRE_EQUAL(cpool_wake_all(layer.face, true), 0);
     REQUIRE_EQUAL(cpool_wake_all(layer.face, false), 0);
     while (cpool_object_get(layer.objects) != NULL)
         ;
-    REQUIRE_EQUAL(cpool_object_wait(layer.objects, &object, NULL, &moment), CPOOL_EDRY);
+    REQUIRE_EQUAL(cpool_object_get_with(layer.objects, &object, &grant), CPOOL_EDRY);
     REQUIRE_EQUAL(cpool_objects_reset(layer.objects, SIZE_MAX), CAPACITY);
     layer.slot = cpool_object_get(layer.objects);
     end(&layer);

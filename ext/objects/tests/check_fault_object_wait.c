@@ -98,20 +98,23 @@ static void make_objects_dry_until_one_sleeps(struct fault_scene *scene)
     worker_begin(scene->memory, put_when_one_sleeps, scene);
 }
 
-static int wait_for(struct fault_scene *scene, const struct timespec *timeout)
+static int wait_for(struct fault_scene *scene, uint64_t wait)
 {
-    int code = cpool_object_wait(scene->object, &scene->slot, NULL, timeout);
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    int code;
 
+    grant.wait = wait;
+    code = cpool_object_get_with(scene->object, &scene->slot, &grant);
     REQUIRE((code == 0) == (scene->slot != NULL));
     return code;
 }
 
 static int object_wait(struct fault_scene *scene)
 {
-    return wait_for(scene, &(struct timespec){ 0, 0 });
+    return wait_for(scene, 1);
 }
 
-FAULT_CALL(object_wait_for_ever, wait_for(scene, NULL))
+FAULT_CALL(object_wait_for_ever, wait_for(scene, UINT64_MAX))
 
 static void end_objects(struct fault_scene *scene)
 {
@@ -135,13 +138,13 @@ static void end_objects_beside_a_worker(struct fault_scene *scene)
 }
 
 static const struct fault_case objects[] = {
-    { "cpool_object_wait", 0, make_objects, object_wait, end_objects, 0,
+    { "cpool_object_get_with", 0, make_objects, object_wait, end_objects, 0,
       ROWS({ MPROTECT, 1, 1, 0, 0 }) },
-    { "cpool_object_wait, more memory", 0, make_objects_at_the_edge, object_wait, end_objects, 0,
-      ROWS({ MPROTECT, 1, 1, 0, 0 }) },
-    { "cpool_object_wait, dry", 0, make_objects_dry, object_wait, end_objects, CPOOL_EDRY,
+    { "cpool_object_get_with, more memory", 0, make_objects_at_the_edge, object_wait, end_objects,
+      0, ROWS({ MPROTECT, 1, 1, 0, 0 }) },
+    { "cpool_object_get_with, dry", 0, make_objects_dry, object_wait, end_objects, CPOOL_EDRY,
       ROWS({ MEMBARRIER, 1, 1, CPOOL_EDRY, CPOOL_EDRY }) },
-    { "cpool_object_wait, asleep", 0, make_objects_dry_until_one_sleeps, object_wait_for_ever,
+    { "cpool_object_get_with, asleep", 0, make_objects_dry_until_one_sleeps, object_wait_for_ever,
       end_objects_beside_a_worker, 0,
       ROWS({ COND_ATTR, 1, 2, CPOOL_EDRY, CPOOL_EDRY },
            { COND_INIT, 1, 1, CPOOL_EDRY, CPOOL_EDRY },

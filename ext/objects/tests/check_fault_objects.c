@@ -82,7 +82,7 @@ static int object_get(struct fault_scene *scene)
 
 static int object_obtain(struct fault_scene *scene)
 {
-    int code = cpool_object_obtain(scene->object, &scene->slot, NULL);
+    int code = cpool_object_get_with(scene->object, &scene->slot, NULL);
 
     REQUIRE((code == 0) == (scene->slot != NULL));
     return code;
@@ -277,8 +277,8 @@ static const struct fault_case objects[] = {
       ROWS({ MALLOC, 1, 1, NONE, NONE }) },
     { "cpool_object_get, more memory", 0, make_at_the_edge, object_get, end_from_the_edge, SOME,
       ROWS({ MPROTECT, 1, 1, SOME, NONE }) },
-    { "cpool_object_obtain, more memory", 0, make_at_the_edge, object_obtain, end_from_the_edge, 0,
-      ROWS({ MPROTECT, 1, 1, 0, CPOOL_ENOMEM }) },
+    { "cpool_object_get_with, more memory", 0, make_at_the_edge, object_obtain, end_from_the_edge,
+      0, ROWS({ MPROTECT, 1, 1, 0, CPOOL_ENOMEM }) },
     { "cpool_object_populate, more memory", 0, make_at_the_edge, object_populate_one,
       end_from_the_edge,
       0,
@@ -301,9 +301,9 @@ static const struct fault_case objects[] = {
            { MPROTECT, 3, 3, SOME, NONE }) },
     { "cpool_typed_objects_close_abi1", 0, open_typed, typed_close, nothing_left, 0,
       ROWS({ MUNMAP, 1, 1, 0, 0 }) },
-    { "cpool_object_obtain", 0, make_objects, object_obtain, end_objects, 0,
+    { "cpool_object_get_with", 0, make_objects, object_obtain, end_objects, 0,
       ROWS(FIRST_USE(2, 0, 0)) },
-    { "cpool_object_obtain, fake", CPOOL_OBJECT_FAKE, make_objects, object_obtain, end_objects, 0,
+    { "cpool_object_get_with, fake", CPOOL_OBJECT_FAKE, make_objects, object_obtain, end_objects, 0,
       ROWS({ MALLOC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
     { "cpool_object_populate", 0, make_objects, object_populate, end_objects, 0,
       ROWS(FIRST_USE(2, 0, 0)) },
@@ -325,11 +325,14 @@ static const struct fault_case objects[] = {
  * ---- Priorities ----------------------------------------------------------
  */
 
+static cpool_claim_t claimed;
+
 static int priority_obtain(struct fault_scene *scene)
 {
     cpool_grant_t grant = CPOOL_GRANT_INIT;
-    int code = cpool_object_obtain(scene->object, &scene->slot, &grant);
+    int code = cpool_object_get_with(scene->object, &scene->slot, &grant);
 
+    claimed = grant.claim;
     REQUIRE((code == 0) == (scene->slot != NULL));
     return code;
 }
@@ -340,15 +343,9 @@ static void make_claimed(struct fault_scene *scene)
     REQUIRE_EQUAL(priority_obtain(scene), 0);
 }
 
-static cpool_claim_t claim(struct fault_scene *scene)
-{
-    return cpool_object_claim(scene->object, scene->slot);
-}
+FAULT_CALL(priority_set, cpool_priority_set(scene->object, claimed, 2))
 
-FAULT_CALL(priority_claim, claim(scene) != 0 ? SOME : NONE)
-FAULT_CALL(priority_set, cpool_priority_set(scene->object, claim(scene), 2))
-
-FAULT_CALL(priority_put, cpool_priority_put(scene->object, claim(scene)))
+FAULT_CALL(priority_put, cpool_priority_put(scene->object, claimed))
 FAULT_CALL(priority_reclaim, (int)cpool_objects_reset(scene->object, 1))
 
 /* Here a pool is never dry. */
@@ -375,10 +372,8 @@ static const struct fault_case priorities[] = {
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MPROTECT, 2, 2, 0, CPOOL_ENOMEM },
            { MPROTECT, 3, 3, 0, CPOOL_ENOMEM }) },
-    { "cpool_object_obtain", CPOOL_OBJECT_PRIORITY, make_objects, priority_obtain, end_priorities,
+    { "cpool_object_get_with", CPOOL_OBJECT_PRIORITY, make_objects, priority_obtain, end_priorities,
       0, ROWS(FIRST_USE(2, 0, 0)) },
-    { "cpool_object_claim", CPOOL_OBJECT_PRIORITY, make_claimed, priority_claim, end_priorities,
-      SOME, NO_ROWS },
     { "cpool_priority_set", CPOOL_OBJECT_PRIORITY, make_claimed, priority_set, end_priorities, 0,
       NO_ROWS },
     { "cpool_priority_put", CPOOL_OBJECT_PRIORITY, make_claimed, priority_put, end_priorities, 0,

@@ -196,7 +196,7 @@ TEST_TIMES(create_that_fails_tells_its_code_and_loses_nothing, KINDS_AND_FAKE)
     pool = thing_pool(&config, &type);
     for (int times = 0; times < 10; times++) {
         account.create_fails = ECONNREFUSED;
-        REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), ECONNREFUSED);
+        REQUIRE_EQUAL(cpool_object_get_with(pool, &object, NULL), ECONNREFUSED);
         REQUIRE(object == NULL && cpool_object_get(pool) == NULL);
         thing_require(pool, &account, 0);
     }
@@ -204,7 +204,7 @@ TEST_TIMES(create_that_fails_tells_its_code_and_loses_nothing, KINDS_AND_FAKE)
     account.create_fails = 0;
     for (int i = 0; i < 4; i++)
         things[i] = get(pool);
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), CPOOL_EDRY);
+    REQUIRE_EQUAL(cpool_object_get_with(pool, &object, NULL), CPOOL_EDRY);
     thing_require(pool, &account, 4);
     for (int i = 0; i < 4; i++)
         REQUIRE_EQUAL(cpool_object_put(pool, things[i]), 0);
@@ -221,7 +221,7 @@ TEST_TIMES(activate_that_fails_replaces_the_object, KINDS_AND_FAKE)
 
     REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
     account.activate_fails = EPIPE;
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), EPIPE); /* the new one, too */
+    REQUIRE_EQUAL(cpool_object_get_with(pool, &object, NULL), EPIPE); /* the new one, too */
     REQUIRE(object == NULL && account.destroyed == account.created);
     thing_require(pool, &account, 0);
     account.activate_fails = 0;
@@ -233,7 +233,7 @@ TEST_TIMES(activate_that_fails_replaces_the_object, KINDS_AND_FAKE)
 
         account.activate_fails = EPIPE;
         account.create_fails = ENOTCONN;
-        REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), ENOTCONN);
+        REQUIRE_EQUAL(cpool_object_get_with(pool, &object, NULL), ENOTCONN);
         account.activate_fails = account.create_fails = 0;
         REQUIRE_EQUAL(object_obtain_new(pool, &object, &is_new), 0);
         REQUIRE(is_new && account.created == created + 1);
@@ -296,9 +296,9 @@ TEST(recycled_object_that_nothing_makes_anew_is_refused)
     REQUIRE_EQUAL(cpool_object_put(pool, cpool_object_get(pool)), 0);
     times_activated = 0;
     times_refused = 1;
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), EPIPE);
+    REQUIRE_EQUAL(cpool_object_get_with(pool, &object, NULL), EPIPE);
     REQUIRE(object == NULL && times_activated == 1 && thing_stats(pool).objects == 0);
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), 0);
+    REQUIRE_EQUAL(cpool_object_get_with(pool, &object, NULL), 0);
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
@@ -385,9 +385,9 @@ TEST_TIMES(object_that_is_not_active_refused, KINDS)
     struct thing *foreign;
     struct support_report report;
 
-    REQUIRE(cpool_object_claim(pool, thing));
+    REQUIRE(object_active(pool, thing));
     REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
-    REQUIRE(!cpool_object_claim(pool, thing) && !cpool_object_claim(pool, NULL));
+    REQUIRE(!object_active(pool, thing) && !object_active(pool, NULL));
     support_capture_reports();
     REQUIRE_EQUAL(cpool_object_put(pool, thing), CPOOL_EINACTIVE);
     report = REQUIRE_REPORT(CPOOL_EINACTIVE);
@@ -400,7 +400,7 @@ TEST_TIMES(object_that_is_not_active_refused, KINDS)
     REQUIRE_REPORT(CPOOL_EINACTIVE);
     other = make(_i);
     foreign = get(other);
-    REQUIRE(!cpool_object_claim(pool, foreign));
+    REQUIRE(!object_active(pool, foreign));
     REQUIRE_EQUAL(cpool_object_put(pool, foreign), CPOOL_EFOREIGN);
     REQUIRE_REPORT(CPOOL_EFOREIGN);
     REQUIRE_EQUAL(cpool_object_put(other, foreign), 0);
@@ -470,7 +470,7 @@ static void put_with_damage_around(unsigned pool_flags)
     support_capture_reports();
     REQUIRE_EQUAL(cpool_object_put(pool, object), CPOOL_EGUARD);
     REQUIRE_REPORT(CPOOL_EGUARD);
-    REQUIRE(cpool_object_claim(pool, object));
+    REQUIRE(object_active(pool, object));
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     REQUIRE(cpool_object_get(pool) == object);
     REQUIRE_NO_REPORT();
@@ -515,7 +515,7 @@ TEST(wait_in_a_pool_without_waiting_refused)
     void *object;
 
     support_capture_reports();
-    REQUIRE_EQUAL(cpool_object_wait(pool, &object, NULL, NULL), CPOOL_EWAITABLE);
+    REQUIRE_EQUAL(object_wait(pool, &object, UINT64_MAX), CPOOL_EWAITABLE);
     REQUIRE_REPORT(CPOOL_EWAITABLE);
     support_release_reports();
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);

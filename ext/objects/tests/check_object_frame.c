@@ -258,7 +258,7 @@ TEST_TIMES(object_of_a_frame_is_no_callers, FAKE)
 
         if (round == 2)
             REQUIRE_EQUAL(cpool_object_frame_adopt(frame, object), 0);
-        REQUIRE(!cpool_object_claim(pool, object));
+        REQUIRE(!object_active(pool, object));
         EXPECT_REPORT(CPOOL_EINACTIVE, REQUIRE_EQUAL(cpool_object_put(pool, object),
                                                      CPOOL_EINACTIVE));
         EXPECT_REPORT(CPOOL_EINACTIVE,

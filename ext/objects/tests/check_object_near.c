@@ -188,10 +188,10 @@ TEST_TIMES(get_that_cannot_create_takes_what_another_thread_has, WAYS)
     open_pool(_i, &config);
     worker_do(worker, get_and_put_all, &theirs);
     account.create_fails = EIO;
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), 0);
+    REQUIRE_EQUAL(cpool_object_get_with(pool, &object, NULL), 0);
     REQUIRE(!ways[_i].hooks || object == theirs.object[0]);
     if (ways[_i].hooks)
-        REQUIRE_EQUAL(cpool_object_obtain(pool, &theirs.object[0], NULL), EIO);
+        REQUIRE_EQUAL(cpool_object_get_with(pool, &theirs.object[0], NULL), EIO);
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     worker_stop(worker);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);

@@ -68,7 +68,7 @@ static void require_dry(cpool_objects_t *pool)
 {
     void *object;
 
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), CPOOL_EDRY);
+    REQUIRE_EQUAL(cpool_object_get_with(pool, &object, NULL), CPOOL_EDRY);
     REQUIRE(object == NULL);
 }
 
@@ -418,7 +418,7 @@ TEST_TIMES(every_get_of_a_populated_pool_is_a_use, 2)
     for (size_t round = 1; round <= 5; round++) {
         for (int i = 0; i < 10; i++) {
             objects[i] = cpool_object_get(pool);
-            REQUIRE(objects[i] != NULL && cpool_object_claim(pool, objects[i]));
+            REQUIRE(objects[i] != NULL && object_active(pool, objects[i]));
             REQUIRE_EQUAL(cpool_object_each(pool, keep_info, &info), i + 1);
             REQUIRE_EQUAL(info.uses, round);
         }

@@ -209,13 +209,13 @@ TEST_TIMES(of_two_puts_of_one_object_one_is_refused, 2)
 enum { WAITED_FOR_PUT, WAITED_FOR_GROWTH, WAITED_IN_FAKE, WAITS };
 
 /* Longer than any test takes that passes. */
-static const struct timespec long_enough = { 60, 0 };
+static const uint64_t long_enough = UINT64_C(60000000000);
 
 static void *wait_for_one(void *code)
 {
     void *object;
 
-    *(int *)code = cpool_object_wait(pool, &object, NULL, &long_enough);
+    *(int *)code = object_wait(pool, &object, long_enough);
     return object;
 }
 
@@ -234,7 +234,7 @@ TEST_TIMES(thread_that_waits_gets_an_object, WAITS)
     config.reset = NULL;
     pool = thing_pool(&config, &type);
     thing = cpool_object_get(pool);
-    REQUIRE_EQUAL(cpool_object_wait(pool, &object, NULL, &moment), CPOOL_EDRY);
+    REQUIRE_EQUAL(object_wait(pool, &object, 1000000), CPOOL_EDRY);
     REQUIRE(object == NULL);
     waiter = support_start(wait_for_one, &code);
     nanosleep(&moment, NULL);
@@ -342,7 +342,7 @@ TEST(thread_that_waits_creates_where_another_failed)
     thing = cpool_object_get(pool);
     REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
     fails_here = true;
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), EIO);
+    REQUIRE_EQUAL(cpool_object_get_with(pool, &object, NULL), EIO);
     fails_here = false;
     REQUIRE_EQUAL(pthread_join(late, &object), 0);
     REQUIRE(late_code == 0 && object != NULL && account.created == 2);
@@ -381,7 +381,7 @@ static void *wait_and_put(void *unused)
     (void)unused;
     for (int i = SUPPORT_COUNT(3000, 300); i > 0; i--) {
         void *object;
-        int code = cpool_object_wait(pool, &object, NULL, NULL);
+        int code = object_wait(pool, &object, UINT64_MAX);
 
         REQUIRE(code == 0 || code == EAGAIN);
         if (code != 0)
@@ -455,10 +455,8 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* 50 milliseconds, which are no timespec elsewhere. */
-TEST_TIMES(time_to_wait_is_the_sum_of_its_members, 2)
+TEST(time_to_wait_is_waited)
 {
-    static const struct timespec times[] = { { 1, -950000000 }, { -1, 1050000000 } };
     cpool_object_config_t config = configure(0);
     struct thing *thing;
     void *object;
@@ -470,7 +468,7 @@ TEST_TIMES(time_to_wait_is_the_sum_of_its_members, 2)
     pool = thing_pool(&config, &type);
     thing = cpool_object_get(pool);
     before = seconds_now();
-    REQUIRE_EQUAL(cpool_object_wait(pool, &object, NULL, &times[_i]), CPOOL_EDRY);
+    REQUIRE_EQUAL(object_wait(pool, &object, 50000000), CPOOL_EDRY);
     REQUIRE(seconds_now() - before >= 0.05);
     REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
     thing_end(pool, &account);
@@ -480,16 +478,16 @@ TEST_TIMES(time_to_wait_is_the_sum_of_its_members, 2)
 TEST_TIMES(hook_that_says_dry_ends_the_wait, 2)
 {
     cpool_object_config_t config = configure(_i == 0 ? KINDS - 1 : 3);
-    const struct timespec some_time = {0, 20000000};
+    const uint64_t some_time = 20000000;
     void *object = &config;
 
     config.capacity = 2;
     pool = thing_pool(&config, &type);
     account.create_fails = CPOOL_EDRY;
-    REQUIRE_EQUAL(cpool_object_wait(pool, &object, NULL, &some_time), CPOOL_EDRY);
+    REQUIRE_EQUAL(object_wait(pool, &object, some_time), CPOOL_EDRY);
     REQUIRE(object == NULL && thing_stats(pool).failures == 1);
     account.create_fails = 0;
-    REQUIRE_EQUAL(cpool_object_wait(pool, &object, NULL, &some_time), 0);
+    REQUIRE_EQUAL(object_wait(pool, &object, some_time), 0);
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     thing_end(pool, &account);
 }

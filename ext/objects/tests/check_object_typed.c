@@ -69,7 +69,7 @@ TEST(typed_pool_comes_to_be_on_first_use)
         widget = widgets_get();
         REQUIRE(widget != NULL && created == 4 && widget->serial <= 4);
         REQUIRE_EQUAL(widgets_put(widget), 0);
-        REQUIRE_EQUAL(widgets_obtain(&widget, &grant), 0);
+        REQUIRE_EQUAL(widgets_get_with(&widget, &grant), 0);
         REQUIRE(grant.uses > 1 && widget->resets == 1);
         REQUIRE_EQUAL(widgets_put(widget), 0);
         REQUIRE_EQUAL(widgets_put(NULL), 0);
@@ -102,7 +102,7 @@ TEST(typed_pool_opened_has_the_given_settings)
     create_fails = EIO;
     REQUIRE_EQUAL(cpool_object_shrink(widgets_objects(), 1, 0), 1);
     REQUIRE_EQUAL(cpool_object_grow(widgets_objects(), 1), 1);
-    REQUIRE_EQUAL(widgets_obtain(&widget, NULL), EIO);
+    REQUIRE_EQUAL(widgets_get_with(&widget, NULL), EIO);
     REQUIRE(widget == NULL);
     create_fails = 0;
     REQUIRE_EQUAL(widgets_close(), 0);
@@ -137,15 +137,8 @@ static bool visit_one(const cpool_object_info_t *info, void *arg)
     return true;
 }
 
-static bool keep_none(const cpool_object_idle_t *idle, void *arg)
+TEST(typed_pool_waits_and_visits)
 {
-    REQUIRE(idle->object == arg);
-    return false;
-}
-
-TEST(typed_pool_waits_visits_and_retains)
-{
-    const struct timespec moment = { 0, 1000 };
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     struct widget *widget, *other;
     cpool_grant_t grant = CPOOL_GRANT_INIT;
@@ -153,16 +146,15 @@ TEST(typed_pool_waits_visits_and_retains)
     config.capacity = 1;
     config.flags = CPOOL_OBJECT_WAITABLE;
     REQUIRE_EQUAL(widgets_open(&config), 0);
-    REQUIRE_EQUAL(widgets_wait(&widget, &grant, NULL), 0);
+    grant.wait = UINT64_MAX;
+    REQUIRE_EQUAL(widgets_get_with(&widget, &grant), 0);
     REQUIRE(widget != NULL && grant.uses == 1);
-    REQUIRE_EQUAL(widgets_wait(&other, NULL, &moment), CPOOL_EDRY);
+    grant.wait = 1000;
+    REQUIRE_EQUAL(widgets_get_with(&other, &grant), CPOOL_EDRY);
     REQUIRE(other == NULL);
     REQUIRE_EQUAL(widgets_each(visit_one, widget), 1);
-    REQUIRE_EQUAL(widgets_retain(0, keep_none, NULL), 0);
     REQUIRE_EQUAL(widgets_put(widget), 0);
     REQUIRE_EQUAL(widgets_each(visit_one, NULL), 0);
-    REQUIRE_EQUAL(widgets_retain(1, keep_none, widget), 0);
-    REQUIRE_EQUAL(widgets_retain(0, keep_none, widget), 1);
     REQUIRE_EQUAL(widgets_close(), 0);
 }
 
@@ -190,7 +182,7 @@ TEST(typed_pool_used_first_by_several_threads_is_one)
             threads[i] = support_start(get_first, NULL);
         for (size_t i = 0; i < THREADS; i++) {
             REQUIRE_EQUAL(pthread_join(threads[i], &widget), 0);
-            REQUIRE(widget != NULL && cpool_object_claim(widgets_objects(), widget));
+            REQUIRE(widget != NULL && object_active(widgets_objects(), widget));
         }
         REQUIRE(created <= 4 + THREADS && destroyed == 0);
         REQUIRE_EQUAL(cpool_objects_reset(widgets_objects(), SIZE_MAX), THREADS);

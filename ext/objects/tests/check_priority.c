@@ -188,7 +188,6 @@ TEST_TIMES(claim_of_a_use_that_ended_refused, KINDS)
 
     make_of(kinds[_i], 1);
     first = obtain(0);
-    REQUIRE(cpool_object_claim(pool, first.object) == first.claim);
     second = obtain(0);
     require_ended(first.claim);
     REQUIRE_EQUAL(cpool_priority_put(pool, second.claim), 0);
@@ -202,34 +201,6 @@ TEST_TIMES(claim_of_a_use_that_ended_refused, KINDS)
     require_ended(0);
     require_ended(UINT64_MAX);
     require_ended((cpool_claim_t)3 << 32);
-    end(0);
-}
-
-/* In each way in which a use ends, and by an address that never was an object's.  A fake pool's
- * object is gone with its use. */
-TEST_TIMES(no_claim_of_an_object_whose_use_has_ended, KINDS - 1)
-{
-    struct granted grant;
-    char *address;
-
-    make_of(kinds[_i], 2);
-    grant = obtain(0);
-    address = grant.object;
-    REQUIRE(cpool_object_claim(pool, address) == grant.claim);
-    REQUIRE_EQUAL(cpool_object_claim(pool, address + 1), 0);
-    REQUIRE_EQUAL(cpool_object_claim(pool, NULL), 0);
-    REQUIRE_EQUAL(cpool_priority_put(pool, grant.claim), 0);
-    REQUIRE_EQUAL(cpool_object_claim(pool, address), 0);
-    address = obtain(0).object;
-    REQUIRE(cpool_object_claim(pool, address) != 0);
-    REQUIRE_EQUAL(cpool_object_put(pool, address), 0);
-    REQUIRE_EQUAL(cpool_object_claim(pool, address), 0);
-    address = obtain(0).object;
-    REQUIRE_EQUAL(cpool_objects_reset(pool, 1), 1);
-    REQUIRE_EQUAL(cpool_object_claim(pool, address), 0);
-    address = obtain(0).object;
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2);
-    REQUIRE_EQUAL(cpool_object_claim(pool, address), 0);
     end(0);
 }
 
@@ -310,16 +281,13 @@ TEST(shrink_takes_the_least_important_active_objects)
 
 TEST_TIMES(plain_gets_and_puts_keep_the_order, KINDS)
 {
-    void *first, *second;
+    struct granted first;
 
     make_of(kinds[_i], 2);
-    first = cpool_object_get(pool);
-    second = cpool_object_get(pool);
-    REQUIRE_EQUAL(cpool_priority_set(pool, cpool_object_claim(pool, first), 1), 0);
-    REQUIRE(ended_by(5) != 0 && cpool_object_claim(pool, first));
-    if ((kinds[_i] & CPOOL_OBJECT_FAKE) == 0)
-        REQUIRE(cpool_object_claim(pool, second));
-    REQUIRE_EQUAL(cpool_object_put(pool, first), 0);
+    first = obtain(1);
+    REQUIRE(cpool_object_get(pool) != NULL);
+    REQUIRE(ended_by(5) != 0 && object_active(pool, first.object));
+    REQUIRE_EQUAL(cpool_object_put(pool, first.object), 0);
     REQUIRE(ended_by(6) == 0);
     REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 2);
     REQUIRE_EQUAL(cpool_objects_reset(pool, 1), 0);
@@ -355,13 +323,12 @@ TEST(flags_that_make_no_sense_refused)
 
     make(1);
     wrong.size = 0;
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &wrong), CPOOL_ESTRUCT);
+    REQUIRE_EQUAL(cpool_object_get_with(pool, &object, &wrong), CPOOL_ESTRUCT);
     end(0);
     config.capacity = 1;
     pool = thing_pool(&config, &type);
     REQUIRE_EQUAL(object_granted(pool, 0, &grant), 0); /* as any get */
     REQUIRE(grant.object != NULL && grant.claim != 0 && grant.uses == 1);
-    REQUIRE(cpool_object_claim(pool, grant.object) == grant.claim);
     require_ended((cpool_claim_t)1 << 32 | 1);
     object = grant.object;
     REQUIRE_EQUAL(object_granted(pool, 0, &grant), CPOOL_EDRY);

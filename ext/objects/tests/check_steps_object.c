@@ -8,6 +8,8 @@
  */
 #include "steps.h" /* first: it says which system interfaces are wanted */
 
+#include "granted.h"
+
 #include <cpool/priority.h>
 
 #include <errno.h>
@@ -50,8 +52,8 @@ static void get_all(void *pool)
     void *object;
 
     for (int i = 0; i < OBJECTS; i++)
-        REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), 0);
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), CPOOL_EDRY);
+        REQUIRE_EQUAL(cpool_object_get_with(pool, &object, NULL), 0);
+    REQUIRE_EQUAL(cpool_object_get_with(pool, &object, NULL), CPOOL_EDRY);
 }
 
 static bool get_beside_trim(struct worker *worker, bool forks, size_t nth)
@@ -219,7 +221,7 @@ static const struct {
     const char *function;
     int code; /* the get's, in the end */
 } holds[] = {
-    { "cpi_object_set_bit", CPOOL_EDRY },
+    { "cpi_object_vacate", CPOOL_EDRY },
     { "offer", EIO },
 };
 
@@ -267,7 +269,7 @@ static void get_one(void *argument)
 {
     struct get *get = argument;
 
-    get->code = cpool_object_obtain(get->pool, &get->object, NULL);
+    get->code = cpool_object_get_with(get->pool, &get->object, NULL);
 }
 
 TEST_TIMES(get_awaits_the_last_slot_that_another_thread_has_in_hand, HOLDS)
@@ -329,7 +331,7 @@ static long time_until_dry(void *pool)
     void *object;
 
     REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &begin), 0);
-    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), CPOOL_EDRY);
+    REQUIRE_EQUAL(cpool_object_get_with(pool, &object, NULL), CPOOL_EDRY);
     REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &end), 0);
     return (long)(end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000;
 }
@@ -344,7 +346,7 @@ static void get_what_is_left(void *pool)
 
     steps_allow(0);
     for (int i = 0; i < CLAIMED && code == 0; i++)
-        code = cpool_object_obtain(pool, &object, NULL);
+        code = cpool_object_get_with(pool, &object, NULL);
     REQUIRE_EQUAL(code, CPOOL_EDRY);
     while (time_until_dry(pool) >= 500)
         REQUIRE(++gets < 30);
@@ -472,10 +474,10 @@ TEST_TIMES(room_that_is_left_is_offered, HOLDS)
  * there are so many: its room is for a thread that sleeps. */
 static void wait_for_one(void *argument)
 {
-    const struct timespec timeout = { 10, 0 };
+    const uint64_t timeout = UINT64_C(10000000000);
     struct get *get = argument;
 
-    get->code = cpool_object_wait(get->pool, &get->object, NULL, &timeout);
+    get->code = object_wait(get->pool, &get->object, timeout);
 }
 
 enum { FAILS = OFFERS, WAITS, TAKERS };

@@ -302,7 +302,7 @@ static void obtain_and_put(void *argument)
 /* Stops where the object of a get that fails is uncounted and given up. */
 TEST_TIMES(get_that_fails_is_counted_out_before_its_room_is_free, 6)
 {
-    static const char *const functions[] = { "uncount_active", "cpi_object_set_bit",
+    static const char *const functions[] = { "uncount_active", "cpi_object_vacate",
                                              "cpi_object_count_out" };
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     struct worker *worker = worker_start();

@@ -142,7 +142,6 @@ static cpool_object_stats_t verify(void)
     for (size_t i = 0; i < objects.n_held; i++) {
         require_constructed(objects.held[i], &objects);
         FUZZ_EQUAL(objects.held[i]->life, ACTIVE);
-        FUZZ_REQUIRE(cpool_object_claim(objects.pool, objects.held[i]));
     }
     REPORTS_EQUAL(0, 0);
     return stats;
@@ -159,7 +158,6 @@ static bool is_full(void)
 
 static void get(void)
 {
-    static const struct timespec at_once = { 0, 0 };
     bool create_fails = objects.fails_create;
     bool activate_fails = objects.fails_activate;
     bool full = is_full();
@@ -170,9 +168,8 @@ static void get(void)
     if (objects.n_held == MOST)
         return;
     if ((objects.config.flags & CPOOL_OBJECT_WAITABLE) != 0 && input_below(3) == 0)
-        code = cpool_object_wait(objects.pool, &object, &grant, &at_once);
-    else
-        code = cpool_object_obtain(objects.pool, &object, &grant);
+        grant.wait = 1;
+    code = cpool_object_get_with(objects.pool, &object, &grant);
     fuzz_trace("get, code", (size_t)-code);
     FUZZ_EQUAL(object != NULL, code == 0);
     if (code == CREATE_FAILED)
@@ -200,7 +197,6 @@ static void put(void)
                                    : cpool_object_put(objects.pool, body), 0);
     if (objects.fake)
         return;
-    FUZZ_REQUIRE(!cpool_object_claim(objects.pool, body));
     FUZZ_EQUAL(cpool_object_put(objects.pool, body), CPOOL_EINACTIVE);
     REPORTS_EQUAL(1, CPOOL_EINACTIVE);
 }

@@ -126,20 +126,21 @@ template <class Reset> void require_thrown(bool in_second_use)
 #endif
 }
 
-void object_pools_wait_visit_and_retain()
+void object_pools_wait_and_visit()
 {
-    const struct timespec moment = {0, 1000};
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
     cpool_object_config_t config = cpool::object_pool<buffer>::configuration(2);
     cpool::object_pool<buffer> pool;
 
     config.flags |= CPOOL_OBJECT_WAITABLE;
     REQUIRE(pool.open(config) == 0);
     {
-        auto one = pool.wait();
-        auto two = pool.wait(&moment);
+        cpool::object_pool<buffer>::pointer one, two, three;
         std::size_t visits = 0;
 
-        REQUIRE(one && two && !pool.wait(&moment));
+        grant.wait = 1000;
+        REQUIRE(pool.get_with(one, &grant) == 0 && pool.get_with(two, &grant) == 0);
+        REQUIRE(pool.get_with(three, &grant) == CPOOL_EDRY && one && two && !three);
         REQUIRE(pool.each([&](buffer &object, const cpool_object_info_t &info) {
             visits += &object == info.object;
             return true;
@@ -156,21 +157,7 @@ void object_pools_wait_visit_and_retain()
         REQUIRE(caught == 7);
 #endif
     }
-#if THROWS
-    int caught = 0;
-
-    try {
-        pool.retain(0, [](buffer &, const cpool_object_idle_t &) -> bool { throw 8; });
-    } catch (int number) {
-        caught = number;
-    }
-    REQUIRE(caught == 8 && pool.stats().inactive == 2);
-#endif
-    REQUIRE(pool.retain(1, [](buffer &, const cpool_object_idle_t &) { return false; }) == 1);
-    REQUIRE(pool.retain(0, [](buffer &, const cpool_object_idle_t &idle) {
-        return idle.uses > 0;
-    }) == 0);
-    REQUIRE(pool.stats().inactive == 1);
+    REQUIRE(pool.stats().inactive == 2);
 }
 
 void object_pools_keep_their_objects()
@@ -597,7 +584,7 @@ void coroutines_have_their_frames_in_blocks()
 void check_objects()
 {
     object_pools_keep_their_objects();
-    object_pools_wait_visit_and_retain();
+    object_pools_wait_and_visit();
     object_pools_throw_their_own_exceptions();
     object_pools_end_at_eager_exceptions();
     object_pools_are_refused_after_their_end();
