@@ -338,6 +338,34 @@ TEST(exit_process_beside_creations_does_no_harm)
         support_in_child(exit_beside_creators, NULL);
 }
 
+static ssize_t use_destroyed(void *gone, const char *text, size_t size)
+{
+    (void)text;
+    REQUIRE(cpool_alloc(gone) == NULL);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    return (ssize_t)size;
+}
+
+/* No pool is left that would keep the library's memory. */
+static void exit_without_pools(void *unused)
+{
+    const cookie_io_functions_t functions = { .write = use_destroyed };
+    cpool_t *gone = support_create_plain(16, 10);
+    FILE *stream = fopencookie(gone, "w", functions);
+
+    (void)unused;
+    REQUIRE(stream != NULL && fputs("late", stream) != EOF);
+    cpool_free(gone, cpool_alloc(gone));
+    support_destroy_empty(gone);
+    support_capture_reports();
+    exit(EXIT_SUCCESS);
+}
+
+TEST(destroyed_pool_is_refused_at_the_very_end)
+{
+    support_in_child(exit_without_pools, NULL);
+}
+
 #endif
 
 /*

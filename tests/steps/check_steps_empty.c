@@ -183,6 +183,37 @@ TEST(empty_magazine_that_is_taken_back_counts_for_nothing)
  * ---- Others that never pause ---------------------------------------------
  */
 
+static void leave_and_enter(void *argument)
+{
+    struct cpi_cache *cache = argument;
+
+    cpi_cache_leave(cache, cpi_cache_active(cache));
+    (void)cpi_cache_enter(cache, cpi_cache_active(cache));
+    steps_plan("await_owner", 3, leave_and_enter, cache); /* after a look at the other cache */
+}
+
+/* The owner is inside whenever the alloc looks, but in another operation. */
+TEST(alloc_awaits_the_operation_that_it_saw_and_not_the_next_one)
+{
+    cpool_t *pool = steps_pool(0, 1, 0, 1);
+    void *slot = cpool_alloc(pool);
+    struct cpi_cache *cache;
+    cpool_cache_t *handle;
+
+    REQUIRE_EQUAL(cpool_cache_create(&handle, pool), 0);
+    cache = handle->home;
+    cpi_cache_flush(cache); /* what it has loaded would be waited for, too */
+    (void)cpi_cache_enter(cache, cpi_cache_active(cache));
+    leave_and_enter(cache);
+    REQUIRE(cpool_alloc(pool) == NULL);
+    steps_drop();
+    REQUIRE_EQUAL(support_stats(pool).stalls, 0);
+    cpi_cache_leave(cache, cpi_cache_active(cache));
+    cpool_cache_destroy(handle);
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+
 enum { LOOKS = 4096 };
 
 /* Operations without a cache, of which one is in flight at any moment: each begins before the

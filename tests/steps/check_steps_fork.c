@@ -238,6 +238,7 @@ static bool fork_in_free(struct worker *worker, size_t nth)
 
     script_init(&script, SCRIPT_CAPACITY, &script_doors[SCRIPT_CACHE], worker);
     script_take(&script, 1);
+    script_close_entries(&script); /* the inline path is short of what destroy awaits */
     stopped = steps_run(&stop, worker, NULL, nth, give_one, &script);
     script_fork(destroy, &script);
     steps_go_on(&stop);

@@ -147,12 +147,15 @@ TEST(waiter_called_in_vain_goes_to_sleep_again)
  * ---- Nobody sleeps beside a free slot ------------------------------------
  */
 
-/* Nobody waits yet: the slots stay in the giver's cache. */
+/* Nobody waits yet, and the giver's entry is open again: the slots stay in its cache. */
 static void give_two(void *argument)
 {
     struct giver *giver = argument;
 
+    for (unsigned i = 0; i < CPI_CALM; i++)
+        give_and_take_back(giver);
     hold_free(&giver->hold, 2);
+    REQUIRE_EQUAL(support_stats(giver->pool).in_caches, 2);
 }
 
 /* Two slots lie in a cache.  The first waiter stops at its nth step, and may have both in
