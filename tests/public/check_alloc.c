@@ -174,6 +174,23 @@ TEST(alloc_after_frees_is_last_in_first_out)
     REQUIRE_EQUAL(support_destroy(pool), count);
 }
 
+/* The example of the text that the lazy watermark is from (<cpool/create.h>). */
+TEST_TIMES(alloc_in_a_pool_of_four_follows_the_example, 3)
+{
+    static const unsigned flags[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
+    cpool_t *pool = support_create_kind(4, 4, flags[_i]);
+    void *slots[3];
+
+    for (size_t i = 0; i < 3; i++)
+        REQUIRE_EQUAL(cpool_index(pool, slots[i] = cpool_alloc(pool)), i);
+    cpool_free(pool, slots[0]);
+    cpool_free(pool, slots[2]);
+    REQUIRE(cpool_alloc(pool) == slots[2]);
+    REQUIRE(cpool_alloc(pool) == slots[0]);
+    REQUIRE_EQUAL(cpool_reset(pool), 3);
+    support_destroy_empty(pool);
+}
+
 TEST(alloc_first_use_gives_zeroes)
 {
     cpool_t *pool = support_create_plain(333, 100);

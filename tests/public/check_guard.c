@@ -6,7 +6,7 @@
  *
  * Includes the public API only.
  */
-#include "support.h"
+#include "doors.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,12 +51,12 @@ static void damage(unsigned char *byte)
 }
 
 /* The free is refused and reported.  The slot is live, and can be freed then. */
-static void require_found_once(cpool_t *pool, unsigned char *slot)
+static void require_found_once(cpool_t *pool, unsigned char *slot, int door)
 {
     size_t live = support_stats(pool).live;
     struct support_report report;
 
-    cpool_free(pool, slot);
+    free_through(door, pool, slot);
     report = REQUIRE_REPORT(CPOOL_EGUARD);
     REQUIRE(report.address == slot && report.slot == slot);
     REQUIRE(report.site != NULL);
@@ -69,30 +69,36 @@ static void require_found_once(cpool_t *pool, unsigned char *slot)
 /* Of a large gap the first and the last 64 bytes are verified (doc/ADOPTING.md). */
 enum { WIDE_REACH = 64 };
 
-TEST_TIMES(free_after_write_to_the_last_verified_byte_reported, 3)
+TEST_TIMES(free_after_write_to_the_last_verified_byte_reported, DOORS)
 {
     static const struct shape wide[] = {{9, 256}, {9, 4096}, {1000, 2048}};
-    cpool_t *pool = make_checked(wide[_i].size, wide[_i].align);
+    const struct shape *shape = &wide[_i % 3];
+    cpool_t *pool = make_checked(shape->size, shape->align);
     unsigned char *slots[3];
 
+    REQUIRE_EQUAL(cpool_cache_create(&handed, pool), 0);
     for (size_t i = 0; i < 3; i++)
         slots[i] = cpool_alloc(pool);
-    damage(slots[1] + wide[_i].size + WIDE_REACH - 1);
-    require_found_once(pool, slots[1]);
+    damage(slots[1] + shape->size + WIDE_REACH - 1);
+    require_found_once(pool, slots[1], _i);
     damage(slots[2] - WIDE_REACH);
-    require_found_once(pool, slots[2]);
+    require_found_once(pool, slots[2], _i);
     REQUIRE_EQUAL(cpool_reset(pool), 1);
     support_destroy_empty(pool);
 }
 
-TEST(alloc_after_damage_while_free_reported)
+/* By a write behind the slot, or before it. */
+TEST_TIMES(alloc_after_damage_while_free_reported, 2 * DOORS)
 {
-    cpool_t *pool = make_checked(24, 0);
-    unsigned char *slot = cpool_alloc(pool);
+    cpool_t *pool = support_create_kind(24, 1, CPOOL_CHECKED);
+    unsigned char *slot;
 
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_cache_create(&handed, pool), 0);
+    slot = cpool_alloc(pool);
     cpool_free(pool, slot);
-    damage(slot + 24);
-    REQUIRE(cpool_alloc(pool) == (void *)slot);
+    damage(_i < DOORS ? slot + 24 : slot - 1);
+    REQUIRE(alloc_through(_i % DOORS, pool) == (void *)slot);
     (void)REQUIRE_REPORT(CPOOL_EGUARD);
     cpool_free(pool, slot);
     REQUIRE_NO_REPORT();

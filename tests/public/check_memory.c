@@ -22,20 +22,24 @@
 /* The sanitizer's own memory for the memory it watches counts as ours. */
 #define REQUIRE_BELOW(bytes, limit) REQUIRE(SUPPORT_SANITIZED || (bytes) < (limit))
 
+static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
 /*
  * ---- Creation ------------------------------------------------------------
  */
 
-static void require_cheap(size_t slot_size, size_t capacity)
+static void require_cheap(size_t slot_size, size_t capacity, unsigned flags)
 {
     size_t resident;
     size_t space;
     cpool_t *pool;
 
-    support_destroy_empty(support_create_plain(slot_size, capacity));
+    support_destroy_empty(support_create_kind(slot_size, capacity, flags));
     space = support_address_space();
     resident = support_resident();
-    pool = support_create_plain(slot_size, capacity);
+    pool = support_create_kind(slot_size, capacity, flags);
     REQUIRE_BELOW(support_resident(), resident + 64 * KIB);
     REQUIRE_EQUAL(support_resident_inside(cpool_at(pool, 0), 16 * MIB), 0);
     REQUIRE_EQUAL(support_resident_inside(support_page_of(cpool_at(pool, capacity - 1)),
@@ -47,12 +51,12 @@ static void require_cheap(size_t slot_size, size_t capacity)
     REQUIRE_BELOW(support_resident(), resident + 64 * KIB);
 }
 
-TEST(create_huge_touches_nothing)
+TEST_TIMES(create_huge_touches_nothing, SUPPORT_SANITIZED ? 1 : KINDS)
 {
-    require_cheap(64, MIB);
-    require_cheap(16, GIB);
-    require_cheap(64, SUPPORT_COUNT(GIB, 64 * MIB));
-    require_cheap(1, CPOOL_CAPACITY_MAX);
+    require_cheap(64, MIB, kinds[_i]);
+    require_cheap(16, GIB, kinds[_i]);
+    require_cheap(64, SUPPORT_COUNT(GIB, 64 * MIB), kinds[_i]);
+    require_cheap(1, CPOOL_CAPACITY_MAX, kinds[_i]);
 }
 
 TEST(create_huge_aligned_touches_nothing)
@@ -75,10 +79,11 @@ TEST(create_huge_aligned_touches_nothing)
 
 enum { PAGES = 2000 };
 
-/* Slots of a page each: not a page of them is touched by the library. */
-TEST(alloc_and_free_touch_no_slot)
+/* Slots of a page each: not a page of them is touched by the library, where their guards do not
+ * lie in them. */
+TEST_TIMES(alloc_and_free_touch_no_slot, KINDS - 1)
 {
-    cpool_t *pool = support_create_plain(support_page_size(), PAGES);
+    cpool_t *pool = support_create_kind(support_page_size(), PAGES, kinds[_i]);
     void *slots[PAGES];
     void *base = cpool_at(pool, 0);
 
@@ -353,9 +358,7 @@ static size_t pages_until_a_trap(uintptr_t address, intptr_t step)
     return pages;
 }
 
-static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
-
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), NEIGHBOURS = 3, FEW = 64 };
+enum { NEIGHBOURS = 3, FEW = 64 };
 
 /* Regions that are reserved one after the other mostly lie side by side. */
 TEST_TIMES(addresses_around_the_slots_trap, KINDS)
