@@ -216,8 +216,9 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  *         printf("%zu bytes are needed", cpool_memory_required(&config));
  *
  * Reserves address space for the whole pool and touches hardly any of it:
- * the cost does not depend on the capacity.  Slots become resident when they are
- * first used.  (Lazy initialisation by watermark: B. Kenwright,
+ * the cost does not depend on the capacity.  Only in caller-provided memory a tracked
+ * pool clears 8 bytes for each slot, and a checked one 64.  Slots become
+ * resident when they are first used.  (Lazy initialisation by watermark: B. Kenwright,
  * "Fast Efficient Fixed-Size Memory Pool", COMPUTATION TOOLS 2012.)
  *
  * Locked memory: mlockall with MCL_FUTURE locks reserved addresses, too, and RLIMIT_MEMLOCK
