@@ -18,8 +18,9 @@ man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h inclu
 	include/cpool/priority.h include/cpool/lanes.h include/cpool/retire.h include/cpool/debug.h \
 	include/cpool/client.h
 # Notes of a page and more, which a header only refers to.
-man_notes = doc/man/cpool.txt doc/man/cpool_frame.txt doc/man/cpool_object.txt \
-	doc/man/cpool_priority.txt doc/man/cpool_retire.txt doc/man/cpool_track.txt
+man_notes = doc/man/cpool.txt doc/man/cpool_debug.txt doc/man/cpool_frame.txt \
+	doc/man/cpool_object.txt doc/man/cpool_pools.txt doc/man/cpool_priority.txt \
+	doc/man/cpool_retire.txt doc/man/cpool_track.txt doc/man/cpool_typed.txt
 man_date = 2026-11-22
 
 dist_man3_MANS = \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/analyze.h - the header in the form for static analysis.
+ * cpool/analyze.h - declarations for static analysis.
  *
  * Included by <cpool.h> where CPOOL_ANALYZE is defined, and by itself for clang's analyzer.
  * Never include it yourself.
@@ -8,14 +8,14 @@
  *     gcc -fanalyzer -DCPOOL_ANALYZE -c job.c     GCC 11 or newer
  *     clang --analyze job.c                       scan-build and clang-tidy, too
  *
- * They find a slot that is used after its free, freed twice or lost, as they do with
- * malloc: slots of handles and of typed pools, and blocks of <cpool/sized.h>.  GCC also finds
- * free(jobs_alloc()) and jobs_free(malloc(9)).  Slots that the program leaves to cpool_reset or
- * cpool_destroy are lost to them, and a slot of cpool_alloc is not for a typed pool's free to
- * GCC.  To clang the bytes of a new slot are unset, as to Memcheck.
+ * They find slots that are used after their free, freed twice or leaked, as they do with malloc:
+ * slots of handles and of typed pools, and blocks of <cpool/sized.h>.  GCC also finds
+ * free(jobs_alloc()) and jobs_free(malloc(9)).  They take slots that the program leaves to
+ * cpool_reset or cpool_destroy for leaks, and GCC does not let a typed pool's free take a slot of
+ * cpool_alloc.  To clang the bytes of a new slot are uninitialised, as to Memcheck.
  *
- * The program that GCC compiles is the same, but for its speed: alloc and free are calls.  It
- * cannot be linked with -flto.
+ * GCC compiles the same program, only slower: alloc and free are calls.  It cannot be linked with
+ * -flto.
  */
 #ifndef CPOOL_ANALYZE_H
 #define CPOOL_ANALYZE_H
@@ -24,7 +24,8 @@
 #error "include <cpool.h> instead of <cpool/analyze.h>"
 #endif
 
-/* A function that takes the slot in its n-th argument, and one that returns a slot for it. */
+/* A function that frees the slot in its n-th argument, and one that returns a slot to be freed
+ * so. */
 #if defined(__clang__)
 #define CPOOL_TAKES_(n) __attribute__((__ownership_takes__(__malloc__, n)))
 #define CPOOL_TAKEN_BY_(function, n)
@@ -39,13 +40,13 @@
 #define CPOOL_GIVES_
 #endif
 
-/* GCC has a set of functions for each slot: any of them takes it. */
+/* GCC knows a set of functions for each slot, any of which frees it. */
 #define CPOOL_TAKEN_BY_ANY_                                                            \
     CPOOL_TAKEN_BY_(cpool_free, 2) CPOOL_TAKEN_BY_(cpool_cache_free, 2)               \
     CPOOL_TAKEN_BY_(cpool_depot_free, 2)
 
-/* The functions of <cpool.h>, with this.  Clang takes a new slot's bytes for unset, so it is not
- * told of a calloc. */
+/* The functions of <cpool.h> with these attributes.  Clang assumes that a new slot is
+ * uninitialised, so cpool_calloc gets no attribute for clang. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls"
 void cpool_free(cpool_t *pool, void *slot) CPOOL_TAKES_(2);
@@ -60,14 +61,14 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKE
 #pragma GCC diagnostic pop
 
 /*
- * An analyzer looks into a function that it sees, and forgets how it was declared.  So those
- * of a typed pool are declared alone.  Another function, the macro's body, has their name for the
- * linker.
+ * An analyzer looks into a function whose body it sees, and ignores its attributes.  So the
+ * functions of a typed pool are only declared.  Another function, with the macro's body, has their
+ * name for the linker.
  */
 #define CPOOL_ALONE_(result, function, arguments, attributes)                          \
     CPOOL_ALONE_AS_(result, function, arguments, attributes, __COUNTER__)
 
-/* The number tells functions of one name in several namespaces apart. */
+/* The number distinguishes functions of one name in several namespaces. */
 #define CPOOL_ALONE_AS_(result, function, arguments, attributes, number)               \
     result function arguments CPOOL_LABEL_(CPOOL_NUMBERED_(function, number)) attributes; \
     static __attribute__((__used__)) result function##_ arguments                      \

@@ -4,8 +4,8 @@
  *
  * Included by <cpool.h>.  Never include it yourself.
  *
- * All of them are empty for compilers without them.  Names that end in an
- * underscore are not for use outside the library's headers.
+ * All are empty for compilers that lack them.  Names that end in an underscore are only for the
+ * library's headers.
  */
 #ifndef CPOOL_ATTRIBUTES_H
 #define CPOOL_ATTRIBUTES_H
@@ -14,9 +14,9 @@
 #error "include <cpool.h> instead of <cpool/attributes.h>"
 #endif
 
-/* An exported symbol.  With CPOOL_STATIC the library is a part of one program or shared object,
- * which shows none of its names.  Another attribute may be defined instead.  Either is defined
- * for the library's sources, too. */
+/* An exported symbol.  With CPOOL_STATIC the library is part of one program or shared object, which
+ * exports none of its names.  The user may also define CPOOL_API, and must then define it for the
+ * library's sources, too. */
 #if defined(CPOOL_API)
 #elif defined(__GNUC__) && !defined(_WIN32) && defined(CPOOL_STATIC)
 #define CPOOL_API __attribute__((__visibility__("hidden")))
@@ -33,8 +33,8 @@
 /* The result is never NULL. */
 #define CPOOL_RETURNS_NONNULL_ __attribute__((__returns_nonnull__))
 
-/* This argument must not be NULL.  Compilers assume that it is not, and delete tests of it,
- * so the attribute is only on arguments that no function of the library tests. */
+/* This argument must not be NULL.  Compilers rely on it and delete tests of it, so the attribute is
+ * only on arguments that no function of the library tests. */
 #define CPOOL_NONNULL_(argument) __attribute__((__nonnull__(argument)))
 #else
 #define CPOOL_MUST_USE_
@@ -43,12 +43,12 @@
 #endif
 
 /*
- * The result goes back by this function's second argument.  GCC warns of a slot passed to
- * free(), or used after it was given back.  It makes both functions ordinary calls for that,
- * so no inline function has the attribute.
+ * The result is freed by this function's second argument.  GCC warns if a slot is passed to free(),
+ * or used after it was freed.  For that, both functions become ordinary calls, so no inline
+ * function has the attribute.
  *
- * The attribute `malloc` without a deallocator is not used.  It promises that the memory
- * contains no pointer to a living object, but slots keep their contents.
+ * The attribute `malloc` without a deallocator is not used: it promises that the memory contains no
+ * pointer to a live object, but slots keep their contents.
  */
 #if defined(__GNUC__) && !defined(__clang__)
 #if __GNUC__ >= 11
@@ -60,12 +60,12 @@
 #endif
 
 /*
- * A compiler may compute the address of thread-local storage once in a function.  In a function in
- * which a fiber or a coroutine goes on in another thread, that is then another thread's.  So the
- * inline path reads the thread's word by instructions that no compiler can move or keep.
+ * A compiler may compute the address of thread-local storage once per function.  If a fiber or a
+ * coroutine moves to another thread inside that function, the address is wrong afterwards.  So the
+ * inline path reads the thread's word by instructions that no compiler can move or cache.
  * <cpool/fast.h> has them for x86-64 and aarch64.  Elsewhere each function is a call.
  *
- * Not where thread-local storage is emulated: there a variable has another name.
+ * Not where thread-local storage is emulated, because a variable has another name there.
  */
 #if defined(__GNUC__) && defined(__ELF__) && defined(__LP64__) &&                      \
     (defined(__x86_64__) || defined(__aarch64__)) && !defined(CPOOL_PLAIN_POSIX) &&    \
@@ -78,7 +78,7 @@
 #endif
 #endif
 
-/* For static analysis the functions are declared alone (<cpool/analyze.h>). */
+/* For static analysis the functions are only declared (<cpool/analyze.h>). */
 #if defined(__GNUC__) && (defined(CPOOL_ANALYZE) || defined(__clang_analyzer__))
 #define CPOOL_IS_ANALYZED_ 1
 #if !defined(CPOOL_NO_INLINE)
@@ -88,8 +88,8 @@
 #define CPOOL_IS_ANALYZED_ 0
 #endif
 
-/* Casts of numbers, and from and to pointers, by the words that C++ has for them: users ask their
- * compilers for warnings of the others. */
+/* Casts of numbers and of pointers.  In C++ they are named casts, because users enable warnings
+ * about the others. */
 #if defined(__cplusplus)
 #define CPOOL_NUMBER_(type, number) static_cast<type>(number)
 #define CPOOL_CAST_(type, value) reinterpret_cast<type>(value)
@@ -99,10 +99,10 @@
 #endif
 
 /*
- * CPOOL_IS_INLINE_ is 1 if there is an inline path.  C99 inline:
- * the definitions in <cpool/fast.h> serve the inliner, and the library emits the same
- * functions as ordinary symbols, for dlsym and for foreign-function users.  The library
- * sets CPOOL_EMIT_ in the file that emits them, which it does with CPOOL_NO_INLINE as well.
+ * CPOOL_IS_INLINE_ is 1 if there is an inline path.  C99 inline: the definitions in <cpool/fast.h>
+ * are for inlining, and the library emits the same functions as ordinary symbols, for dlsym and for
+ * foreign function interfaces.  The library defines CPOOL_EMIT_ in the file that emits them, also
+ * with CPOOL_NO_INLINE.
  */
 #if defined(__GNUC__) && defined(CPOOL_NO_INLINE) && defined(CPOOL_EMIT_)
 #define CPOOL_IS_INLINE_ 1
@@ -119,7 +119,7 @@
 #define CPOOL_INLINE_
 #endif
 
-/* A function that each program has itself, and the library does not export. */
+/* A function of which each program has its own copy, and that the library does not export. */
 #if defined(__GNUC__)
 #define CPOOL_LOCAL_ static __inline__ __attribute__((__unused__))
 #else
@@ -133,8 +133,8 @@
 #define CPOOL_NO_PLT_
 #endif
 
-/* Before the semicolon of a macro that ends with a function.  A structure's name there would be
- * another one in a namespace of C++. */
+/* Precedes the semicolon of a macro that ends with a function.  A declaration of a structure would
+ * declare another one in a C++ namespace. */
 #define CPOOL_TYPED_END_ CPOOL_TYPED_ASSERT_(true, "cpool")
 
 #endif /* CPOOL_ATTRIBUTES_H */

@@ -18,34 +18,30 @@
 /*
  * cpool_cache - the calling thread's own cache of a pool.
  *
- * For workers that carry a context: allocating through it skips the thread
- * lookup.  The cache is valid in this thread only, until the thread ends, the
- * pool is reset or the pool is destroyed.  Checked pools report CPOOL_EOWNER
- * when another thread uses it.  In destructors of thread-specific data use
- * cpool_alloc and cpool_free: the cache ends when the library's own destructor
- * runs.  A later use of it is reported as CPOOL_EPOOL, or traps in a program
- * with hundreds of pools, until the next thread has taken over its place.
+ * For workers that carry a context: allocating through it skips the thread lookup.  The cache is
+ * valid only in this thread, until the thread ends, or the pool is reset or destroyed.  Checked
+ * pools report CPOOL_EOWNER when another thread uses it.  In destructors of thread-specific data
+ * use cpool_alloc and cpool_free, because the cache ends when the library's own destructor runs.  A
+ * later use of it is reported as CPOOL_EPOOL, or traps in a program with hundreds of pools, until
+ * the next thread has taken over its place.
  *
- * Returns the cache, or NULL if this thread can have none (thread_caches are
- * all taken, or no memory).  cpool_alloc and cpool_free work even then.
- * It may block and make system calls.
+ * Returns the cache, or NULL if this thread cannot have one (all thread_caches are taken, or there
+ * is no memory).  cpool_alloc and cpool_free work even then.  It may block and make system calls.
  */
 CPOOL_API cpool_cache_t *cpool_cache(cpool_t *pool);
 
 /*
  * cpool_cache_create - makes a cache that belongs to no particular thread.
  *
- * For fibers and tasks that migrate between threads.  At most one thread may use it at
- * any moment, and handing it over must synchronise (as handing over the fiber does
- * anyway).
+ * For fibers and tasks that migrate between threads.  Only one thread may use it at a time, and
+ * handing it over must synchronise (as handing over the fiber does anyway).
  *
  * cache   receives the cache, set to NULL on failure
  *
- * Returns 0, CPOOL_ENULL, CPOOL_EPOOL, which is reported, or CPOOL_ENOMEM if thread_caches
- * are all taken or the operating system refuses memory.  The cache counts as one of the
- * pool's thread_caches until destroyed.  In the child of a fork it is empty, and stays
- * valid.
- * It may block and make system calls.
+ * Returns 0, CPOOL_ENULL, CPOOL_EPOOL, which is reported, or CPOOL_ENOMEM if all thread_caches are
+ * taken or the operating system refuses memory.  The cache counts as one of the pool's
+ * thread_caches until it is destroyed.  In the child of a fork it is empty, and stays valid.  It
+ * may block and make system calls.
  */
 CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool) CPOOL_MUST_USE_;
 
@@ -61,11 +57,10 @@ CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool) CPOOL_MUS
 CPOOL_API void cpool_cache_destroy(cpool_cache_t *cache);
 
 /*
- * cpool_cache_alloc, cpool_cache_free - as cpool_alloc and cpool_free, through
- * an explicit cache.
+ * cpool_cache_alloc, cpool_cache_free - like cpool_alloc and cpool_free, through an explicit cache.
  *
- * A slot may be freed through another cache than it was taken from, or through none.
- * The owner only, progress as there.
+ * A slot may be freed through another cache than it was taken from, or through none.  For the owner
+ * only, progress as cpool_alloc and cpool_free.
  */
 CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache) CPOOL_MUST_USE_
     CPOOL_NONNULL_(1);
@@ -75,24 +70,22 @@ CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
 /*
  * cpool_flush - gives all slots in the calling thread's cache to the depot.
  *
- * For threads about to sleep for long.  The cache stays usable.
- * Lock-free, and makes no system call.  While threads wait for slots it may block to serve them.
+ * For threads that are about to sleep for long.  The cache stays usable.  Lock-free, and makes no
+ * system call.  While threads wait for slots it may block to serve them.
  */
 CPOOL_API void cpool_flush(cpool_t *pool);
 
 /*
  * cpool_reset - takes back every slot at once, live ones included.
  *
- * The caller guarantees that no thread uses the pool meanwhile, and that none
- * touches an old slot afterwards.  Afterwards the pool is as new: slots are handed out in
- * order of address again.  Their bytes are as they were left, and the capacity is what it
- * has grown or shrunk to.  All caches end, those of cpool_cache_create included.  Event
- * loops that wait for a notice get it.
+ * The caller guarantees that no thread uses the pool meanwhile, and that none touches an old slot
+ * afterwards.  Then the pool is like new: slots are handed out in order of address again.  Their
+ * bytes are as they were left, and the capacity is what it has grown or shrunk to.  All caches end,
+ * including those of cpool_cache_create.  Event loops that wait for a notice get it.
  *
- * Returns the number of slots that were live.  Reports
- * CPOOL_EDOUBLEFREE as cpool_destroy does, and CPOOL_EGUARD in checked pools.
- * It may block.  Its cost depends on the number of caches and of magazines in
- * the depot, not on the number of slots (checked pools verify every guard).
+ * Returns the number of slots that were live.  Reports CPOOL_EDOUBLEFREE like cpool_destroy, and
+ * CPOOL_EGUARD in checked pools.  It may block.  Its cost depends on the number of caches and of
+ * magazines in the depot, not on the number of slots (checked pools verify every guard).
  */
 CPOOL_API size_t cpool_reset(cpool_t *pool);
 

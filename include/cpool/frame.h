@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/frame.h - everything obtained in a frame goes back at once.
+ * cpool/frame.h - frames: everything obtained in a frame goes back at once.
  *
  * OVERVIEW
  *
@@ -14,7 +14,7 @@
  *     ...
  *     cpool_frame_end(frame);                            all these slots are free again
  *
- * A loop opens one frame, and ends each of its rounds with cpool_frame_reset(frame).
+ * A loop opens one frame, and ends each iteration with cpool_frame_reset(frame).
  *
  * The slots of a frame are not freed one by one.  An alloc takes a slot from the calling thread's
  * cache, as cpool_alloc does, and records its address in the frame.  The record consists of
@@ -37,19 +37,19 @@ extern "C" {
  * ---- Frames (cpool_frame.3) ------------------------------------------------
  */
 
-/* A frame, whose members are the library's. */
+/* A frame.  Its members are for the library only. */
 typedef struct cpool_frame cpool_frame_t;
 
-/* Frames of one pool that may be open at once. */
+/* The number of frames of one pool that may be open at once. */
 #define CPOOL_FRAMES_MAX 32u
 
 /*
  * cpool_frame_begin - opens a frame on a pool.
  *
- * Returns 0 and sets *frame, or sets it to NULL and returns CPOOL_EFRAMES if CPOOL_FRAMES_MAX are
- * open, CPOOL_ENOMEM if the operating system refuses memory for the first one, CPOOL_ENULL if an
- * argument is NULL, or CPOOL_EPOOL, which is reported.
- * Any thread, lock-free, but for the first frame of a pool, which may block and makes system calls.
+ * Returns 0 and sets *frame.  Otherwise sets *frame to NULL and returns CPOOL_EFRAMES if
+ * CPOOL_FRAMES_MAX are open, CPOOL_ENOMEM if the operating system refuses memory for the first one,
+ * CPOOL_ENULL if an argument is NULL, or CPOOL_EPOOL, which is reported.  Any thread, lock-free,
+ * except for the first frame of a pool, which may block and makes system calls.
  * (Regions: M. Tofte and J.-P. Talpin, "Region-Based Memory Management", Information and
  * Computation 132, 1997.)
  */
@@ -58,9 +58,9 @@ CPOOL_API int cpool_frame_begin(cpool_frame_t **frame, cpool_t *pool);
 /*
  * cpool_frame_alloc - takes a slot that goes back with the frame.
  *
- * Returns the slot, or NULL if there is none, as cpool_alloc.  Also returns NULL after
- * CPOOL_EFRAME was reported: the frame has ended.
- * The frame's owner, progress as cpool_alloc.
+ * Returns the slot, or NULL if there is none, like cpool_alloc.  Also returns NULL after
+ * CPOOL_EFRAME was reported, because the frame has ended.  For the frame's owner, progress as
+ * cpool_alloc.
  */
 CPOOL_LOCAL_ void *cpool_frame_alloc(cpool_frame_t *frame) CPOOL_MUST_USE_
     CPOOL_NONNULL_(1);
@@ -71,14 +71,14 @@ CPOOL_LOCAL_ void *cpool_frame_alloc(cpool_frame_t *frame) CPOOL_MUST_USE_
  * slot   obtained by any thread with any function of the frame's pool, in no frame, and not freed
  *        since.  NULL is a no-op
  *
- * From then on the slot is as if obtained by cpool_frame_alloc.
+ * From then on the slot is treated as if obtained by cpool_frame_alloc.
  *
- * Returns 0, or a reported code, after which the slot is still the caller's.
- * CPOOL_EFRAME: the frame has ended.  CPOOL_EFOREIGN, CPOOL_EMISALIGNED or CPOOL_EUNUSED: the
- * address is wrong, as in cpool_free.  CPOOL_EDOUBLEFREE: the slot is free (tracked and checked
- * pools), or slots were freed more often than they were obtained.  CPOOL_ERETIRED: it is retired
- * (likewise).  CPOOL_EFRAMED: it is in a frame already (checked pools).
- * The frame's owner, progress as cpool_free.
+ * Returns 0, or a reported code, after which the slot is still the caller's.  CPOOL_EFRAME: the
+ * frame has ended.  CPOOL_EFOREIGN, CPOOL_EMISALIGNED or CPOOL_EUNUSED: the address is wrong, as in
+ * cpool_free.  CPOOL_EDOUBLEFREE: the slot is free (tracked and checked pools), or slots were freed
+ * more often than they were obtained.  CPOOL_ERETIRED: the slot is retired (tracked and checked
+ * pools).  CPOOL_EFRAMED: the slot is in a frame already (checked pools).  For the frame's owner,
+ * progress as cpool_free.
  */
 CPOOL_API int cpool_frame_adopt(cpool_frame_t *frame, void *slot);
 
@@ -87,41 +87,41 @@ CPOOL_API int cpool_frame_adopt(cpool_frame_t *frame, void *slot);
  *
  * frame   NULL is a no-op
  *
- * Nobody may use the slots afterwards.  CPOOL_EFRAME is reported if the frame has ended before, and
- * CPOOL_EGUARD as by cpool_free, but the slot still goes back.
- * The frame's owner, progress as cpool_free.
+ * Nobody may use the slots afterwards.  CPOOL_EFRAME is reported if the frame has ended before.
+ * CPOOL_EGUARD is reported as by cpool_free, but the slot still goes back.  For the frame's owner,
+ * progress as cpool_free.
  */
 CPOOL_API void cpool_frame_end(cpool_frame_t *frame);
 
 /*
  * cpool_frame_reset - gives every slot of the frame back, and leaves it open.
  *
- * As cpool_frame_end.  In a pool with the inline path the slots of a frame that has filled no
- * magazine go into the thread's cache, at a few dozen instructions.
- * The frame's owner, progress as cpool_free.
+ * Like cpool_frame_end otherwise.  In a pool with the inline path, the slots of a frame that has
+ * filled no magazine go into the thread's cache, in a few dozen instructions.  For the frame's
+ * owner, progress as cpool_free.
  * (apr_pool_clear of the Apache Portable Runtime, Arena::Reset of Protocol Buffers.)
  */
 CPOOL_API void cpool_frame_reset(cpool_frame_t *frame);
 
-/* The out-of-line half, entered when the record is full, the thread's cache is empty, or the pool
- * has no inline path.  Refuses a frame of another pool than this one, or than any for NULL. */
+/* The slow path, called when the record is full, the thread's cache is empty, or the pool has no
+ * inline path.  Refuses a frame of another pool than `typed`, unless that is NULL. */
 CPOOL_API void *cpool_frame_alloc_abi1(cpool_frame_t *frame, const struct cpool_typed *typed);
 
-/* Frozen, as what <cpool/fast.h> describes.  Its owner's alone. */
+/* Frozen, like the layouts in <cpool/fast.h>.  Only the frame's owner uses it. */
 struct cpool_frame {
-    cpool_t *pool; /* whose slots it has, or NULL once it has ended */
+    cpool_t *pool; /* the pool of its slots, or NULL once it has ended */
     void **next;   /* where the next slot is recorded */
-    void **end;    /* the inline path records before it.  NULL: it does not record */
-    void **first;  /* the record: as many slots as a magazine has */
-    void *state;   /* the library's: the pool's frames */
-    uintptr_t full; /* the library's: magazines with what was recorded before, or 0 */
-    void *owner;   /* of a frame of objects, or NULL */
+    void **end;    /* the inline path records only below this; NULL: never */
+    void **first;  /* the record, as many slots as in a magazine */
+    void *state;   /* the library's: all frames of the pool */
+    uintptr_t full; /* the library's: magazines with earlier records, or 0 */
+    void *owner;   /* the owner of a frame of objects, or NULL */
     uintptr_t reserved;
 };
 
 #if CPOOL_IS_INLINE_
 
-/* A slot is recorded before the record counts it, for the child of a fork. */
+/* The slot is stored before the record counts it, for the child of a fork. */
 #define CPOOL_FRAME_NOTE_(frame, at, slot)                                             \
     do {                                                                               \
         *(at) = (slot);                                                                \
@@ -138,7 +138,7 @@ CPOOL_LOCAL_ void *cpool_frame_alloc(cpool_frame_t *frame)
         return cpool_frame_alloc_abi1(frame, NULL);
     CPOOL_OWN_ENTRY_(cache, frame->pool);
     CPOOL_POP_(cache, slot, return cpool_frame_alloc_abi1(frame, NULL));
-    if (slot == NULL) /* which saves the caller of an inlined call its own test */
+    if (slot == NULL) /* saves the caller of an inlined call its own test */
         __builtin_unreachable();
     CPOOL_FRAME_NOTE_(frame, next, slot);
     return slot;
@@ -169,7 +169,7 @@ CPOOL_LOCAL_ void *cpool_frame_alloc(cpool_frame_t *frame)
  *     type *<name>_frame_alloc(cpool_frame_t *frame);   as cpool_frame_alloc
  *     int <name>_frame_adopt(cpool_frame_t *frame, type *slot);   as cpool_frame_adopt
  *
- * <name>_frame_alloc is as fast as <name>_alloc and a record of the slot.  On a frame of another
+ * <name>_frame_alloc takes as long as <name>_alloc and a record of the slot.  On a frame of another
  * pool it reports CPOOL_EFRAME and returns NULL.
  */
 #define CPOOL_DECLARE_FRAMES(name, type)                                               \

@@ -16,7 +16,7 @@
  */
 
 /*
- * cpool_owns - finds out if p is the address of one of the pool's slots.
+ * cpool_owns - tells whether p is the address of one of the pool's slots.
  *
  * Returns true for every slot, live, free or never used, including those that the pool may
  * grow to.  Returns false for any other address.
@@ -27,41 +27,39 @@ CPOOL_LOCAL_ bool cpool_owns(const cpool_t *pool, const void *p);
 /*
  * cpool_index, cpool_at, cpool_index_limit - from a slot to its index, and back.
  *
- * Indices are dense and start at 0.  The limit is one more than the largest index
- * that a slot can ever have: max_capacity, or capacity in a pool that does not grow.  It is the
- * size of tables beside the pool.
+ * Indices are dense and start at 0.  The limit is one more than the largest index that a slot can
+ * ever have: max_capacity, or capacity in a pool that does not grow.  Use it as the size of tables
+ * that go with the pool.
  *
  * From the creation of the pool to its end the slot of index i lies at
  * (char *)cpool_at(pool, 0) + i * stride.  The stride is slot_stride in cpool_stats, and
  * the size of the type in a typed pool, if its settings have no CPOOL_CHECKED, no
  * CPOOL_MEMORY_COLOUR, and no slot_align that does not divide that size.
  *
- * Returns SIZE_MAX for an address that is not a slot, and NULL for an index not below
- * the limit.
- * Any thread, wait-free, async-signal-safe.  Inline, without a call for a slot and for an
- * index below the limit.  So a pointer that was never a pool's goes unnoticed.
+ * Returns SIZE_MAX for an address that is not a slot, and NULL for an index not below the limit.
+ * Any thread, wait-free, async-signal-safe.  Inline, without a call for a slot or an index below
+ * the limit, so a pointer that was never a pool may go unnoticed.
  */
 CPOOL_API size_t cpool_index(const cpool_t *pool, const void *slot);
 CPOOL_API void *cpool_at(const cpool_t *pool, size_t index);
 CPOOL_LOCAL_ size_t cpool_index_limit(const cpool_t *pool);
 
 /*
- * A pool's figures.  While other threads use the pool the counts of slots are
- * estimates, and so they are while a thread that used the pool is still ending.  While all
- * of them pause the counts are exact, and then
+ * A pool's figures.  The counts of slots are estimates while other threads use the pool, or while a
+ * thread that used it is still ending.  When all of them pause, the counts are exact, and then
  *
  *     live + in_depot + in_caches + fresh = capacity
  *
- * peak and average are of live slots as they were counted at exchanges with the depot: by each
- * thread at one in 32 of its exchanges, or fewer in pools with many caches, and for the peak
- * by cpool_stats.  A burst between two exchanges, within a magazine, is not seen.  So more than
- * `peak` may have been live at times, but never more than `circulating`.  A count while other
- * threads use the pool is an estimate, too high by a few magazines at most.  The peak is never
- * below `live` of the same reading.
+ * peak and average are of live slots, counted at exchanges with the depot: each thread counts at
+ * one in 32 of its exchanges, or fewer in pools with many caches, and cpool_stats counts for the
+ * peak.  A burst within a magazine, between two exchanges, is not seen.  So more than `peak` may
+ * have been live at times, but never more than `circulating`.  A count while other threads use the
+ * pool is an estimate, too high by a few magazines at most.  The peak is never below `live` of the
+ * same reading.
  *
- * Two readings show what the pool did between them.  In a steady state growths,
- * system_calls and registrations stay the same, although slots are exchanged: all memory is
- * there.  So does circulating, unless slots are reserved that were never handed out.
+ * Two readings show what the pool did in between.  In a steady state growths, system_calls and
+ * registrations do not change, although slots are exchanged: all memory is there.  Neither does
+ * circulating, unless slots are reserved that were never handed out.
  *
  * system_calls counts requests to the operating system by any thread on behalf of the pool:
  * committing memory (mprotect), making it resident (madvise), examining it and giving it back
@@ -73,10 +71,10 @@ CPOOL_LOCAL_ size_t cpool_index_limit(const cpool_t *pool);
  */
 typedef struct cpool_stats_t {
     size_t size;            /* sizeof(cpool_stats_t), set by the initialiser */
-    size_t capacity;        /* slots, now */
-    size_t max_capacity;    /* slots it may grow to */
+    size_t capacity;        /* the current number of slots */
+    size_t max_capacity;    /* the limit of capacity */
     size_t live;            /* slots that callers hold */
-    size_t in_depot;        /* free slots that every thread can take */
+    size_t in_depot;        /* free slots in the depot */
     size_t in_caches;       /* free slots in the caches of threads */
     size_t fresh;           /* slots never handed out */
     size_t circulating;     /* slots in circulation: taken from the fresh ones, and not
@@ -93,20 +91,20 @@ typedef struct cpool_stats_t {
                                nothing else, by waiting threads and by trims */
     uint64_t growths;       /* times the capacity was raised */
     uint64_t trims;         /* searches for memory to give back */
-    uint64_t waits;         /* allocs that went to sleep */
+    uint64_t waits;         /* allocs that slept */
     size_t spares;          /* spare magazines that the registered caches may
                                hold */
-    size_t reserved_bytes;  /* address space taken */
+    size_t reserved_bytes;  /* address space reserved */
     size_t committed_bytes; /* of it, bytes that may become resident */
-    uint64_t stalls;        /* allocs that returned NULL because a thread stayed
-                               stopped inside the library for stall_limit */
-    size_t peak;            /* the most that were live at a count */
-    size_t average;         /* of all counts at exchanges, or `live` */
+    uint64_t stalls;        /* allocs that returned NULL because a thread was preempted
+                               inside the library for longer than stall_limit */
+    size_t peak;            /* the largest count of live slots */
+    size_t average;         /* of all counts at exchanges; `live` if there were none */
     uint64_t system_calls;  /* requests to the operating system so far */
     uint64_t registrations; /* caches registered so far, of threads and those of
                                cpool_cache_create */
-    size_t retired;         /* of `live`, slots that are held back for readers (cpool/retire.h).
-                               Exact if no thread retires at the moment */
+    size_t retired;         /* slots among `live` that are held back for readers
+                               (cpool/retire.h).  Exact while no thread retires */
 } cpool_stats_t;
 
 #define CPOOL_STATS_INIT                                                       \
@@ -151,15 +149,14 @@ enum cpool_print_what {
  * pool   NULL for all pools
  * what   CPOOL_PRINT_FIGURES ...
  *
- * doc/JSON.md describes each member of the JSON.  Later versions may add members, but remove
- * and change none.
+ * doc/JSON.md describes each member of the JSON.  Later versions may add members, but never remove
+ * or change one.
  *
- * A NULL stream is reported as CPOOL_ENULL for one pool, and nothing is written to it for
- * all.  Another `what` is reported as CPOOL_EFLAGS.
+ * A NULL stream is reported as CPOOL_ENULL for one pool, and ignored for all pools.  An unknown
+ * `what` is reported as CPOOL_EFLAGS.
  *
- * Returns the number of pools or slots written.
- * Any thread, beside threads that use the pool.  It may block, and does what the stream does.
- * An error handler may call it.
+ * Returns the number of pools or slots written.  Any thread, while others use the pool.  It may
+ * block, and does what the stream does.  An error handler may call it.
  */
 CPOOL_API size_t cpool_print(const cpool_t *pool, enum cpool_print_what what, FILE *out);
 

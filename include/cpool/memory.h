@@ -19,68 +19,63 @@
  * cpool_grow - raises the capacity by up to n slots, within max_capacity, and
  * commits memory for them.
  *
- * A pool also grows by itself, by half or at least a magazine, when an alloc
- * finds nothing free.  Addresses never move.
+ * A pool also grows by itself, by half but at least by a magazine, when an alloc finds nothing
+ * free.  Addresses never move.
  *
- * Returns the number of slots added: fewer than n at the limit, 0 when there is
- * nothing to add or the operating system refuses memory.
- * Any thread, lock-free, makes system calls.
+ * Returns the number of slots added: fewer than n at the limit, 0 if there is nothing to add or the
+ * operating system refuses memory.  Any thread, lock-free, makes system calls.
  */
 CPOOL_API size_t cpool_grow(cpool_t *pool, size_t n);
 
 /*
- * cpool_shrink - lowers the capacity by up to n slots: first those never handed
- * out, then the topmost ones free in the depot.  Their memory goes
- * back to the operating system, unless the pool is checked or in caller-provided
- * memory.
+ * cpool_shrink - lowers the capacity by up to n slots: first slots that were never handed out, then
+ * the topmost slots if they are free in the depot.  Their memory goes back to the operating system,
+ * unless the pool is checked or in caller-provided memory.
  *
- * Free slots in the caches of other threads are not reached.  cpool_flush in each
- * thread helps.  A pool with max_capacity above its capacity may grow again.
+ * Free slots in the caches of other threads are not reached; call cpool_flush in each thread
+ * before.  A pool with max_capacity above its capacity may grow again.
  *
  * Returns the number of slots removed.  At least one slot stays.  If it is 0,
  * the free slots have kept their bytes.
  * Reports the same mistakes as cpool_trim.
- * Any thread, while others allocate and free.  It may block, and so do allocs
- * that find the depot empty meanwhile.  It makes system calls.
+ * Any thread, while others allocate and free.  It may block, and so do allocs that find the depot
+ * empty meanwhile.  It makes system calls.
  */
 CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
 
 /*
- * cpool_trim - gives the memory of pages that hold only free slots back to the
- * operating system, and puts the depot's free slots into order of address, so
- * that they are handed out page by page again.
+ * cpool_trim - gives pages that hold only free slots back to the operating system, and sorts the
+ * depot's free slots by address, so that they are handed out page by page again.
  *
- * The contents of slots on such pages become zero, and slots stay readable until the pool is
- * destroyed.  On Windows a thread that reads a free slot meanwhile traps.  With
- * CPOOL_MEMORY_KEEP_PAGES no page goes back.  It flushes the calling thread's cache, and takes
- * all magazines of all others, but the loaded one of a thread that is just using it.  So one call
- * after a peak gives its memory back, and threads that work fetch a magazine each again.  Checked
- * pools, and pools in caller-provided memory, are only put in order.
+ * Slots on such pages become zero, but stay readable until the pool is destroyed.  On Windows a
+ * thread that reads a free slot meanwhile traps.  With CPOOL_MEMORY_KEEP_PAGES no page goes back.
+ * It flushes the calling thread's cache, and takes all magazines of all other caches, except the
+ * loaded one of a thread that is just using it.  So one call after a peak gives its memory back,
+ * and then each working thread fetches a magazine again.  Checked pools, and pools in
+ * caller-provided memory, are only sorted.
  *
- * It also examines the free slots.  A slot found twice was freed twice: it is reported,
- * once, as CPOOL_EDOUBLEFREE, and is one slot again.  A slot that was freed after a shrink
- * had removed it is reported as CPOOL_EUNUSED and left out.
+ * It also examines the free slots.  A slot found twice was freed twice: it is reported, once, as
+ * CPOOL_EDOUBLEFREE, and counts once from then on.  A slot that was freed after a shrink had
+ * removed it is reported as CPOOL_EUNUSED and dropped.
  *
- * While it runs it takes one bit for each slot from the operating system, for pools in
- * caller-provided memory, too, and so does cpool_shrink.  If that is refused, it does
- * nothing.
+ * Like cpool_shrink, it takes one bit for each slot from the operating system while it runs, also
+ * for pools in caller-provided memory.  If that is refused, it does nothing.
  *
- * Returns the bytes given back that were resident.  If residency is
- * unknown, or beyond the first 4 GiB, all bytes count.
- * Pages that were swapped out are given back, and do not count.
- * Any thread, while others allocate and free.  It may block, and so do allocs that find
- * the depot empty meanwhile, until some slots are back.  It makes system calls.
+ * Returns the bytes given back that were resident.  If residency is unknown, or beyond the first 4
+ * GiB, all bytes count.  Pages that were swapped out are given back, but do not count.  Any thread,
+ * while others allocate and free.  It may block, and so do allocs that find the depot empty
+ * meanwhile, until some slots are back.  It makes system calls.
  */
 CPOOL_API size_t cpool_trim(cpool_t *pool);
 
 /*
- * cpool_reserve - commits the memory of the next n allocs and makes it resident, so that
- * they need none from the operating system.
+ * cpool_reserve - commits the memory of the next n allocs and makes it resident, so that they need
+ * none from the operating system.
  *
- * All slots that were handed out before become resident, live ones too, and n that never were.
- * No byte changes.  Where the operating system has no call that makes pages resident (Linux 5.14
- * has one), a byte of each page is incremented by 0, atomically, so that slots must be writable.
- * The capacity grows, within max_capacity, if n slots are not free.
+ * Makes all slots resident that were handed out before, including live ones, and n that never were.
+ * No byte changes.  If the operating system has no call that makes pages resident (Linux has one
+ * since 5.14), a byte of each page is incremented by 0, atomically, so slots must be writable.  The
+ * capacity grows, within max_capacity, if n slots are not free.
  *
  * Devices and mlock: memory that is not committed cannot be registered (io_uring's fixed buffers,
  * RDMA) or locked, and the system answers with EFAULT or ENOMEM.  So reserve all of it first:
@@ -88,15 +83,14 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  *     cpool_reserve(pool, capacity);
  *     mlock(cpool_at(pool, 0), capacity * stats.slot_stride);
  *
- * Such a pool has CPOOL_MEMORY_KEEP_PAGES, if it is ever trimmed or shrunk: a device goes on with
- * the pages that it knows.
+ * If such a pool is ever trimmed or shrunk, create it with CPOOL_MEMORY_KEEP_PAGES, because a
+ * device keeps using the pages that it knows.
  *
  * This holds only until other threads take those slots, or a trim gives their memory back.  If
  * they might, take n slots with cpool_alloc_bulk into an array, and use them from there.
  *
- * Returns 0, CPOOL_EDRY if n slots are not free, or CPOOL_ENOMEM if the
- * operating system refuses memory.
- * Any thread, while others allocate and free.  It may block and makes system calls.
+ * Returns 0, CPOOL_EDRY if n slots are not free, or CPOOL_ENOMEM if the operating system refuses
+ * memory.  Any thread, while others allocate and free.  It may block and makes system calls.
  */
 CPOOL_API int cpool_reserve(cpool_t *pool, size_t n);
 

@@ -17,43 +17,8 @@
  * cpool_each visits all pools with their names and figures, and cpool_print with
  * CPOOL_PRINT_ALL prints these.
  *
- * NOTES
- *
- * These functions know the pools of one copy of the library.  In a process with several
- * copies, for example in a statically linked plug-in, each copy knows its own pools.
- *
- * In gdb, on processes and core files, these commands show the same by reading memory
- * alone.  They come with the library: gdb loads them from beside it, if it trusts that
- * folder (set auto-load safe-path), or from its own folder.  They need the library's debug
- * information.  POOL is a name or an expression:
- *
- *     cpool list               all pools, with live and free slots
- *     cpool show POOL          one of them
- *     cpool whatis ADDRESS     the pool and the slot, its state, and where it is held
- *     cpool caches [POOL]      caches, their threads, and how much they hold
- *     cpool live POOL [COUNT]  the live slots, of checked pools by where they were taken
- *
- * A library configured with --enable-probes has static probes (USDT) of the
- * provider libcpool, to which tracers attach while a program runs.  `pool` is a descriptor:
- *
- *     exchange(depot, taken)    a magazine was taken from the depot (1) or given to it (0)
- *     refill(pool, rounds)      a cache was refilled, and has so many slots loaded
- *     spill(pool, spares)       a cache is full, and has so many full spares
- *     growth(pool, capacity)    the capacity was raised to this
- *     recall(pool, found)       all caches were closed, and what they had was taken (found is 1),
- *                               or they had nothing (0)
- *     wait(pool, deadline)      a thread goes to sleep until a slot is free
- *     report(code, text)        a mistake of the caller is reported
- *
- * One line for each, with the path of the library in place of LIB:
- *
- *     bpftrace -e 'usdt:LIB:libcpool:exchange { @[arg0, arg1] = count(); }'
- *     bpftrace -e 'usdt:LIB:libcpool:refill { @[tid, arg0] = hist(arg1); }'
- *     bpftrace -e 'usdt:LIB:libcpool:spill { @[tid, arg0] = count(); }'
- *     bpftrace -e 'usdt:LIB:libcpool:growth { printf("%p %d\n", arg0, arg1); }'
- *     bpftrace -e 'usdt:LIB:libcpool:recall { @[ustack, arg0] = count(); }'
- *     bpftrace -e 'usdt:LIB:libcpool:wait { @[ustack, arg0] = count(); }'
- *     bpftrace -e 'usdt:LIB:libcpool:report { printf("%s\n%s", str(arg1), ustack); }'
+ * NOTES: cpool_pools(3) has notes on copies of the library, gdb and static probes
+ * (doc/man/cpool_pools.txt).
  */
 #ifndef CPOOL_POOLS_H
 #define CPOOL_POOLS_H

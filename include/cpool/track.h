@@ -15,11 +15,10 @@
  *     while ((body = cpool_iter_next(&iter)) != NULL)          every live slot
  *         move(body);
  *
- * A tracked pool keeps a word of 64 bits for each slot: a bit for a live slot, and a
- * generation, which each free advances.  The words are an array apart from
- * the slots, and none of the functions here reads or writes a slot.  A free of a slot
- * that is already free, or was never taken, is found by one look at its word, and
- * reported as CPOOL_EDOUBLEFREE or CPOOL_EUNUSED.
+ * A tracked pool keeps a 64-bit word for each slot: a bit that is set while the slot is live, and a
+ * generation, which each free advances.  The words are in an array of their own, and none of these
+ * functions reads or writes a slot.  A free of a slot that is already free, or was never taken, is
+ * found in its word, and reported as CPOOL_EDOUBLEFREE or CPOOL_EUNUSED.
  *
  * NOTES: cpool_track(3) has notes on live slots, handles and trims (doc/man/cpool_track.txt).
  */
@@ -36,10 +35,10 @@ extern "C" {
  * ---- Handles (cpool_track.3) -------------------------------------------------
  */
 
-/* Names a live slot, until it is freed. */
+/* Identifies a live slot, until it is freed. */
 typedef uint64_t cpool_handle_t;
 
-/* The handle of no slot. */
+/* A handle that stands for no slot. */
 #define CPOOL_HANDLE_NONE CPOOL_NUMBER_(cpool_handle_t, 0)
 
 /*
@@ -47,9 +46,8 @@ typedef uint64_t cpool_handle_t;
  *
  * slot   from an alloc on this pool, not freed since
  *
- * Returns the handle, or CPOOL_HANDLE_NONE for any other address, and after CPOOL_ETRACKED
- * was reported for another kind of pool.
- * Any thread, wait-free, async-signal-safe.
+ * Returns the handle, or CPOOL_HANDLE_NONE for any other address, or after CPOOL_ETRACKED was
+ * reported because the pool is not tracked.  Any thread, wait-free, async-signal-safe.
  */
 CPOOL_API cpool_handle_t cpool_handle(const cpool_t *pool, const void *slot);
 
@@ -58,32 +56,31 @@ CPOOL_API cpool_handle_t cpool_handle(const cpool_t *pool, const void *slot);
  *
  * handle   from this pool, or any number
  *
- * Returns the slot if it is live and has been since the handle was made, else NULL.  Also
- * returns NULL after CPOOL_ETRACKED was reported for another kind of pool.  The notes above
- * describe the permitted use of the slot.
- * A thread that knows of a free before it calls, by synchronisation, gets NULL.  Beside a
- * concurrent free it gets either.
- * Any thread, wait-free, async-signal-safe.
+ * Returns the slot if it is live and has been since the handle was made, else NULL.  Also returns
+ * NULL after CPOOL_ETRACKED was reported because the pool is not tracked.  The notes describe the
+ * permitted use of the slot.  A thread that knows of a free before it calls, by synchronisation,
+ * gets NULL.  Concurrently with a free it may get either.  Any thread, wait-free,
+ * async-signal-safe.
  */
 CPOOL_API void *cpool_resolve(const cpool_t *pool, cpool_handle_t handle);
 
 /*
- * ---- Visiting live slots (cpool_track.3) -------------------------------------
+ * ---- Iterating over live slots (cpool_track.3) -------------------------------------
  */
 
 /*
  * An iterator over the live slots of a range of indices, in ascending order.
  *
  * Jobs that divide the range from 0 to cpool_index_limit, or to `circulating` in cpool_stats,
- * visit every slot between them.  One thread at a time uses an iterator.  It holds nothing
- * between two calls, and needs no end.
+ * together visit every slot.  Only one thread at a time may use an iterator.  It holds nothing
+ * between two calls, and need not be closed.
  */
 typedef struct cpool_iter {
     size_t size;           /* sizeof(cpool_iter_t), set by the initialiser */
     const cpool_t *pool;   /* the pool */
-    size_t next;           /* index of the next slot to look at */
+    size_t next;           /* index of the next slot to examine */
     size_t end;            /* one more than the last */
-    cpool_handle_t handle; /* of the slot that cpool_iter_next returned last */
+    cpool_handle_t handle; /* of the slot returned last */
 } cpool_iter_t;
 
 #define CPOOL_ITER_INIT(pool, first, end)                                      \
@@ -97,16 +94,16 @@ typedef struct cpool_iter {
  * iter   from CPOOL_ITER_INIT with a pool, the index of the first slot of a range, and one
  *        more than the index of the last one, SIZE_MAX for all
  *
- * Other threads may alloc and free meanwhile, and the caller may free the slot that it got.  A
- * slot that is live throughout the visit is visited exactly once.  A slot that is taken or freed
- * meanwhile is visited once or not at all.  "Throughout" is as the caller knows it: from an alloc
- * that happened before the first call, by synchronisation, to a free that happens after the last
- * one.  The caller may use a slot as a thread may that has resolved its handle.
+ * Other threads may alloc and free meanwhile, and the caller may free the slot that it got.  A slot
+ * that is live throughout the iteration is visited exactly once.  A slot that is taken or freed
+ * meanwhile is visited once or not at all.  "Throughout" means: from an alloc that happens before
+ * the first call, by synchronisation, to a free that happens after the last one.  The caller may
+ * use a slot like a thread that has resolved its handle.
  *
- * Returns the slot, or NULL if there are no more, and after CPOOL_ESTRUCT, CPOOL_EPOOL or
- * CPOOL_ETRACKED was reported: the size or the pool is wrong.
- * One thread at a time, wait-free and async-signal-safe.  The calls read 8 bytes for each slot of
- * the range that was ever handed out.
+ * Returns the slot, or NULL if there are no more, or after CPOOL_ESTRUCT, CPOOL_EPOOL or
+ * CPOOL_ETRACKED was reported, because the size or the pool is wrong.  One thread at a time,
+ * wait-free and async-signal-safe.  The calls read 8 bytes for each slot of the range that was ever
+ * handed out.
  */
 CPOOL_API void *cpool_iter_next(cpool_iter_t *iter) CPOOL_NONNULL_(1);
 

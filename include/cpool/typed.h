@@ -25,40 +25,8 @@
  * An editor with clangd shows the list of these functions at the name CPOOL_DECLARE.  From
  * clangd 19 on it shows the comment before CPOOL_DECLARE at each of them.
  *
- * NOTES
- *
- * A pool with checks (CPOOL_TRACKED, CPOOL_CHECKED), or with a stride other than the size of the
- * type (CPOOL_MEMORY_COLOUR), works too, with a call for each operation.
- *
- * The type must be complete, and its alignment at most CPOOL_ALIGN_MAX.  In C++ slots
- * are memory: no constructor is called.  A type with a comma in its name, which a macro takes for
- * two arguments, has a typedef:
- *
- *     typedef std::pair<int, long> pair;
- *     CPOOL_DECLARE(pairs, pair);
- *
- * The names <name>_entry_, <name>_none_ and <name>_typed_ are visible inside the program or shared
- * library that defines the pool, so two of them may have pools of the same name.  Within one the
- * name must be unique, also among the namespaces of C++, anonymous ones included: the thread's
- * variable <name>_entry_ is the same in all of them, and a pool would hand out another one's slots.
- * With
- * -DCPOOL_TYPED_VISIBILITY='"default"' other modules use those of the first one.
- *
- * The thread-local variable takes a word of static TLS.  A module loaded with dlopen finds
- * room for some hundreds of them.  With
- * -DCPOOL_TYPED_TLS='"global-dynamic"' such a module takes none, and each operation
- * makes a call.  Choose this for a module that is loaded and unloaded repeatedly: the
- * C library does not always get the room back.
- *
- * A thread must not use a typed pool for the very first time in the last round of its
- * destructors of thread-specific data, or after it.  Its cache would stay registered,
- * and its variable ends with the thread.  cpool_alloc and cpool_free on
- * <name>_pool() are permitted there.
- *
- * dlclose closes the pools of the module that it unloads, as <name>_close does, where the
- * compiler of the module knows GNU extensions.  Any other module calls <name>_close itself.  No
- * thread that used them may be ending at that moment: it is joined before, or ends later.
- * The end of the process closes none: a plug-in that an exit handler unloads calls <name>_close.
+ * NOTES: cpool_typed(3) has notes on checks, types, names, thread-local storage, the end of threads
+ * and unloading (doc/man/cpool_typed.txt).
  */
 #ifndef CPOOL_TYPED_H
 #define CPOOL_TYPED_H

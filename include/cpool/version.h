@@ -2,8 +2,8 @@
 /*
  * cpool/version.h - the version that this header belongs to.
  *
- * The three numbers are the only place where a release states its version: configure,
- * CMake and Meson read them here.
+ * A release states its version only in these three numbers: configure, CMake and Meson read them
+ * here.
  */
 #ifndef CPOOL_VERSION_H
 #define CPOOL_VERSION_H
@@ -12,11 +12,11 @@
 #define CPOOL_VERSION_MINOR 1
 #define CPOOL_VERSION_PATCH 0
 
-/* Names that end in an underscore are not for use outside this file. */
+/* Names that end in an underscore are only for this file. */
 #define CPOOL_VERSION_TEXT_(major, minor, patch) #major "." #minor "." #patch
 #define CPOOL_VERSION_OF_(major, minor, patch) CPOOL_VERSION_TEXT_(major, minor, patch)
 
-/* The same as text, "1.2.3". */
+/* The version as text, such as "1.2.3". */
 #define CPOOL_VERSION \
     CPOOL_VERSION_OF_(CPOOL_VERSION_MAJOR, CPOOL_VERSION_MINOR, CPOOL_VERSION_PATCH)
 

@@ -16,27 +16,27 @@
  */
 
 /*
- * cpool_alloc_wait - cpool_alloc that sleeps until a slot is free.
+ * cpool_alloc_wait - like cpool_alloc, but sleeps until a slot is free.
  *
  * timeout   the longest time to wait, relative, by the monotonic clock.  NULL waits
  *           forever.  Its members are added, whatever their signs and sizes.  A sum of
  *           zero or less does not wait
  *
- * A running thread may take a freed slot before the thread woken for it.  A thread that has
- * waited for a millisecond is no longer overtaken.  Slots freed from then on are handed to
- * the waiting threads directly, in the order in which these came.
+ * A running thread may take a freed slot before the thread woken for it.  But a thread that has
+ * waited for a millisecond is no longer overtaken: slots freed from then on are handed directly to
+ * the waiting threads, in the order of their arrival.
  *
  * While threads wait, every alloc and free of the pool is a call, and a free takes the waiters'
  * lock.
  *
- * If the operating system refuses memory, the thread tries again a hundred times a second.  If
- * the system refuses the condition variable that a sleep needs, this is cpool_alloc, without
- * a wait.  A thread that waits for slots which it holds itself never wakes up.
+ * If the operating system refuses memory, the thread tries again a hundred times a second.  If the
+ * system refuses the condition variable that a sleep needs, this is cpool_alloc, without a wait.
+ * Waiting for slots that you hold yourself deadlocks.
  *
- * Returns the slot, or NULL if the time is up, cpool_wake_all ends the waiting
- * (<cpool/events.h>), or the thread cannot sleep, and after CPOOL_EPOOL was reported.
- * Any thread.  It blocks, but beside a trim or shrink for no longer than the timeout.
- * Not a point of cancellation.
+ * Returns the slot, or NULL if the time is up, or cpool_wake_all ends the waiting
+ * (<cpool/events.h>), or the thread cannot sleep, or after CPOOL_EPOOL was reported.  Any thread.
+ * It blocks, but not longer than the timeout, unless a trim or shrink runs.  Not a cancellation
+ * point.
  */
 CPOOL_API void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_MUST_USE_
     CPOOL_FREED_BY_(cpool_depot_free);

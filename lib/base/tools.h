@@ -78,7 +78,7 @@ void cpi_tools_resume(void);
 void cpi_tools_print_stack(void);
 
 /* A static probe is a no-op instruction, and a note in the library that gives its address and the
- * location of its arguments.  <cpool/pools.h> lists all probes.  They are on slow paths only. */
+ * location of its arguments.  cpool_pools(3) lists all probes.  They are on slow paths only. */
 #ifdef CPI_PROBES
 #include <sys/sdt.h>
 #ifdef __clang__ /* about the macros of that header */

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * frame.c - slots that go back together.
+ * frame.c - frames: slots that go back together.
  *
  *   a frame                                     magazines of the depot
  *   first           next             end
  *   [ s s s s s s s |  -  -  -  -  -  ]   full -> [ s s s s ... s ] -> [ s s s s ... s ]
  *
- * A full record moves into an empty magazine of the depot, on top of the others of the frame.
+ * When the record is full, its slots move to an empty magazine of the depot, in front of the
+ * frame's other magazines.
  *
  * Invariants
- *   Every slot on record is live, and on record once.  So the magazines of frames and the depot's
- *   full ones are no more than the magazines for all slots handed out, and there is an empty one
- *   for the next (depot.h).  A record is no such magazine, and lies in memory of the frames' own.
- *   `full` and `next` change before the slots move, for the child of a fork: it finds none twice.
- *   A frame that is closed is empty, and has no pool and no owner.
+ * Every slot on record is live, and recorded once.  So the magazines of frames and the depot's full
+ * ones are no more than the magazines for all slots handed out, and there is an empty one for the
+ * next (depot.h).  A record is not a magazine: it lies in memory of the frames.  `full` and `next`
+ * change before the slots move, so that the child of a fork finds no slot twice.  A closed frame is
+ * empty, and has neither a pool nor an owner.
  *
  * ORDERING TABLE
- *   claim  | open CAS that sets a bit     | acquire | close  | the frame, which is closed
- *   close  | open fetch-and that clears it | release | claim  | that the owner is done with it
+ *   claim  | open CAS that sets a bit     | acquire | close  | the frame, which was closed
+ *   close  | open fetch-and that clears it | release | claim  | all that the owner did
  *   peek   | open load, CAS failure; begun fetch-and-add | relaxed | - | -
  *   made   | frames store                 | release | see    | the frames, all closed
  *   see    | frames load                  | acquire | made   | the frames
@@ -27,8 +28,8 @@
  *   room   | entry limit load            | relaxed | reclaim.c's barrier | closed, or not
  *   link   | link store of a magazine     | relaxed | - | -
  *
- * A frame has one owner at a time, so its members need no order but for the child of a fork.  A
- * slot that goes back is published as one that is freed.
+ * A frame has one owner at a time, so its members need order only for the child of a fork.  A slot
+ * that goes back is published like a freed one.
  */
 #include <cpool/frame.h>
 
@@ -46,12 +47,12 @@
 
 /* --- The frames of a pool --- */
 
-/* In a page that is never unmapped: a frame that has ended is recognised. */
+/* In a page that is never unmapped, so that the use of an ended frame is recognised. */
 struct cpi_frames {
-    _Atomic uint32_t open;   /* a bit for each frame that is */
-    _Atomic uint32_t begun;  /* in pools that are not plain */
-    void **records;          /* constant, of all frames, one after the other */
-    struct cpi_frames *next; /* of those that no pool has.  Guarded by the lock */
+    _Atomic uint32_t open;   /* a bit for each open frame */
+    _Atomic uint32_t begun;  /* frames begun so far, in pools that are not plain */
+    void **records;          /* constant: the records of all frames, one after the other */
+    struct cpi_frames *next; /* in the list of those without a pool, guarded by the lock */
     _Alignas(CPI_LINE) struct cpool_frame frame[CPOOL_FRAMES_MAX];
 };
 
@@ -121,7 +122,8 @@ void cpi_frame_each(const cpool_t *handle, void (*visit)(cpool_frame_t *frame, v
             visit(&frames->frame[i], arg);
 }
 
-/* The pool of an open frame, and of this typed pool unless that is NULL, or NULL after a report. */
+/* The pool of an open frame, which must be this typed pool's unless `typed` is NULL.  NULL after a
+ * report. */
 static struct cpi_pool *pool_of(const cpool_frame_t *frame, const struct cpool_typed *typed,
                                 const char *function)
 {
@@ -138,8 +140,8 @@ static struct cpi_pool *pool_of(const cpool_frame_t *frame, const struct cpool_t
 
 /* --- Beginning and closing --- */
 
-/* Opens a closed frame, or returns NULL.  In pools that are not plain one comes after the other,
- * so that the use of a frame that has ended is noticed for long. */
+/* Opens a closed frame, or returns NULL.  Pools that are not plain use all frames in turn, so that
+ * the use of an ended frame is detected for longer. */
 static cpool_frame_t *open_frame(struct cpi_frames *frames, const struct cpi_pool *pool)
 {
     bool in_turn = !cpi_pool_is_plain(pool);
@@ -197,8 +199,8 @@ int cpool_frame_begin(cpool_frame_t **frame, cpool_t *handle)
 
 /* --- The record --- */
 
-/* Gives a magazine to the depot, or takes an empty one for 0: inside the thread's cache, or in
- * flight at the depot. */
+/* Gives a magazine to the depot, or takes an empty one if `node` is 0.  Meanwhile the thread is
+ * inside its cache, or in flight at the depot. */
 static uint32_t exchange_magazine(struct cpi_pool *pool, uint32_t node)
 {
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
@@ -236,8 +238,8 @@ static bool is_frame_empty(const cpool_frame_t *frame)
     return frame->next == frame->first && frame->full == 0;
 }
 
-/* Moves a full record into an empty magazine.  Returns false if there is none: more slots were
- * freed than handed out. */
+/* Moves a full record into an empty magazine.  Returns false if there is none, because more slots
+ * were freed than handed out. */
 CPI_COLD static bool stash_record(struct cpi_pool *pool, cpool_frame_t *frame)
 {
     struct cpi_depot *depot = &pool->depot;
@@ -255,7 +257,7 @@ CPI_COLD static bool stash_record(struct cpi_pool *pool, cpool_frame_t *frame)
     return true;
 }
 
-/* The magazine on top of the frame's, which is the caller's then. */
+/* Takes the first of the frame's magazines, which then belongs to the caller. */
 static uint32_t unchain_top(const struct cpi_depot *depot, cpool_frame_t *frame)
 {
     uint32_t node = (uint32_t)frame->full;
@@ -334,7 +336,7 @@ int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
     if (code != 0)
         return code;
     if (pool->map.words != NULL)
-        code = cpi_pool_retired(pool, index, CPI_RETIRING_ASKED); /* whether it is live */
+        code = cpi_pool_retired(pool, index, CPI_RETIRING_ASKED); /* is it live? */
     if (code == 0)
         code = record_slot(pool, frame, slot);
     if (code != 0)
@@ -342,11 +344,12 @@ int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
     return code;
 }
 
-/* --- Giving back --- */
+/* --- Giving slots back --- */
 
-/* The slots of the record go into the loaded magazine of this entry, which counts so many.  Returns
- * false if it has no room for them, or is closed, or there are none here and there.  The frame is
- * closed before, as other threads may have the slots then, and destroy the pool. */
+/* Moves the slots of the record into the loaded magazine of this entry, which has `count` rounds.
+ * Returns false if there is no room, or the entry is closed, or both record and magazine are empty.
+ * Closes the frame first if it `ends`, because other threads may take the slots afterwards and
+ * destroy the pool. */
 CPI_WITHIN static inline bool push_record(cpool_frame_t *frame, cpool_cache_t *entry,
                                           uintptr_t count, uintptr_t limit, bool ends)
 {
@@ -364,7 +367,7 @@ CPI_WITHIN static inline bool push_record(cpool_frame_t *frame, cpool_cache_t *e
     return pushed;
 }
 
-/* The inline path of a free, once for all slots, where the frame has filled no magazine. */
+/* The inline path of a free, once for all slots, if the frame has no magazine. */
 CPI_WITHIN static inline bool give_near(cpool_frame_t *frame, bool ends)
 {
     cpool_cache_t *entry;
@@ -379,7 +382,8 @@ CPI_WITHIN static inline bool give_near(cpool_frame_t *frame, bool ends)
                        ends);
 }
 
-/* The same in any plain pool.  The free of the last slot tells of it. */
+/* Does the same in any plain pool, without closing the frame.  The free of the last slot calls
+ * waiters. */
 static bool give_inside(struct cpi_pool *pool, cpool_frame_t *frame)
 {
     const struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
@@ -393,7 +397,7 @@ static bool give_inside(struct cpi_pool *pool, cpool_frame_t *frame)
     return push_record(frame, active, count, cpi_cache_mark(cache, active, count), false);
 }
 
-/* As cpool_free, after damage before and after the slot has been reported and repaired. */
+/* Frees the slot, after damage on either side of it has been reported and repaired. */
 static void give_one(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
@@ -405,8 +409,8 @@ static void give_one(struct cpi_pool *pool, void *slot, struct cpi_call call)
     cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
 }
 
-/* The last slot keeps the pool from being destroyed, and its free calls waiters for all of
- * them. */
+/* Gives the slots back by the slow path.  The last slot keeps the pool from being destroyed, and
+ * its free calls waiters for all of them. */
 CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi_call call)
 {
     struct cpi_pool *pool = pool_of(frame, NULL, call.function);

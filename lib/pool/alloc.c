@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * alloc.c - alloc and free out of line: a swap of magazines, an exchange with the depot, and what
- * an alloc does when the pool is dry.
+ * alloc.c - the slow paths of alloc and free: a swap of magazines, an exchange with the depot, and
+ * what an alloc does when the pool is dry.
  *
- * The inline path ends where the loaded magazine is empty or full, or where the entry is closed.
- * The end of this file is where it leads.
+ * The inline path fails where the loaded magazine is empty or full, or the entry is closed.  It
+ * calls the functions at the end of this file.
  *
  * ORDERING TABLE
  *   count | stalls, growths fetch-and-add | relaxed | - | -
@@ -12,18 +12,18 @@
  *   usage | CAS, fetch-and-add of the counts of live slots | relaxed | - | -
  *   mark  | calls store 1        | relaxed | - | -
  *   rest  | calls store 0        | release | reclaim.c's inside | the owner's
- *                                                      last access
+ *                                                      last access to the pool
  *
- * [mark] needs no order of its own: the slot that is given afterwards publishes it.
+ * [mark] needs no order of its own: giving the slot publishes it.
  */
 #include "pool/alloc.h"
 
 #include "base/atomic.h"
 #include "base/tools.h"
 
-/* --- Growing by itself --- */
+/* --- Automatic growth --- */
 
-/* A pool that grows by itself grows by half, but not by more slots than this. */
+/* A pool grows automatically by half, but by no more slots than this. */
 #define CPI_GROWTH_MAX ((uintptr_t)1024 * 1024)
 
 bool cpi_pool_raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
@@ -35,8 +35,8 @@ bool cpi_pool_raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
     return true;
 }
 
-/* Raises the capacity if every slot has been handed out and the pool may grow.  Returns true if
- * there is more now.  Lock-free. */
+/* Raises the capacity if every slot has been handed out and the pool may grow.  Returns true if the
+ * capacity is larger now.  Lock-free. */
 static bool grow_by_itself(struct cpi_pool *pool)
 {
     uint64_t bounds;
@@ -57,7 +57,7 @@ static bool grow_by_itself(struct cpi_pool *pool)
     if (more > pool->slab.slots - capacity)
         more = pool->slab.slots - capacity;
     CPI_ASSERT(more > 0);
-    /* If another thread was faster there is more now all the same. */
+    /* If this fails, another thread was faster, and the capacity is larger just the same. */
     cpi_pool_raise(pool, bounds, more);
     return true;
 }
@@ -65,8 +65,9 @@ static bool grow_by_itself(struct cpi_pool *pool)
 /* --- Counting live slots --- */
 
 /*
- * For the peak and the average.  A thread looks at all caches.  The more caches there are, the more
- * exchanges are between two counts, so that a count costs an exchange the same in any pool.
+ * Counts live slots for the peak and the average, which takes a walk through all caches.  The more
+ * caches there are, the more exchanges lie between two counts, so that the cost per exchange is the
+ * same in any pool.
  */
 CPI_COLD static void count_live(struct cpi_pool *pool, struct cpi_cache *cache)
 {
@@ -94,8 +95,8 @@ void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)
     return cache != NULL ? cpi_cache_take(cache) : cpi_take_uncached(&pool->slab, &pool->depot);
 }
 
-/* A free ends with a look at the waiters.  Until then the operation in flight, or the owner's
- * `calls`, keeps cpool_destroy waiting: once the slot can be had, another thread may have all
+/* A free ends with a check for waiters.  Until then, the operation in flight, or the owner's
+ * `calls`, keeps cpool_destroy waiting: once the slot is available, another thread may hold all
  * slots and destroy the pool. */
 static bool give_uncached(struct cpi_pool *pool, void *slot)
 {
@@ -125,7 +126,8 @@ bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 
 /* --- When the pool is dry --- */
 
-/* Gets slots without disturbing anybody.  Returns whether it is worth looking again. */
+/* Tries to get more slots without disturbing other threads.  Returns whether it is worth searching
+ * again. */
 static bool find_more(struct cpi_pool *pool, bool retires)
 {
     return grow_by_itself(pool) || cpi_reclaim_spare(&pool->registry) ||
@@ -133,8 +135,8 @@ static bool find_more(struct cpi_pool *pool, bool retires)
             cpi_client_dry(pool));
 }
 
-/* Whether a trim or shrink has, or had since `seen` was read, the depot's magazines.  Waits until
- * it has given some back, without a lock. */
+/* Whether a trim or shrink holds the depot's magazines, or has held them since `seen` was read.  If
+ * so, waits, without a lock, until it has given some back. */
 static inline bool was_drained(const struct cpi_pool *pool, uint32_t seen)
 {
     if (CPI_LIKELY(!cpi_depot_was_drained(&pool->depot, seen)))
@@ -158,13 +160,13 @@ void *cpi_pool_look(struct cpi_pool *pool, bool retires)
 }
 
 /*
- * Between looking into one place and looking into the next a slot may have moved from the second
- * to the first.  While entries are closed, the places are the depot, the fresh slots and operations
- * in flight.  So the pool was dry only if nothing moved from before the look until every operation
- * that was inside after the look has left.  At the end of the look each slot was live, or held by
- * one of those operations, and their exchanges are counted.
+ * A slot may move from a place that is searched later to one that was searched before.  While
+ * entries are closed, the places are the depot, the fresh slots and operations in flight.  So the
+ * pool was dry only if nothing moved from before the search until every operation that was inside
+ * after it has left.  Then at the end of the search each slot was live, or held by one of those
+ * operations, whose exchanges are counted.
  *
- * A thread that was stopped inside is waited for, but not for ever: what it has loaded or holds is
+ * A thread that was preempted inside is waited for, but not forever: the slots that it holds are
  * out of reach then.
  */
 enum verdict { DRY, AGAIN, LATER, STALLED };
@@ -177,7 +179,7 @@ static enum verdict await_verdict(const struct cpi_pool *pool, uint64_t before,
     return cpi_reclaim_activity(&pool->registry) == before ? DRY : LATER;
 }
 
-/* With all entries closed. */
+/* Searches while all entries are closed. */
 static void *look_closed(struct cpi_pool *pool, struct cpi_backoff *backoff, enum verdict *verdict)
 {
     uint64_t before = cpi_reclaim_activity(&pool->registry);
@@ -193,8 +195,8 @@ static void *look_closed(struct cpi_pool *pool, struct cpi_backoff *backoff, enu
     return slot;
 }
 
-/* Between two looks entries may be opened.  With entries closed all the time, owners would
- * exchange every slot with the depot for as long as this thread gives way. */
+/* Entries may be opened between two searches.  If they stayed closed all the time, owners would
+ * exchange every slot with the depot for as long as this thread waits. */
 static void *look_again(struct cpi_pool *pool)
 {
     struct cpi_backoff backoff = {pool->stall_limit, 0, 0};
@@ -212,8 +214,8 @@ static void *look_again(struct cpi_pool *pool)
     return slot;
 }
 
-/* The caller has found nothing in its cache, the depot and the fresh slots.  It has not read the
- * number of drains before, so the search begins with another such pass. */
+/* The caller has found nothing in its cache, the depot and the fresh slots.  But it did not read
+ * the number of drains before, so the search repeats that. */
 CPI_COLD static void *search_pool(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     uint32_t seen;
@@ -237,8 +239,8 @@ CPI_APART static void *obtain_slot(struct cpi_pool *pool, struct cpi_cache *cach
     slot = cpi_pool_take(pool, cache);
     if (CPI_UNLIKELY(slot == NULL))
         slot = search_pool(pool, cache);
-    /* A waiter may have missed slots that the search put into the depot.  But room for which the
-     * system refuses memory is no reason to wake anybody. */
+    /* A waiter may have missed slots that the search put into the depot.  But fresh slots whose
+     * memory the system refuses are no reason to wake anybody. */
     if (slot != NULL || (cpi_reclaim_left(&pool->registry) & CPI_LEFT_SLOTS) != 0)
         cpi_waiters_came(&pool->waiters);
     return slot;
@@ -285,8 +287,9 @@ void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
     }
     if (CPI_UNLIKELY(!cpi_pool_returns(pool, slot, call)))
         return;
-    /* Once the slot is back another thread may destroy the pool, unless there was no place for the
-     * slot.  Plain pools notice double frees only by that. */
+    /* Once the slot is given back, another thread may destroy the pool, so nothing may follow,
+     * unless there was no place for the slot.  That is the only way in which plain pools notice
+     * double frees. */
     if (CPI_LIKELY(cache != NULL) &&
         CPI_LIKELY(cpi_cache_push(cache, cpi_cache_active(cache), slot)))
         return;
@@ -294,9 +297,9 @@ void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
         cpi_pool_report_slot(CPOOL_EDOUBLEFREE, call.function, pool, index);
 }
 
-/* --- With an open entry: a swap with a spare, or an exchange with the depot --- */
+/* --- With an open entry: swap with a spare, or exchange with the depot --- */
 
-/* Without a full spare.  *slot is left as it is where there is nothing. */
+/* There is no full spare.  Leaves *slot unchanged if the depot has nothing either. */
 CPI_APART static void exchange_empty(struct cpi_cache *cache, cpool_cache_t *entry, void **slot)
 {
     void **round;
@@ -328,7 +331,7 @@ CPI_APART static void *swap_empty(const cpool_t *handle, struct cpi_cache *cache
     return CPI_LIKELY(slot != NULL) ? slot : cpi_pool_alloc(handle->state, cache, call);
 }
 
-/* Without an empty spare.  Returns false if there is no place. */
+/* There is no empty spare.  Returns false if there is no place. */
 CPI_APART static bool exchange_full(struct cpi_cache *cache, void *slot)
 {
     uint32_t node;
@@ -376,10 +379,10 @@ void cpi_pool_free_near(const cpool_t *handle, struct cpi_cache *cache, void *sl
         cpi_pool_free(handle->state, cache, slot, call);
 }
 
-/* --- Where the inline path leads --- */
+/* --- Functions that the inline path calls --- */
 
-/* The calling thread may have no cache yet, the handle may be wrong, or the entry is an explicit
- * cache's. */
+/* The calling thread may have no cache yet, the handle may be wrong, or the entry may be an
+ * explicit cache. */
 CPI_COLD static void *alloc_without_cache(cpool_t *handle, cpool_cache_t *entry,
                                           struct cpi_call call)
 {
@@ -406,8 +409,8 @@ CPI_COLD static void free_without_cache(cpool_t *handle, void *slot, cpool_cache
         cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
 }
 
-/* entry->pool is the handle only in the table's entry of a thread that has a cache of this pool.
- * The inline path has read the entry already, so a wrong handle traps there or is noticed here. */
+/* entry->pool == handle only in the table of a thread that has a cache of this pool.  The inline
+ * path has already read the entry, so a wrong handle traps there or is noticed here. */
 void *cpi_alloc_out(cpool_t *handle, cpool_cache_t *entry, const void *site)
 {
     const struct cpi_call call = {"cpool_alloc", site};

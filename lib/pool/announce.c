@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * announce.c - which tools a pool is announced to, and its memory as they see it.
+ * announce.c - announces a pool to sanitizers and Valgrind, and shows them its memory.
  *
  * ORDERING TABLE
  *   shown | committed load | relaxed | - | -
@@ -11,11 +11,11 @@
 #include "base/tools.h"
 #include "process/thread.h"
 
-/* Memory of slots that is committed and hidden at creation, bytes.  To hide it later
- * would be too late for a thread that was given a slot in it meanwhile. */
+/* Bytes of slots that are committed and hidden at creation.  Hiding them later would race with a
+ * thread that has got a slot there. */
 #define CPI_HIDDEN_AHEAD ((size_t)64 * 1024 * 1024)
 
-/* AddressSanitizer knows for units of eight bytes only whether they may be used. */
+/* AddressSanitizer tracks memory in units of eight bytes. */
 #define CPI_GRANULE ((uintptr_t)8)
 
 static bool share_granules(const struct cpi_slab *slab)
@@ -31,14 +31,14 @@ CPI_COLD bool cpi_announce_wanted(const cpool_config_t *config)
            (cpi_tools_found() & CPI_TOOLS_BYTES) != 0;
 }
 
-/* The slots' memory with the lead, as far as it is usable. */
+/* Usable bytes of the slots' memory, including the lead. */
 static size_t usable_bytes(const struct cpi_pool *pool)
 {
     return cpi_load(&pool->slab.extent.committed, relaxed); /* [shown] */
 }
 
-/* A tool has locks of its own, and forks wait for the library's: so no child finds one of the
- * tool's taken by a thread that was opening or closing a pool.  A reset holds the lock already. */
+/* A tool has locks of its own.  Forks wait for the library's lock, so in no child is a lock of the
+ * tool held by a thread that was opening or closing a pool.  A reset holds the lock already. */
 static void open_slots(const struct cpi_pool *pool)
 {
     const struct cpi_slab *slab = &pool->slab;
@@ -72,7 +72,7 @@ CPI_COLD void cpi_announce_begin(struct cpi_pool *pool)
         pool->tools &= ~CPI_TOOLS_BYTES;
     if (share_granules(slab))
         pool->tools &= ~CPI_TOOL_ASAN;
-    /* Where it is refused, less is hidden. */
+    /* If the system refuses, less is hidden. */
     if ((pool->tools & CPI_TOOLS_BYTES) != 0)
         (void)cpi_slab_provide(slab, ahead < slab->slots ? ahead : slab->slots);
     open_slots(pool);
@@ -94,8 +94,8 @@ static void ignore_extent(const struct cpi_pool *pool, const struct cpi_extent *
     cpi_tools_ignore(pool->tools, extent->base, size, ignored);
 }
 
-/* Where the library knows addresses of slots that may be live: rounds that were taken
- * out of magazines stay behind there, and slot 0 is where the slab begins. */
+/* The library's own addresses of slots that may be live: rounds taken from a magazine are not
+ * erased there, and slot 0 lies at the slab's base. */
 static void ignore_own(struct cpi_pool *pool, bool ignored)
 {
     ignore_extent(pool, &pool->depot.for_slots, ignored);
@@ -103,7 +103,7 @@ static void ignore_own(struct cpi_pool *pool, bool ignored)
     cpi_tools_ignore(pool->tools, &pool->slab.base, sizeof pool->slab.base, ignored);
 }
 
-/* Has a tool that can look for slots that are live and that nothing points to. */
+/* Makes a tool that can do so search for live slots that nothing points to. */
 CPI_COLD void cpi_announce_leaked(struct cpi_pool *pool)
 {
     if (pool->tools == 0)
@@ -122,16 +122,16 @@ static void ignore_for_good(struct cpi_pool *pool)
         cpi_tools_ignore(pool->tools, pool->origin, sizeof *pool->origin, true);
 }
 
-/* A typed pool's program knows the slab's base, too, and reads it until the end. */
+/* A typed pool's program also has the slab's base, and reads it until the end. */
 CPI_COLD void cpi_announce_part(struct cpi_pool *pool)
 {
     if (pool->typed != NULL)
         pool->origin = &pool->typed->origin;
 }
 
-/* After the destructors of programs, which have no priority, and before a tool looks for
- * leaks at the end of the process.  Other threads may still use pools.  Then what the
- * library knows stays as it is, and some leaks are not found. */
+/* Runs after the destructors of programs, which have no priority, and before a tool searches for
+ * leaks at the end of the process.  If other threads may still use pools, nothing is ignored, and
+ * some leaks are not found. */
 __attribute__((__destructor__(101))) static void process_ended(void)
 {
     struct cpi_registry *registry = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * build.c - laying a pool out in memory, giving that back, and the pool's handle.
+ * build.c - lays a pool out in memory, releases that, and gives the pool its handle.
  *
  * ORDERING TABLE
  *   owner | face's client store | release | the load in <cpool/client.h> | the client
@@ -17,10 +17,10 @@
 #include "base/error.h"
 #include "host/os.h"
 
-/* Caches of a pool that gets no addresses for more, unless configured. */
+/* The number of caches of a pool that cannot get addresses for more, unless configured. */
 #define CPI_CACHES_FEW ((size_t)16)
 
-/* A region of the caller's is usable already, one of ours as far as committed. */
+/* The caller's memory is usable already; ours only as far as it is committed. */
 static void lay_out_extent(struct cpi_extent *extent, char *region, const struct cpi_layout *layout,
                            size_t at, size_t size)
 {
@@ -30,7 +30,7 @@ static void lay_out_extent(struct cpi_extent *extent, char *region, const struct
         cpi_extent_init(extent, region + at, cpi_align_up(size, layout->unit), layout->unit);
 }
 
-/* `size` bytes of zeroes for each slot. */
+/* `size` zero bytes for each slot. */
 static void lay_out_side(struct cpi_pool *pool, const struct cpi_layout *layout, unsigned side,
                          char *at, size_t size)
 {
@@ -42,7 +42,7 @@ static void lay_out_side(struct cpi_pool *pool, const struct cpi_layout *layout,
     cpi_slab_set_side(&pool->slab, side, &extent, size);
 }
 
-/* The lead that this region's address asks for. */
+/* The lead for this address of the region. */
 static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
 {
     uintptr_t aligned = start + layout->gap + layout->offset;
@@ -79,7 +79,7 @@ static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout
                    (uint32_t)layout->uncached);
 }
 
-/* What is done to the slots on their ways. */
+/* Decides what is done to slots on their way to users and back. */
 static void set_ways(struct cpi_pool *pool)
 {
     struct cpi_registry *registry = &pool->registry;
@@ -96,7 +96,7 @@ static void set_ways(struct cpi_pool *pool)
     registry->inline_path = !has_words && pool->tools == 0;
 }
 
-/* Builds the pool in a region with its first fixed_bytes usable. */
+/* Builds the pool in a region whose first fixed_bytes are usable. */
 CPI_COLD static struct cpi_pool *build_pool(char *region, const struct cpi_layout *layout,
                                             const cpool_config_t *config, size_t fixed_bytes)
 {
@@ -117,7 +117,7 @@ CPI_COLD static struct cpi_pool *build_pool(char *region, const struct cpi_layou
     lay_out_depot(pool, layout, region);
     cpi_extent_init(&caches, region + layout->caches_at, layout->for_slots_at - layout->caches_at,
                     layout->unit);
-    atomic_init(&caches.committed, fixed_bytes - layout->caches_at); /* a page's rest, or all */
+    atomic_init(&caches.committed, fixed_bytes - layout->caches_at); /* rest of a page, or all */
     cpi_registry_init(registry, &caches, pool, &pool->slab, &pool->depot, layout->quota);
     registry->max = layout->caches;
     registry->spares = (uint32_t)layout->spares;
@@ -126,13 +126,13 @@ CPI_COLD static struct cpi_pool *build_pool(char *region, const struct cpi_layou
     return pool;
 }
 
-/* Whether the addresses of a pool's region are the caller's, but not their memory. */
+/* Whether the caller provides the addresses of a pool's region, but not its memory. */
 static bool is_reserved_by_caller(unsigned flags)
 {
     return (flags & CPOOL_CLIENT_RESERVED) != 0;
 }
 
-/* The caller's memory must have this alignment and this size, bytes. */
+/* Checks that the caller's memory has this alignment and size, bytes. */
 static int check_memory(const cpool_config_t *config, size_t align, size_t size)
 {
     if ((uintptr_t)config->memory % align != 0)
@@ -160,8 +160,8 @@ CPI_COLD static int build_in_pages(struct cpi_pool **pool, const cpool_config_t 
     char *region;
     int code = reserve_region(&region, &layout, config);
 
-    /* Most addresses of a small pool are for its caches.  They may be limited, and where a
-     * program locks all its memory they count as memory. */
+    /* Most addresses of a small pool are for its caches.  The system may limit addresses, and they
+     * count as memory in a program that locks all its memory. */
     if (code == CPOOL_ENOMEM && config->thread_caches == 0) {
         cpool_config_t few = *config;
 
@@ -206,14 +206,14 @@ static int build_as_asked(struct cpi_pool **pool, const cpool_config_t *config)
     return build_in_pages(pool, config);
 }
 
-/* The environment makes no pool fail that its program could have. */
+/* The only message: CPOOL_ECOPIES may not be the program's fault. */
 CPI_COLD static int tell_of_copies(void)
 {
     cpi_tell("no pool is made, because %s", cpool_strerror(CPOOL_ECOPIES));
     return CPOOL_ECOPIES;
 }
 
-/* A pool gets none of the checks that the environment asks for, because of this code. */
+/* Reports that a pool gets none of the checks that the environment asks for, and why. */
 CPI_COLD static void tell_unchecked(const cpool_config_t *config, int code)
 {
     char name[CPI_NAME_SIZE];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bulk.c - many slots at once, and the other forms of alloc and free: zeroed, without a cache, by
+ * bulk.c - many slots at once, and further forms of alloc and free: zeroed, without a cache, by
  * address.
  *
- * Runs of slots are copied between the caller's array and the loaded magazine.  A
- * pool that is not plain handles slots one by one.
+ * In plain pools, runs of slots are copied between the caller's array and the loaded magazine.
+ * Other pools handle slots one by one.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 
 /* --- Many at once --- */
 
-/* 0 and the pool, or the code that was reported. */
+/* Returns 0 and the pool, or the code that was reported. */
 static int check_bulk(struct cpi_pool **pool, cpool_t *handle, const void *slots, size_t n,
                       const char *function)
 {
@@ -29,7 +29,7 @@ static int check_bulk(struct cpi_pool **pool, cpool_t *handle, const void *slots
     return CPOOL_ENULL;
 }
 
-/* Up to n slots from the loaded magazine, the next one first. */
+/* Takes up to n slots from the loaded magazine, in the order of single allocs. */
 static size_t copy_run_out(const struct cpi_cache *cache, void **slots, size_t n)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
@@ -66,8 +66,8 @@ static size_t alloc_runs(struct cpi_pool *pool, void **slots, size_t n, struct c
     return got;
 }
 
-/* Gives slots to the loaded magazine until it is full, one is wrong, or none is
- * left.  Returns how many. */
+/* Gives slots to the loaded magazine until it is full, one is wrong, or none is left.  Returns the
+ * number given. */
 static size_t copy_run_in(const struct cpi_pool *pool, const struct cpi_cache *cache,
                        void *const *slots, size_t n)
 {
@@ -98,7 +98,7 @@ void cpool_free_bulk(cpool_t *handle, void *const *slots, size_t n)
     while (given < n) {
         if (cache != NULL && cpi_pool_is_plain(pool))
             given += copy_run_in(pool, cache, slots + given, n - given);
-        /* What ended the run: a full magazine, NULL or a wrong address. */
+        /* The run ended because of a full magazine, NULL or a wrong address. */
         if (given < n)
             cpi_pool_free(pool, cache, slots[given++], call);
     }
@@ -116,8 +116,8 @@ size_t cpool_alloc_bulk(cpool_t *handle, void **slots, size_t n)
 
 /* --- Other forms --- */
 
-/* memset with what it costs to call it saved for small slots: by stores of fixed
- * size from both ends, which overlap in the middle. */
+/* memset, without its call overhead for small slots: stores of fixed size from both ends, which
+ * overlap in the middle. */
 static void clear_slot(char *slot, size_t size)
 {
     if (size < 8 || size > 64) {

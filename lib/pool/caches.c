@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * caches.c - explicit caches, and their alloc and free out of line.
+ * caches.c - explicit caches, and the slow paths of their alloc and free.
  */
 #include "base/tools.h"
 #include "pool/alloc.h"
@@ -72,9 +72,9 @@ void cpool_flush(cpool_t *handle)
     cpi_waiters_came(&pool->waiters);
 }
 
-/* --- Where their inline path ends --- */
+/* --- Where the inline path fails --- */
 
-/* Only checked pools ask for the owner. */
+/* Only checked pools verify the owner. */
 static inline bool may_use_cache(const struct cpi_pool *pool, const struct cpi_cache *cache,
                                   const char *function)
 {
@@ -84,7 +84,7 @@ static inline bool may_use_cache(const struct cpi_pool *pool, const struct cpi_c
     return false;
 }
 
-/* entry->pool is no pool once the cache has been destroyed. */
+/* After the cache has been destroyed, entry->pool is not a pool. */
 void *cpi_pool_cache_alloc(cpool_cache_t *entry, struct cpi_call call)
 {
     struct cpi_pool *pool = cpi_pool_of(entry->pool, call.function);

@@ -2,14 +2,14 @@
 /*
  * client.c - pools whose slots belong to a library over pools (cpool/client.h).
  *
- * The client has the pool's handle, and everybody else its face (descriptor.h).  So functions that
- * take or give slots, or change how many there are, are refused to everybody else, at no cost to
- * any pool.  Functions that ask serve both.
+ * The client has the pool's handle, everybody else its face (descriptor.h).  So functions that take
+ * or give slots, or change their number, refuse everybody else, at no cost to any pool.  Functions
+ * that only query accept either handle.
  *
  * ORDERING TABLE
  *   hooks | hooks store         | release | slots.c's told | the table
  *   ended | ended store         | relaxed | - | -
- *   barrier | membarrier(2)     | -       | a client's own fences | what the client says
+ *   barrier | membarrier(2)     | -       | a client's own fences | what the client publishes
  */
 #include <cpool/client.h>
 
@@ -86,7 +86,7 @@ static int take_key(cpool_client_t *client)
     return CPOOL_EPOOLS;
 }
 
-/* Such a client has no pools. */
+/* A client with a key has no pools. */
 static bool has_key(const cpool_client_t *client)
 {
     return client->pool != NULL && client->face == NULL;
@@ -140,7 +140,7 @@ void cpool_client_show(cpool_client_t *client, bool shown)
         *link = client->next;
     }
     client->shown = shown;
-    if (client->face != NULL) /* the others have theirs as they are created */
+    if (client->face != NULL) /* pools that are created later set theirs */
         cpi_client_set_owner(client->pool->state, shown ? client : NULL);
     if (!shown && has_key(client)) {
         cpi_handle_give(client->pool);
@@ -159,7 +159,7 @@ static void *take_near(struct cpi_pool *pool)
     void *slot;
 
     if (cache != NULL) {
-        if (cpi_cache_active(cache) == cache->entry) /* the inline path has left its mark */
+        if (cpi_cache_active(cache) == cache->entry) /* the inline path has left its mark set */
             cpi_cache_unmark(cache->entry, cpi_entry_count(cache->entry));
         cpi_pool_note_exchange(pool, cache);
     }
@@ -234,7 +234,7 @@ void *cpool_client_memory(size_t size, unsigned flags)
         return cpi_os_reserve(size, align);
     memory = cpi_os_map(size);
     if (memory != NULL)
-        cpi_tools_add_root(memory, size); /* blocks that clients have are no leaks */
+        cpi_tools_add_root(memory, size); /* blocks that clients point to are not leaks */
     return memory;
 }
 
@@ -251,7 +251,7 @@ void cpool_client_release(void *memory, size_t size, unsigned flags, uintptr_t *
     cpi_ended_keep(memory, size);
 }
 
-/* --- What threads own --- */
+/* --- Possessions of threads --- */
 
 /* With the lock held. */
 static void disown(cpool_client_owned_t *owned)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * config.c - from a configuration to a layout.
+ * config.c - computes a pool's layout from its configuration.
  *
- * cpi_layout_compute looks at its arguments, and at the tools that are there.
+ * cpi_layout_compute depends only on its arguments and on the tools that are present.
  */
 #include "pool/config.h"
 #include "pool/slots.h"
@@ -19,27 +19,27 @@
      CPOOL_MEMORY_NO_POISON)
 
 /*
- * Caches of one pool, unless configured.  In our memory they cost address space only.  A small
- * pool has fewer, as those with less than sixteen slots each serve nobody.  A few hundred threads
- * always have a cache.
+ * The number of caches of a pool, unless configured.  In our own memory they cost only address
+ * space.  A small pool has fewer, because a cache with a share of less than sixteen slots is
+ * useless.  But there are always caches for a few hundred threads.
  */
 #define CPI_CACHES_OWN ((sizeof(void *) >= 8) ? (size_t)4096 : (size_t)64)
 #define CPI_CACHES_OWN_SMALL ((sizeof(void *) >= 8) ? (size_t)256 : (size_t)64)
 #define CPI_CACHES_SHARE ((size_t)16)
 #define CPI_CACHES_CALLER ((size_t)16)
 
-/* Pools of fewer slots are small, and have magazines for fewer operations without a cache. */
+/* Pools with fewer slots are small: they have magazines for fewer operations without a cache. */
 #define CPI_SMALL ((size_t)4096)
 
 /*
- * Rounds, unless configured.  Sixty-three and a header are eight cache lines.  A small pool gets
- * smaller magazines, so that one thread's loaded and spare ones hold no more than an eighth of
- * it.  So does a pool of large slots, so that they do not hold too many bytes.
+ * The rounds of a magazine, unless configured. 63 rounds and a header fill eight cache lines.  A
+ * small pool gets smaller magazines, so that the loaded and spare magazines of one thread hold at
+ * most an eighth of its slots.  So does a pool of large slots, to limit the bytes that they hold.
  *
- * A large pool gets larger ones, up to thirty-four lines, but not in the caller's memory, which is
- * short.  Exchanges are rarer, and a thread takes fresh
- * memory in longer stretches (doc/performance/trials.md).  Somewhat more rounds than a power of
- * two, because bursts are often as long as one, and then never meet the end of a magazine.
+ * A large pool gets larger magazines, up to 34 cache lines, except in the caller's memory, which is
+ * scarce.  Then exchanges are rarer, and a thread takes fresh memory in longer stretches
+ * (doc/performance/trials.md).  The number is somewhat more than a power of two, because bursts are
+ * often as long as one, and then never cross the end of a magazine.
  */
 #define CPI_ROUNDS_DEFAULT ((size_t)63)
 #define CPI_ROUNDS_SHARE ((size_t)16)
@@ -49,11 +49,11 @@
 #define CPI_ROUNDS_LARGE_BYTES ((size_t)256 * 1024)
 
 /*
- * Spares, unless cache_slots says how many slots they may hold, or rounds are configured, which
- * means one spare.  One cache may hold bursts of 4096 slots, but not more than a
- * sixteenth of the pool, nor more than so many bytes of slots.  All together may hold empty
- * magazines for half of the pool.  In our memory so many caches may have their whole quota in any
- * case.
+ * The spares of a cache, unless configured: cache_slots gives the number of slots that they may
+ * hold, and configured rounds mean one spare.  By default a cache may hold bursts of 4096 slots,
+ * but not more than a sixteenth of the pool, and not more than CPI_QUOTA_BYTES of slots.  All
+ * caches together may have empty magazines for half of the pool.  In our own memory,
+ * CPI_WHOLE_QUOTAS caches may always have their whole quota.
  */
 #define CPI_WHOLE_QUOTAS ((size_t)64)
 #define CPI_QUOTA_MAX ((size_t)72)
@@ -62,8 +62,8 @@
 #define CPI_QUOTA_BYTES ((size_t)16 * 1024 * 1024)
 #define CPI_QUOTA_CONFIGURED_MAX ((size_t)1024)
 
-/* How long an alloc waits for a thread that was stopped with slots in its hands,
- * unless configured, milliseconds. */
+/* How long an alloc waits for a thread that was preempted while it held slots, unless configured,
+ * milliseconds. */
 #define CPI_STALL_MS ((size_t)1000)
 
 #define CPI_POOL_FLAGS                                                                 \
@@ -102,15 +102,16 @@ size_t cpi_layout_align(const cpool_config_t *config)
     return power < _Alignof(max_align_t) ? power : _Alignof(max_align_t);
 }
 
-/* How many magazines a pool could have.  Nothing overflows, because all factors are below 2^32. */
+/* The number of magazines that a pool could have.  Cannot overflow, because all factors are below
+ * 2^32. */
 static uint64_t all_magazines(const struct cpi_layout *layout)
 {
     return (uint64_t)cpi_depot_magazines(layout->slots, layout->rounds, layout->uncached) +
            (uint64_t)cpi_registry_magazines(layout->caches, layout->spares);
 }
 
-/* Colouring: an odd number of lines from slot to slot meets every set of a cache in turn.  (The
- * idea is that of slab colouring, Bonwick 1994, and of the padding of DPDK's rte_mempool.) */
+/* Colouring: with an odd number of lines from slot to slot, the slots use all sets of a cache in
+ * turn.  (The idea is from slab colouring, Bonwick 1994, and the padding of DPDK's rte_mempool.) */
 static bool compute_stride(struct cpi_layout *layout, bool colour)
 {
     if (!cpi_add(layout->slot_size, layout->gap, &layout->stride) ||
@@ -128,7 +129,7 @@ static size_t lowest_of(size_t a, size_t b, size_t c)
     return lowest < c ? lowest : c;
 }
 
-/* Spares that hold the configured number of slots together with what is loaded. */
+/* The number of spares that, with the loaded magazine, hold the configured number of slots. */
 static size_t configured_quota(const struct cpi_layout *layout)
 {
     size_t quota = layout->cache_slots / layout->rounds;
@@ -162,8 +163,8 @@ static void choose_quota(struct cpi_layout *layout, bool rounds_chosen)
         layout->spares = layout->caches * (quota - CPI_QUOTA_MIN);
 }
 
-/* Leaves room for the magazines that pad the first extent to whole units: each is
- * a whole number of lines, so there are fewer of them than lines in a unit. */
+/* Room for the magazines that pad the first extent to whole units.  A magazine is a whole number of
+ * lines, so there are fewer of them than lines in a unit. */
 #define CPI_MAGAZINES_PADDING ((uint64_t)4096)
 
 static uint64_t magazines_max(const struct cpi_layout *layout)
@@ -202,7 +203,7 @@ static size_t default_rounds(const struct cpi_layout *layout)
 
     if (rounds < large && !layout->callers)
         rounds = large;
-    /* Memory of the caller's is short: no line of a magazine is used in part. */
+    /* The caller's memory is scarce, so a magazine fills its last cache line. */
     if (layout->callers && rounds >= CPI_LINE / sizeof(void *))
         rounds -= (offsetof(struct cpi_magazine, rounds) + rounds * sizeof(void *)) % CPI_LINE /
                   sizeof(void *);
@@ -223,8 +224,8 @@ static int choose_magazines(struct cpi_layout *layout, size_t rounds, size_t cac
     return 0;
 }
 
-/* The most bytes that can be needed between a start at a multiple of `unit` and slot 0, which
- * needs `gap` bytes before it and slot + offset aligned. */
+/* The maximum distance from a multiple of `unit` to slot 0, which needs `gap` bytes before it, and
+ * slot + offset aligned. */
 static size_t longest_lead(const struct cpi_layout *layout)
 {
     size_t step = layout->unit < layout->align ? layout->unit : layout->align;
@@ -233,14 +234,14 @@ static size_t longest_lead(const struct cpi_layout *layout)
     return longest - (longest + layout->offset) % step;
 }
 
-/* Appends a part of `bytes` bytes, starting at a multiple of unit. */
+/* Appends a part of `bytes` bytes that starts at a multiple of `unit`. */
 static bool append_part(struct cpi_layout *layout, size_t *at, size_t bytes)
 {
     return cpi_align_up_checked(layout->total, layout->unit, at) &&
            cpi_add(*at, bytes, &layout->total);
 }
 
-/* Magazines of a whole number of units. */
+/* Rounds the number of magazines up so that they fill whole units. */
 static size_t whole_units(const struct cpi_layout *layout, size_t magazines, size_t stride)
 {
     size_t divisor = cpi_lowest_bit(stride);
@@ -263,7 +264,7 @@ static bool append_magazines(struct cpi_layout *layout)
     return append_part(layout, &layout->for_caches_at, bytes);
 }
 
-/* `size` bytes for each slot, beside the slots. */
+/* Appends side memory: `size` bytes for each slot. */
 static bool append_side(struct cpi_layout *layout, size_t *at, size_t size)
 {
     size_t bytes;
@@ -271,7 +272,7 @@ static bool append_side(struct cpi_layout *layout, size_t *at, size_t size)
     return cpi_multiply(layout->slots, size, &bytes) && append_part(layout, at, bytes);
 }
 
-/* Addresses that are never committed, in memory of our own: a write that runs over the first or
+/* Appends addresses that are never committed, in our own memory: a write that runs off the first or
  * the last slot traps there. */
 static bool append_trap(struct cpi_layout *layout)
 {
@@ -294,7 +295,7 @@ static bool append_slots(struct cpi_layout *layout)
            append_part(layout, &layout->lead_at, layout->slab_size) && append_trap(layout);
 }
 
-/* What there is beside the slots, and between them. */
+/* Decides which side memory the slots have, and the gaps between them. */
 static void plan_sides(struct cpi_layout *layout, const cpool_config_t *config)
 {
     bool checked = (config->flags & CPOOL_CHECKED) != 0;
@@ -375,7 +376,8 @@ bool cpi_pool_add_options(cpool_config_t *config)
 
     config->flags |= options->flags;
     config->memory_flags |= options->memory_flags;
-    /* Free slots of a pool that is not to be poisoned are read on purpose, as by object pools. */
+    /* A pool that must not be poisoned is one whose free slots are read on purpose, like an object
+     * pool. */
     if ((given.memory_flags & CPOOL_MEMORY_NO_POISON) != 0 && (given.flags & CPOOL_FILL) == 0)
         config->flags &= ~CPOOL_FILL;
     return config->flags != given.flags || config->memory_flags != given.memory_flags;

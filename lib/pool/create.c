@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * create.c - creating and resetting pools, which programs of typed pools do not carry.
+ * create.c - creating and resetting pools.  Programs that only have typed pools do not link it.
  */
 
 #include "base/tools.h"
@@ -78,6 +78,6 @@ size_t cpool_reset(cpool_t *handle)
     cpi_slab_reset(&pool->slab);
     cpi_unlock();
     released = cpi_pool_judge_live(pool, counted, function);
-    cpi_waiters_came(&pool->waiters); /* no thread waits, but a loop may wait for a notice */
+    cpi_waiters_came(&pool->waiters); /* no thread waits, but an event loop may */
     return released;
 }

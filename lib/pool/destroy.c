@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * destroy.c - destroying pools: a look for damage, the list of leaks, also at the end of the
- * process, and the end.  A reset uses some of the steps.
+ * destroy.c - destroying pools: the search for damage, the list of leaks, also at the end of the
+ * process, and the end itself.  A reset uses some of the steps.
  */
 #include "pool/report.h"
 #include "pool/slots.h"
@@ -9,9 +9,9 @@
 #include "cache/reclaim.h"
 #include "host/options.h"
 
-/* --- Looking for damage --- */
+/* --- The search for damage --- */
 
-/* Slots that are looked at in one go: others may want the lock. */
+/* Slots that are verified at a time: others may want the lock. */
 #define CPI_VERIFY_PORTION ((uintptr_t)1024)
 
 CPI_COLD int cpi_pool_verify_next(const struct cpi_pool *pool, uintptr_t *index, uintptr_t end,
@@ -58,7 +58,7 @@ static void tell_live(const struct cpi_pool *pool, size_t live, const char *how,
         cpi_leaks_list(&pool->slab, write_line, NULL);
 }
 
-/* After the program's own destructors, and before the library's last one. */
+/* Runs after the program's own destructors, and before the library's last one. */
 __attribute__((__destructor__(102))) static void library_unloaded(void)
 {
     struct cpi_registry *registry = NULL;
@@ -80,8 +80,8 @@ CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size
 {
     *damages = cpi_pool_verify_all(pool, function);
     cpi_client_settle(pool);
-    /* A thread that has given a slot back may still be about to leave: its own, which another one
-     * has obtained since, or a retired one, which is in no bag any more. */
+    /* A thread that has given a slot back may not have left yet: its own slot, which another thread
+     * has obtained since, or a retired one. */
     cpi_await_rest(&pool->registry);
     cpi_lock();
     cpi_registry_await_leaving(&pool->registry);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * inline.c - the inline path as ordinary symbols, for callers that cannot
- * inline: foreign-function users, dlsym, programs built with CPOOL_NO_INLINE.
+ * inline.c - the inline path as ordinary symbols, for callers that cannot inline: foreign function
+ * interfaces, dlsym, programs built with CPOOL_NO_INLINE.
  *
- * In C99 a declaration with `extern` makes the compiler emit the definition that the header gives.
+ * In C99 an `extern` declaration makes the compiler emit the inline definition from the header.
  * With CPOOL_NO_INLINE the header's definitions are ordinary functions in this file.
  */
 #include <stdint.h>
@@ -13,13 +13,13 @@
 struct cpool_t;
 struct cpool_cache_t;
 
-/* alloc.c.  As cpool_alloc_abi1 and cpool_free_abi1, for a caller of the function here. */
+/* alloc.c.  Like cpool_alloc_abi1 and cpool_free_abi1, for callers of the functions here. */
 void *cpi_alloc_out(struct cpool_t *handle, struct cpool_cache_t *entry, const void *site);
 void cpi_free_out(struct cpool_t *handle, void *slot, uintptr_t index,
                   struct cpool_cache_t *entry, const void *site);
 
 #define CPOOL_EMIT_ 1
-#if !defined(CPOOL_H) /* one file of all sources has them already */
+#if !defined(CPOOL_H) /* the amalgamation has them already */
 #define CPOOL_ALLOC_OUT_(pool, cache) cpi_alloc_out(pool, cache, __builtin_return_address(0))
 #define CPOOL_FREE_OUT_(pool, slot, index, cache) \
     cpi_free_out(pool, slot, index, cache, __builtin_return_address(0))

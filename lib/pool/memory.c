@@ -9,7 +9,7 @@
  *   count | maintenance counters | relaxed | - | -
  *   touch | bytes of a pool's memory fetch-and-add of 0 | relaxed | - | -
  *
- * [touch] changes nothing, and cannot undo what another thread does to the same byte.
+ * [touch] changes nothing, and cannot undo another thread's write to the same byte.
  */
 #include "pool/alloc.h"
 #include "pool/report.h"
@@ -28,47 +28,45 @@
  *     M  M  M  partial     1 1 0 1 1 1 0 0 1 ...    M  M  M  partial
  *     ---- begin ---->     a bit for each slot      ---- end ---->
  *
- * A draining thread takes all magazines, marks the slots in them in a bitmap, does what
- * it is there for, and fills the magazines again: portion by portion from the highest
- * slots downwards, so that those with the lowest come out first later.  Other threads
- * may have slots as soon as they have been given back.
+ * A draining thread takes all magazines, marks their slots in a bitmap, does its work, and fills
+ * the magazines again, portion by portion from the highest slots down, so that the lowest slots
+ * will be handed out first.  Other threads may take slots as soon as they have been given back.
  *
- * It holds the library's lock, so that there is one draining thread at a time, and none
- * at the moment of a fork.  An alloc that finds the depot empty meanwhile waits
- * until something is there again (cpi_drain_await).
+ * It holds the library's lock, so there is one draining thread at a time, and none at the moment of
+ * a fork.  An alloc that finds the depot empty waits until there is something again
+ * (cpi_drain_await).
  *
  * Invariants
- *   A marked slot lies below `slots`, and in the drain's hands until it is
- *   given back.
- *   The emptied magazines kept have room for all marked slots, and no more than
- *   they need: frees meanwhile want empty magazines, too.
+ * A marked slot lies below `slots`, and the drain holds it until it is given back.  The emptied
+ * magazines that are kept have room for all marked slots, but are no more than needed, because
+ * concurrent frees need empty magazines, too.
  */
 
 struct drain {
     struct cpi_pool *pool;
     struct cpi_uncached uncached;
     struct cpi_tagstack magazines; /* emptied ones, as many as the slots will fill */
-    uintptr_t held;                /* how many those are */
+    uintptr_t held;                /* the number of these magazines */
     uint64_t *marks;               /* bit i: slot i was found in the depot */
-    uint64_t *wrong;               /* bit i: found once more, or above the watermark.
-                                      NULL: no such slot, or no memory to say so */
-    size_t size;                   /* bytes at each of the two */
-    uintptr_t slots;               /* end of the range that is still to be returned */
-    uintptr_t marked;              /* of them, not given back yet */
-    uint32_t filling;              /* magazine being filled, 0: none */
-    uint32_t rounds;               /* that it is to have */
-    uint32_t count;                /* that it has */
+    uint64_t *wrong;               /* bit i: found twice, or above the watermark.  NULL: no such
+                                      slot, or no memory for the bitmap */
+    size_t size;                   /* bytes of each bitmap */
+    uintptr_t slots;               /* end of the range that must still be given back */
+    uintptr_t marked;              /* marked slots in it that are not given back yet */
+    uint32_t filling;              /* the magazine being filled, or 0 */
+    uint32_t rounds;               /* the rounds it will have */
+    uint32_t count;                /* the rounds it has */
 };
 
 /*
- * Does something about the slots first .. end - 1, which are in hand and about to be given back.
- * They are the next part of a run that goes down to `bottom`, all in hand.
+ * Prepares the slots first .. end - 1, which are about to be given back.  They are the next part of
+ * a run that goes down to `bottom`.  The drain holds the whole run.
  */
 typedef void prepare_slots(void *context, struct cpi_pool *pool, uintptr_t bottom, uintptr_t first,
                          uintptr_t end);
 
-/* Bytes of slots that are prepared and given back at a time: others wait for one
- * portion, not for all. */
+/* Bytes of slots that are prepared and given back at a time, so that others wait for one portion
+ * only. */
 #define CPI_PORTION ((size_t)4 * 1024 * 1024)
 
 /* --- Taking --- */
@@ -85,9 +83,9 @@ static void unmap_bits(struct drain *drain, uint64_t *bits)
     cpi_os_release(bits, drain->size);
 }
 
-/* A slot that turned up twice was freed twice.  One above the watermark was removed by
- * a shrink, and freed by a thread that had not noticed.  Either was for the caller not
- * to do, and is no slot more. */
+/* A slot that turned up twice was freed twice.  A slot above the watermark was removed by a shrink,
+ * and freed by a thread that did not know.  Both are mistakes of the caller, and the slot is
+ * dropped. */
 CPI_COLD static void note_wrong(struct drain *drain, uintptr_t index)
 {
     if (drain->wrong == NULL)
@@ -136,8 +134,8 @@ static void collect_slots(struct drain *drain)
     drain->slots = cpi_slab_fresh(&pool->slab);
 }
 
-/* The lock is given up while too many operations are in flight, because one of them may be in a
- * function of the program's that takes it. */
+/* Releases the lock while too many operations are in flight, because one of them may be in a
+ * function of the program that takes it. */
 static void enter_slot(struct drain *drain)
 {
     unsigned times = 0;
@@ -149,13 +147,13 @@ static void enter_slot(struct drain *drain)
     }
 }
 
-/* Takes the lock, and all of the depot's slots.  False if there is no memory for the bitmap: then
- * nothing has happened. */
+/* Takes the lock, and all slots of the depot.  Returns false, and does nothing, if there is no
+ * memory for the bitmap. */
 static bool begin_drain(struct drain *drain, struct cpi_pool *pool)
 {
     memset(drain, 0, sizeof *drain);
     drain->pool = pool;
-    /* Slots taken and freed by others meanwhile may turn up, too. */
+    /* Slots that others take and free in the meantime may turn up, too. */
     drain->size = (pool->slab.slots / CPI_WORD_BITS + 1) * sizeof(uint64_t);
     drain->marks = map_bits(drain);
     if (drain->marks == NULL)
@@ -167,7 +165,8 @@ static bool begin_drain(struct drain *drain, struct cpi_pool *pool)
     return true;
 }
 
-/* Slots in hand at the very top, no more than `most`, all but one of the pool's at most. */
+/* The number of contiguous slots at the top that the drain holds, at most `most`, and never all
+ * slots of the pool. */
 static uintptr_t slots_on_top(const struct drain *drain, uintptr_t most)
 {
     uintptr_t end = drain->slots;
@@ -178,7 +177,7 @@ static uintptr_t slots_on_top(const struct drain *drain, uintptr_t most)
     return run < most ? run : most;
 }
 
-/* Keeps the slots from `left` upwards, which are all in hand: they are not given back. */
+/* Keeps the slots from `left` up, which the drain holds: they are not given back. */
 static void keep_top(struct drain *drain, uintptr_t left)
 {
     CPI_ASSERT(left <= drain->slots && drain->slots - left <= drain->marked);
@@ -188,8 +187,8 @@ static void keep_top(struct drain *drain, uintptr_t left)
 
 /* --- Giving back --- */
 
-/* Starts to fill the next of the emptied magazines.  Only the first, which then has
- * the highest slots, may be less than full. */
+/* Starts to fill the next emptied magazine.  Only the first, which gets the highest slots, may be
+ * less than full. */
 static void begin_filling(struct drain *drain)
 {
     struct cpi_depot *depot = &drain->pool->depot;
@@ -219,7 +218,7 @@ static void give_marked(struct drain *drain, uintptr_t index)
     }
 }
 
-/* Gives the marked slots back, portion by portion from the top. */
+/* Gives the marked slots back, portion by portion from the top. prepare may be NULL. */
 static void give_portions(struct drain *drain, prepare_slots *prepare, void *context)
 {
     struct cpi_pool *pool = drain->pool;
@@ -242,7 +241,7 @@ static void give_portions(struct drain *drain, prepare_slots *prepare, void *con
     }
 }
 
-/* Gives everything back, each portion after prepare, which may be NULL, and releases the lock. */
+/* Gives everything back and releases the lock. */
 static void end_drain(struct drain *drain, prepare_slots *prepare, void *context)
 {
     struct cpi_pool *pool = drain->pool;
@@ -273,7 +272,7 @@ CPI_COLD static void report_wrong(const struct drain *drain, const char *functio
     }
 }
 
-/* Reports what was wrong on behalf of `function`, and frees the bitmap.  Without the lock: a
+/* Reports wrong slots on behalf of `function`, and frees the bitmaps.  Without the lock, because a
  * handler may use other pools. */
 static void close_drain(struct drain *drain, const char *function)
 {
@@ -286,17 +285,17 @@ static void close_drain(struct drain *drain, const char *function)
 
 /* --- Giving back memory --- */
 
-/* Bytes of which it is asked whether they are resident: beyond, the answer takes
- * longer than it is worth, with the library's lock held. */
+/* The number of bytes whose residence is queried.  Beyond it, the answer is not worth the time,
+ * because the library's lock is held. */
 #define CPI_ASKED_MAX ((size_t)1 << (sizeof(size_t) > 4 ? 32 : 28))
 
 struct purge {
     size_t asked;
-    size_t bytes; /* given back: resident, or perhaps so */
+    size_t bytes; /* given back: resident, or perhaps resident */
     uint64_t calls;
 };
 
-/* Bytes that were resident, as far as it is asked and the system tells. */
+/* The number of resident bytes; bytes that are not queried or not known count as resident. */
 static size_t resident_bytes(struct purge *purge, uintptr_t from, size_t size)
 {
     size_t ask = CPI_ASKED_MAX - purge->asked;
@@ -308,9 +307,9 @@ static size_t resident_bytes(struct purge *purge, uintptr_t from, size_t size)
 }
 
 /*
- * Purges whole pages.  The page that the portion shares with what lies below it in the
- * run goes along: the slots there are in hand, too.  Pages that are swapped out are not
- * resident, so the answer does not decide whether there is anything to purge.
+ * Purges whole pages, including the page that the portion shares with the rest of the run below it,
+ * whose slots the drain holds, too.  Swapped out pages are not resident, but are purged like all
+ * others.
  */
 static void purge_portion(void *context, struct cpi_pool *pool, uintptr_t bottom, uintptr_t first,
                           uintptr_t end)
@@ -333,7 +332,7 @@ static void purge_portion(void *context, struct cpi_pool *pool, uintptr_t bottom
     purge->bytes += bytes < given ? bytes : given;
 }
 
-/* Checked pools keep guard bytes between the slots, and a caller's memory is his. */
+/* Checked pools have guard bytes between the slots, and the caller's memory is the caller's. */
 static bool may_purge(const struct cpi_pool *pool)
 {
     return pool->region_owned && !pool->checked && (pool->flags & CPOOL_MEMORY_KEEP_PAGES) == 0;
@@ -373,7 +372,7 @@ size_t cpool_trim(cpool_t *handle)
 
 /* --- Shrinking --- */
 
-/* Lowers the capacity by up to n slots that were never handed out. */
+/* Lowers the capacity by up to n slots that were never handed out.  Returns the number. */
 static size_t drop_fresh(struct cpi_pool *pool, size_t n)
 {
     for (;;) {
@@ -392,9 +391,9 @@ static size_t drop_fresh(struct cpi_pool *pool, size_t n)
 }
 
 /*
- * Lowers the capacity by up to n slots of a run in hand at the very top.  Returns by
- * how many.  *left is set to where the run begins.  Nothing, if slots were bumped above
- * it, or the pool has grown: then it is not the top.
+ * Lowers the capacity by up to n slots of a run at the very top that the drain holds.  Returns the
+ * number, and sets *left to the start of the run.  Returns 0 if the run is not at the top any more,
+ * because slots above it were handed out or the pool has grown.
  */
 static size_t lower_capacity(struct drain *drain, size_t n, uintptr_t *left)
 {
@@ -408,7 +407,7 @@ static size_t lower_capacity(struct drain *drain, size_t n, uintptr_t *left)
         uintptr_t most = n < end - beyond ? n + beyond : end;
         uintptr_t run = slots_on_top(drain, most);
 
-        /* With fresh slots left the topmost ones are not in hand. */
+        /* While there are fresh slots, the drain does not hold the topmost slots. */
         if (run <= beyond || end < capacity || CPI_BOUNDS_FRESH(bounds) != end)
             return 0;
         CPI_ASSERT(run < end && run <= most);
@@ -418,7 +417,7 @@ static size_t lower_capacity(struct drain *drain, size_t n, uintptr_t *left)
     }
 }
 
-/* Makes the slots from `left` upwards fresh.  Returns false if others lie above them now. */
+/* Makes the slots from `left` up fresh.  Returns false if slots above them have been handed out. */
 static bool make_fresh(struct drain *drain, uintptr_t left)
 {
     struct cpi_slab *slab = &drain->pool->slab;
@@ -433,10 +432,10 @@ static bool make_fresh(struct drain *drain, uintptr_t left)
 }
 
 /*
- * Removes up to n of the topmost slots in hand.  Their memory goes back after the
- * capacity has been lowered, which may fail, and before they are fresh, when
- * any thread may bump past them.  Where that cannot be, because slots were handed out above
- * them meanwhile, they stay in circulation.
+ * Removes up to n of the topmost slots, which the drain holds.  Their memory goes back after the
+ * capacity has been lowered, which may fail, and before the slots become fresh, because any thread
+ * may bump then.  If they cannot become fresh, because slots above them have been handed out, they
+ * stay in circulation.
  */
 static size_t drop_top(struct drain *drain, size_t n)
 {
@@ -479,7 +478,7 @@ size_t cpool_shrink(cpool_t *handle, size_t n)
 
 /* --- Growing --- */
 
-/* Raises the capacity by up to n slots, and commits their memory first. */
+/* Raises the capacity by up to n slots, after committing their memory. */
 static size_t raise_capacity(struct cpi_pool *pool, size_t n)
 {
     uint64_t bounds;
@@ -515,16 +514,17 @@ size_t cpool_grow(cpool_t *handle, size_t n)
 
 /* --- Reserving ---
  *
- * The next n allocs find slots that were handed out before, or up to n fresh ones.  So all
- * slots below the watermark become resident, and n above it.  The system populates a range
- * without changing a byte in it, whoever owns the slots. */
+ * The next n allocs get slots that were handed out before, or up to n fresh ones.  So all slots
+ * below the watermark are made resident, and n above it.  The system can populate a range without
+ * changing a byte in it, no matter who owns the slots. */
 
 struct residence {
     bool by_touch;  /* the system cannot populate */
     uint64_t calls; /* requests to the operating system */
 };
 
-/* The pages of [from, to), and no byte outside it.  False if the system has no memory. */
+/* Makes the pages of [from, to) resident, touching no byte outside it.  Returns false if the system
+ * has no memory. */
 CPI_UNINSTRUMENTED static bool make_resident(struct residence *residence, uintptr_t from,
                                              uintptr_t to)
 {
@@ -542,7 +542,7 @@ CPI_UNINSTRUMENTED static bool make_resident(struct residence *residence, uintpt
     return true;
 }
 
-/* Slots that are pages apart one by one, because the pages between are not wanted. */
+/* If slots are pages apart, handles them one by one, to skip the pages in between. */
 static bool make_slots_resident(const struct cpi_slab *slab, uintptr_t end,
                                 struct residence *residence)
 {
@@ -571,8 +571,9 @@ static bool make_sides_resident(const struct cpi_slab *slab, uintptr_t end,
     return true;
 }
 
-/* Commits and populates.  A cache takes a whole run of fresh slots, of which the lowest go out
- * first, but the gaps of a checked pool are filled in all of it. */
+/* Commits and populates the memory of n more slots.  A cache takes a whole run of fresh slots, and
+ * uses the lowest first, so the rest of the run is only committed.  But in a checked pool all its
+ * gaps are filled. */
 static bool provide_resident(struct cpi_pool *pool, size_t n, struct residence *residence)
 {
     struct cpi_slab *slab = &pool->slab;
@@ -600,12 +601,12 @@ static int make_room(struct cpi_pool *pool, size_t n)
         return CPOOL_EDRY;
     capacity = cpi_slab_capacity(&pool->slab);
     if (live + n > capacity && cpool_grow(pool->handle, live + n - capacity) == 0 &&
-        cpi_slab_capacity(&pool->slab) < live + n) /* or another thread has raised it */
+        cpi_slab_capacity(&pool->slab) < live + n) /* another thread may have raised it */
         return CPOOL_ENOMEM;
     return 0;
 }
 
-/* The first alloc is to find a cache that is registered and has a full magazine. */
+/* Makes sure that the first alloc finds a registered cache with a full magazine. */
 static void warm_cache(struct cpi_pool *pool, struct cpi_call call)
 {
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pools.c - the pools of the process: by address, and all of them.
+ * pools.c - finds the pool of an address, and visits all pools of the process.
  */
 #include "pool/report.h"
 
@@ -27,7 +27,7 @@ cpool_t *cpool_of(const void *address, void **slot)
 
 cpool_client_t *cpi_clients;
 
-/* With the lock held.  A client may count other slots as live. */
+/* With the lock held.  The client may have its own count of live slots. */
 static void fill_view(struct cpi_view *view, struct cpi_pool *pool)
 {
     const cpool_client_t *client =
@@ -88,8 +88,8 @@ static void fill_client_view(struct cpi_view *view, const cpool_client_t *client
     view->public.owner = client->owner;
 }
 
-/* Reads the first client with a number of at least *from, which becomes that of the next one.
- * False if there is none. */
+/* Reads the first client with a number of at least *from, and sets *from to the next number.
+ * Returns false if there is no such client. */
 static bool read_client(struct cpi_view *view, uint64_t *from)
 {
     const cpool_client_t *client;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * print.c - figures for a person, and as JSON (doc/JSON.md), of one pool or of all.
+ * print.c - prints figures of one pool or of all, as text and as JSON (doc/JSON.md).
  *
- * A copy is printed: the lock is not held while a stream is written to.
+ * Prints a copy, so that the lock is not held while it writes to a stream.
  */
 #include "pool/report.h"
 #include "pool/slots.h"
@@ -11,7 +11,7 @@
 
 #include <cpool/pools.h>
 
-/* The flags that are told, by their words for a person and their members in JSON. */
+/* The flags that are printed: the word in text, and the member in JSON. */
 static const struct {
     unsigned flag;
     const char *word;
@@ -26,13 +26,13 @@ static const struct {
 
 #define CPI_PRINTED_FLAGS (sizeof printed_flags / sizeof printed_flags[0])
 
-/* In the order in which they are printed. */
+/* The figures, in the order in which they are printed. */
 #define FIGURE(member)                                                                 \
     {#member, offsetof(cpool_stats_t, member), sizeof(((cpool_stats_t *)NULL)->member)}
 static const struct {
     const char *name;
     size_t at;
-    size_t size; /* that of a size_t or a uint64_t */
+    size_t size; /* of a size_t or a uint64_t */
 } printed_figures[] = {
     FIGURE(capacity), FIGURE(live), FIGURE(in_depot), FIGURE(in_caches), FIGURE(fresh),
     FIGURE(circulating), FIGURE(slot_size), FIGURE(slot_stride), FIGURE(magazine_rounds),
@@ -45,7 +45,7 @@ static const struct {
 
 #define CPI_PRINTED_FIGURES (sizeof printed_figures / sizeof printed_figures[0])
 
-/* Figures in a line for a person. */
+/* Figures on one line of text. */
 #define CPI_FIGURES_IN_LINE 6
 
 static uint64_t figure_at(const cpool_stats_t *stats, size_t i)
@@ -55,7 +55,7 @@ static uint64_t figure_at(const cpool_stats_t *stats, size_t i)
     return printed_figures[i].size == sizeof(size_t) ? *(const size_t *)at : *(const uint64_t *)at;
 }
 
-/* A word about the pool, if it is `told`. */
+/* Prints a word about the pool if `told`. */
 static void print_word(FILE *out, bool told, const char *word, const char **before)
 {
     if (!told)
@@ -104,7 +104,7 @@ static void print_json(const cpool_view_t *view, FILE *out)
 
 /* --- One pool, and all --- */
 
-/* Carried along by a walk for printing. */
+/* The state of a walk that prints pools. */
 struct printing {
     FILE *out;
     bool json;
@@ -140,7 +140,7 @@ static size_t print_all(FILE *out, bool json)
     return all.pools;
 }
 
-/* One pool's figures. */
+/* Prints the figures of one pool. */
 static size_t print_pool(const struct cpi_pool *pool, bool json, FILE *out)
 {
     struct printing one = {out, json, 0, 0, 0};

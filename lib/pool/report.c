@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report.c - telling what a caller did wrong, to which pool, near which slot.
+ * report.c - reports what a caller did wrong, to which pool, near which slot.
  */
 #include "pool/report.h"
 
@@ -37,7 +37,7 @@ const char *cpi_client_title(unsigned kind)
     return (kind & CPOOL_VIEW_LANES) != 0 ? "lanes" : "pool";
 }
 
-/* A face is no pool for functions that take and give slots. */
+/* Functions that take and give slots refuse a face. */
 static void report_face(const char *function, const struct cpi_pool *pool)
 {
     cpool_error_t error;
@@ -52,7 +52,7 @@ static void report_face(const char *function, const struct cpi_pool *pool)
 /* The names of the pools that were destroyed last.  Guarded by the lock. */
 static struct ended {
     const cpool_t *handle;
-    uintptr_t turn; /* of the handle since then */
+    uintptr_t turn; /* the turn of the handle since then */
     char name[CPI_NAME_SIZE];
 } ended_pools[32];
 
@@ -66,7 +66,7 @@ void cpi_pool_note_end(const struct cpi_pool *pool)
     memcpy(ended->name, pool->name, sizeof ended->name);
 }
 
-/* Copies the name of the pool that was the handle's last one, if it is known. */
+/* Copies the name of the last pool that had this handle, if it is known. */
 static const char *find_ended(const cpool_t *handle, char name[CPI_NAME_SIZE])
 {
     bool locked;
@@ -116,7 +116,7 @@ CPI_COLD void cpi_pool_report_unmade(const char *name, int code)
     cpool_error_t error = {.code = code, .function = function, .name = name};
 
     if (code == CPOOL_ECOPIES)
-        return; /* the program could not help it, and cpi_pool_build has told */
+        return; /* not the program's fault, and cpi_pool_build has told the user */
     snprintf(function, sizeof function, "%s_open", name);
     cpi_report(&error,
                "%s: on its first use the typed pool '%s' cannot be made, so it gives NULL: %s",
@@ -129,7 +129,7 @@ void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool 
     cpi_pool_report_address(code, function, pool, cpi_slab_slot(&pool->slab, index), index);
 }
 
-/* How to learn more about a pool. */
+/* Tells how to learn more about the mistake. */
 static void tell_how(struct cpi_text *text, const struct cpi_pool *pool)
 {
     if (strstr(text->start, "+0x") != NULL)
@@ -157,7 +157,7 @@ CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_poo
                CPI_PLURAL(slots), pool->name, (const void *)pool->face);
 }
 
-/* `address` is what the caller passed, and `index` the nearest slot's. */
+/* `address` is what the caller passed, `index` is the index of the nearest slot. */
 CPI_COLD static void report_near(int code, const char *function, const struct cpi_pool *pool,
                                  const void *address, uintptr_t index, struct cpi_text *details)
 {
@@ -199,8 +199,8 @@ CPI_COLD void cpi_pool_report_damage(const struct cpi_pool *pool, const struct c
     cpi_pool_report_details(cpi_damage_code(damage), function, pool, damage->index, &text);
 }
 
-/* Which other pool the address lies in, if any, and that slot's lines.  The lock keeps that pool
- * from being destroyed meanwhile.  It is not waited for. */
+/* Tells which other pool the address lies in, and about that slot.  The lock keeps that pool from
+ * being destroyed meanwhile.  Skipped if the lock is taken. */
 static void tell_owner(struct cpi_text *text, const struct cpi_pool *pool, const void *address)
 {
     const cpool_t *handle = cpi_handle_find((uintptr_t)address, NULL);
@@ -222,7 +222,8 @@ static void tell_owner(struct cpi_text *text, const struct cpi_pool *pool, const
     cpi_unlock();
 }
 
-/* The slots that have been handed out, or can be without growing: more have an address. */
+/* The number of slots that have been handed out, or that can be without growing.  More have an
+ * address. */
 static uintptr_t slots_there(const struct cpi_pool *pool)
 {
     uintptr_t capacity = cpi_slab_capacity(&pool->slab);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report.h - the pool of a handle, and reports of mistakes.
+ * report.h - from a handle to its pool, and reports of mistakes.
  *
  * Includes pool.h.
  */
@@ -10,13 +10,12 @@
 #include "check/guards.h"
 #include "pool/pool.h"
 
-/* Longest details of a report, bytes with their end.  Longer ones are cut. */
+/* The size of the longest details of a report, with the zero byte.  Longer ones are cut. */
 #define CPI_DETAILS_MAX 4096
 
-/* Report a mistake: of the pool as a whole, about a slot, about slots of which is
- * known only how many were freed twice, about an address near a slot, about a slot with
- * details that are known already, about damage whose slot's record still tells of its last use,
- * about a handle that leads to no pool. */
+/* Report a mistake: in the use of the pool as a whole; with a slot; slots freed twice, of which
+ * only the number is known; with an address near a slot; with a slot, with the given details;
+ * damage; a handle without a pool. */
 void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool);
 void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
                           uintptr_t index);
@@ -32,15 +31,16 @@ CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle
 /* The word for a client of this kind. */
 const char *cpi_client_title(unsigned kind);
 
-/* Reports that a typed pool of this name cannot be made on first use, and why. */
+/* Reports that a typed pool of this name cannot be created on first use, and why. */
 CPI_COLD void cpi_pool_report_unmade(const char *name, int code);
 
-/* Keeps the name of a pool whose handles are closed, for such a report.  With the lock held. */
+/* Remembers the name of a pool that has just been closed, for later reports.  With the lock
+ * held. */
 void cpi_pool_note_end(const struct cpi_pool *pool);
 
 /*
- * The pool of a handle.  NULL after CPOOL_EPOOL has been reported on behalf of `function`: the
- * handle is NULL, or no descriptor of this copy of the library, or its pool has been destroyed.
+ * The pool of a handle.  Reports CPOOL_EPOOL on behalf of `function` and returns NULL if the handle
+ * is NULL, or not a descriptor of this copy of the library, or its pool has been destroyed.
  */
 static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *function)
 {
@@ -62,7 +62,7 @@ static inline struct cpi_pool *cpi_pool_at(const cpool_t *handle)
     return CPI_LIKELY(cpi_handle_is_alive(handle)) ? handle->state : cpi_pool_behind(handle);
 }
 
-/* The same as cpi_pool_of for functions that take and give no slots: they take faces, too. */
+/* Like cpi_pool_of, but also accepts faces: for functions that neither take nor give slots. */
 static inline struct cpi_pool *cpi_pool_seen(const cpool_t *handle, const char *function)
 {
     struct cpi_pool *pool = cpi_pool_at(handle);
@@ -70,8 +70,8 @@ static inline struct cpi_pool *cpi_pool_seen(const cpool_t *handle, const char *
     return CPI_LIKELY(pool != NULL) ? pool : cpi_pool_of(handle, function);
 }
 
-/* Returns 0 and the index if `slot` is a slot that was handed out, or the code that was
- * reported on behalf of `function`. */
+/* Returns 0 and the index if `slot` is a slot that has been handed out.  Otherwise reports on
+ * behalf of `function`, and returns the code. */
 int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
                    uintptr_t *index);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * slots.c - what is done to a slot on its way to a user and back, in pools that are checked,
- * tracked, or announced to a tool, and the alloc and free of those that are tracked alone.
+ * tracked, or announced to a tool; and the alloc and free of pools that are only tracked.
  *
  * A thread that vanishes in a fork between the two stores of a tracked alloc leaves a slot that is
- * neither live nor free, and never one that is both.
+ * neither live nor free, but never one that is both.
  *
  * ORDERING TABLE
  *   told  | hooks load          | acquire | client.c's hooks | the table
@@ -18,8 +18,8 @@
 
 /* --- To a user --- */
 
-/* The details are put together before the slot changes hands, and the report is made
- * afterwards: a handler may not come back. */
+/* The details are collected before the slot changes hands, and reported afterwards, because a
+ * handler may not return. */
 CPI_COLD static bool take_damaged(struct cpi_pool *pool, uintptr_t index,
                                   const struct cpi_damage *damage, struct cpi_call call)
 {
@@ -36,7 +36,7 @@ CPI_COLD static bool take_damaged(struct cpi_pool *pool, uintptr_t index,
     return true;
 }
 
-/* False, after nothing has happened, if the slot is live already. */
+/* Returns false, and changes nothing, if the slot is live already. */
 static bool take_checked(struct cpi_pool *pool, uintptr_t index, struct cpi_call call)
 {
     struct cpi_damage damage;
@@ -47,7 +47,7 @@ static bool take_checked(struct cpi_pool *pool, uintptr_t index, struct cpi_call
     if (CPI_UNLIKELY(!cpi_slotmap_take(&pool->map, index)))
         return false;
     cpi_record_note(&pool->slab, index, false, call.site);
-    cpi_record_leave_frame(&pool->slab, index); /* in which a reset has found it */
+    cpi_record_leave_frame(&pool->slab, index); /* a reset may have left it in a frame */
     return true;
 }
 
@@ -68,10 +68,9 @@ bool cpi_pool_taken(struct cpi_pool *pool, void *slot, struct cpi_call call)
     return true;
 }
 
-/* --- And back --- */
+/* --- Back from a user --- */
 
-/* The gap on the far side of a neighbour.  Damage there does not keep the slot from
- * being freed. */
+/* Verifies the gap on the far side of a neighbour.  Damage there does not prevent the free. */
 CPI_APART static void verify_neighbour(const struct cpi_pool *pool, uintptr_t index,
                                        const char *function)
 {
@@ -82,8 +81,7 @@ CPI_APART static void verify_neighbour(const struct cpi_pool *pool, uintptr_t in
         cpi_pool_report_damage(pool, &damage, function);
 }
 
-/* The bytes around a slot are looked at while it is live, and it stays so if they were
- * overwritten. */
+/* Verifies the bytes around a slot while it is live.  It stays live if they were overwritten. */
 static bool is_undamaged(const struct cpi_pool *pool, uintptr_t index, const char *function)
 {
     struct cpi_damage damage;
@@ -109,7 +107,7 @@ static bool may_give_checked(const struct cpi_pool *pool, uintptr_t index, const
     return !is_live || is_undamaged(pool, index, function);
 }
 
-/* The slot's word becomes that of a free one. */
+/* Marks the slot free in its word. */
 static bool end_life(const struct cpi_pool *pool, uintptr_t index, const char *function)
 {
     enum cpi_slotmap_state state = cpi_slotmap_give(&pool->map, index);
@@ -136,11 +134,11 @@ bool cpi_pool_given(struct cpi_pool *pool, void *slot, struct cpi_call call)
     return true;
 }
 
-/* --- Retired slots: what a library over pools has them do --- */
+/* --- Retired slots: hooks of a library over pools --- */
 
 const cpool_client_hooks_t *_Atomic cpi_client_hooks;
 
-/* What is told of the pool, or NULL if none of its slots was ever retired. */
+/* The hooks that are told about the pool, or NULL if none of its slots was ever retired. */
 static const cpool_client_hooks_t *hooks_of(const struct cpi_pool *pool)
 {
     return cpi_waiters_are_delayed(&pool->waiters)
@@ -173,10 +171,10 @@ void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats)
         told->retired(pool->handle, stats);
 }
 
-/* --- Alloc and free in pools that are nothing else: the inline path, hidden from programs, and a
+/* --- Alloc and free in pools that are only tracked: the inline path, hidden from programs, and a
  * change of the slot's word --- */
 
-/* The slot was freed twice, and is live already.  It has left the magazine for good. */
+/* The slot was freed twice, and is live already.  It is dropped. */
 CPI_COLD static void *take_another(struct cpi_pool *pool, struct cpi_cache *cache, uintptr_t index,
                                    struct cpi_call call)
 {
@@ -184,10 +182,10 @@ CPI_COLD static void *take_another(struct cpi_pool *pool, struct cpi_cache *cach
     return cpi_pool_alloc(pool, cache, call);
 }
 
-/* The word says that the slot is live from now on. */
+/* Pops a slot, and marks it live in its word. */
 void *cpi_track_alloc(const cpool_t *handle, struct cpi_cache *cache, struct cpi_call call)
 {
-    const struct cpi_slotmap map = {.words = cpi_slotmap_words(cache->slab)}; /* at a load less */
+    const struct cpi_slotmap map = {.words = cpi_slotmap_words(cache->slab)}; /* saves a load */
     cpool_cache_t *active = &cache->hidden;
     uintptr_t index;
     void *slot;
@@ -199,7 +197,7 @@ void *cpi_track_alloc(const cpool_t *handle, struct cpi_cache *cache, struct cpi
                : take_another(handle->state, cache, index, call);
 }
 
-/* The reverse.  The word is changed while there is room for the slot for sure. */
+/* Pushes a slot.  Marks it free in its word only when there is certainly room for it. */
 void cpi_track_free(const cpool_t *handle, struct cpi_cache *cache, void *slot, uintptr_t index,
                     struct cpi_call call)
 {

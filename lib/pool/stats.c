@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stats.c - questions about addresses and configurations, and figures.
+ * stats.c - queries about addresses and configurations, and figures.
  *
  * ORDERING TABLE
  *   figure | committed and counter loads, calls fetch-and-add | relaxed | - | -
@@ -16,7 +16,7 @@
 #include "base/atomic.h"
 #include "base/structs.h"
 
-/* Programs have these inline, too (cpool/fast.h). */
+/* Programs also have these inline (cpool/fast.h). */
 #undef cpool_index
 #undef cpool_at
 
@@ -79,7 +79,7 @@ void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls)
     cpi_fetch_add(&pool->maintenance.calls, calls, relaxed); /* [figure] */
 }
 
-/* All but the usage.  With the lock held. */
+/* Reads everything except the usage.  With the lock held. */
 static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
 {
     struct cpi_registry_figures figures;
@@ -141,7 +141,7 @@ int cpool_stats(const cpool_t *handle, cpool_stats_t *stats)
     return 0;
 }
 
-/* --- Before a pool is made --- */
+/* --- Before a pool is created --- */
 
 size_t cpool_memory_required(const cpool_config_t *config)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tracked.c - handles of slots, visits to those that are live, retired slots, and looks for damage:
- * what programs of typed pools do not carry.
+ * tracked.c - handles of slots, iteration over live slots, retired slots, and searches for damage.
+ * Programs that only have typed pools do not link it.
  *
  * ORDERING TABLE
  *   peek  | word load | relaxed | - | -
  *
- * [peek] passes over lines without a live slot.  A slot that was taken before the look, by
- * synchronisation, and is not freed before its end, is live in the word that the look finds,
- * because every later word of that slot is.
+ * [peek] skips cache lines without a live slot.  A slot that was taken before the iteration (by
+ * synchronisation), and is not freed during it, is live in the word that is read, because every
+ * later word of that slot is.
  */
 #include "pool/slots.h"
 
@@ -21,7 +21,7 @@
 /* Words in a cache line. */
 #define CPI_SLOTMAP_LINE (CPI_LINE / CPI_SLOTMAP_SIZE)
 
-/* The pool, or NULL after it has been reported that it is none, or not tracked. */
+/* The pool.  NULL, after a report, if there is none or it is not tracked. */
 static const struct cpi_pool *tracked_pool(const cpool_t *handle, const char *function)
 {
     const struct cpi_pool *pool = cpi_pool_seen(handle, function);
@@ -69,7 +69,7 @@ int cpi_pool_retired(const struct cpi_pool *pool, uintptr_t index, enum cpi_reti
     return code != 0 ? code : CPOOL_EFRAMED;
 }
 
-/* --- Visits --- */
+/* --- Iteration --- */
 
 /* Whether a line has a live slot. */
 static uint64_t line_live(const _Atomic uint64_t *words)
@@ -81,9 +81,8 @@ static uint64_t line_live(const _Atomic uint64_t *words)
     return live & CPI_SLOTMAP_LIVE;
 }
 
-/* The word of the first live slot from *index on and below `end`, which is at most the
- * watermark, and sets *index to its index.  0, and *index to `end` or beyond, if there is
- * none. */
+/* Returns the word of the first live slot in [*index, end), and sets *index to its index.  `end` is
+ * at most the watermark.  If there is no live slot, returns 0 and sets *index to `end` or more. */
 static uint64_t next_live(const struct cpi_slotmap *map, uintptr_t *index, uintptr_t end)
 {
     uintptr_t i = *index;
@@ -126,7 +125,7 @@ void *cpool_iter_next(cpool_iter_t *iter)
     return iter->handle != CPOOL_HANDLE_NONE ? cpi_slab_slot(&pool->slab, index) : NULL;
 }
 
-/* --- Looks for damage --- */
+/* --- Searches for damage --- */
 
 size_t cpool_audit(cpool_t *handle)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * typed.c - typed pools: opening, closing, and where their inline path ends.
+ * typed.c - typed pools: opening, closing, and the functions that their inline path calls.
  *
  * ORDERING TABLE
  *   open   | pool pointer store | release | pool.h's opened | origin, and all of the pool
  *   refused | refused load, store | relaxed | - | -
  *
- * A typed pool is created with the lock held, which a fork waits for: its child finds
+ * A typed pool is created with the lock held.  A fork waits for the lock, so the child finds either
  * a pool or none.
  */
 #include "base/atomic.h"
@@ -15,8 +15,8 @@
 #include "pool/alloc.h"
 #include "pool/config.h"
 
-/* The pool, or NULL if it is closed.  A pool that was left behind at the end of its program and
- * then destroyed counts as closed. */
+/* The pool, or NULL if it is closed.  A pool that outlived its program and was then destroyed
+ * counts as closed. */
 static cpool_t *open_handle(const struct cpool_typed *typed)
 {
     cpool_t *handle = cpi_typed_opened(typed);
@@ -33,8 +33,9 @@ void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool)
     cpi_word_store((uintptr_t *)(void *)&typed->pool, (uintptr_t)handle, release); /* [open] */
 }
 
-/* As the process ends a pool stays, because threads may use it.  The variables of its program may
- * go, if that is a plug-in, so nothing of the pool writes them any more. */
+/* At the end of the process the pool stays, because threads may use it.  The variables of its
+ * program, which may be a plug-in, can be unmapped, so nothing in the pool may write them any
+ * more. */
 CPI_COLD static void leave_program(struct cpool_typed *typed)
 {
     cpool_t *handle;
@@ -51,7 +52,7 @@ CPI_COLD static void leave_program(struct cpool_typed *typed)
     cpi_unlock();
 }
 
-/* The type says the settings that are left open. */
+/* Fills in the settings that were left open from the type. */
 static int complete_config(cpool_config_t *config, const struct cpool_typed *typed)
 {
     if (config->name == NULL)
@@ -103,7 +104,7 @@ CPI_COLD int cpool_typed_open_abi1(struct cpool_typed *typed, const cpool_config
     return code;
 }
 
-/* Whether it is the first failure since there was a pool. */
+/* Whether this is the first failure since there was a pool. */
 static bool is_first_failure(struct cpool_typed *typed)
 {
     bool first;
@@ -143,11 +144,11 @@ int cpool_typed_close_abi1(struct cpool_typed *typed, bool unloading)
     return 0;
 }
 
-/* --- Where the inline path ends --- */
+/* --- Functions that the inline path calls --- */
 
 /*
- * The thread's variable points to the entry of its cache from now on, if the numbers of the inline
- * path are the pool's and the entry may be open.  The cache's end puts it back (registry.c).
+ * Points the thread's variable to the entry of its cache, if the inline path's constants match the
+ * pool and the entry may be open.  The end of the cache resets the variable (registry.c).
  */
 CPI_COLD static struct cpi_cache *bind_entry(const struct cpool_typed *typed,
                                              struct cpi_pool *pool, cpool_cache_t **entry)
@@ -163,7 +164,7 @@ CPI_COLD static struct cpi_cache *bind_entry(const struct cpool_typed *typed,
     return cache;
 }
 
-/* The thread's cache, if its variable is bound or never will be.  NULL: the long way. */
+/* The thread's cache, if its variable is bound, or never will be.  NULL: use the slow path. */
 static inline struct cpi_cache *bound_cache(const cpool_t *handle, cpool_cache_t *const *entry)
 {
     const cpool_cache_t *own = CPI_LIKELY(handle != NULL) ? cpi_thread_entry(handle) : NULL;
@@ -173,7 +174,7 @@ static inline struct cpi_cache *bound_cache(const cpool_t *handle, cpool_cache_t
                                                                                         : NULL;
 }
 
-/* The thread's first operation in the pool, which is opened if need be. */
+/* The thread's first operation in the pool, which is opened if necessary. */
 CPI_COLD static void *first_typed_alloc(struct cpool_typed *typed, cpool_cache_t **entry,
                                         struct cpi_call call)
 {

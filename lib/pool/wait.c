@@ -2,17 +2,17 @@
 /*
  * wait.c - an alloc that waits for a slot, and one that asks for a notice.
  *
- * The protocol is in wait/queue.h, the sleep in wait/waiters.c.  Here a waiter looks for a slot.
- * No lock is held meanwhile.
+ * wait/queue.h has the protocol, wait/waiters.c the sleep.  This file has the waiter's search,
+ * which holds no lock.
  *
- * A waiter does not wait for an owner that is inside.  If it has left one alone it naps, and looks
- * again: that owner may leave a slot behind by the inline path, which calls nobody.
+ * A waiter does not wait for an owner that is inside.  If there was one, it naps, and then searches
+ * again, because that owner may have left a slot behind by the inline path, which calls nobody.
  */
 #include "base/tools.h"
 #include "host/os.h"
 #include "pool/alloc.h"
 
-/* Looks everywhere.  Of slots that are freed from now on the waiter is told. */
+/* Searches everywhere.  The waiter will be told of slots that are freed from now on. */
 static void *look_as_waiter(struct cpi_pool *pool, struct cpi_sleeper *self)
 {
     struct cpi_waiters *waiters = &pool->waiters;
@@ -35,7 +35,8 @@ static void *look_as_waiter(struct cpi_pool *pool, struct cpi_sleeper *self)
     return NULL;
 }
 
-/* A look may call a function of the program's that forks: in the child nobody is in the queue. */
+/* The search may call a function of the program that forks.  In the child nobody is in the
+ * queue. */
 static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
 {
     unsigned begun = cpi_reclaim_begin(&pool->registry);
@@ -58,11 +59,12 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
         cpi_waiters_call(&pool->waiters);
     else if (!pass_on &&
              (slot != NULL || (cpi_reclaim_left(&pool->registry) & CPI_LEFT_SLOTS) != 0))
-        cpi_waiters_came(&pool->waiters); /* others may have missed slots that its looks moved */
+        cpi_waiters_came(&pool->waiters); /* others may have missed slots that its searches moved */
     return slot;
 }
 
-/* A slot that has not passed yet (slots.h), or NULL.  Returns false if the thread cannot wait. */
+/* Sets *slot to a slot on which cpi_pool_passes comes next, or to NULL.  Returns false if the
+ * thread cannot wait. */
 static bool obtain_waiting(struct cpi_pool *pool, struct cpi_cache *cache, uint64_t deadline,
                            void **slot)
 {
@@ -76,7 +78,7 @@ static bool obtain_waiting(struct cpi_pool *pool, struct cpi_cache *cache, uint6
     }
     if (!cpi_sleeper_init(&self, deadline))
         return false;
-    /* A thread must not be cancelled with its place in the queue on its stack. */
+    /* A cancelled thread would leave the queue with a pointer to its stack. */
     cpi_cancel_hold(&cancel);
     *slot = wait_in_queue(pool, &self);
     cpi_cancel_restore(cancel);
@@ -117,16 +119,17 @@ int cpool_set_ready(cpool_t *handle, cpool_ready_t ready, void *context)
     return CPOOL_OK;
 }
 
-/* A slot that has not passed yet.  The look waits for an owner that is inside, however long that
- * has been stopped: it may leave a slot behind by the inline path, which calls nobody, and the bell
- * does not nap. */
+/* Returns a slot on which cpi_pool_passes comes next, or NULL.  The search waits for owners that
+ * are inside, however long they have been preempted: such an owner may leave a slot behind by the
+ * inline path, which calls nobody, and the bell does not nap. */
 static void *obtain_or_ask(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     struct cpi_backoff backoff = {UINT64_MAX / 2, 0, 0};
     void *slot = cpi_pool_take(pool, cache);
     unsigned begun;
 
-    /* Slots that come back here call somebody, which inside the look would be this call's bell. */
+    /* A client that gives back slots calls waiters.  During the search below, that would be this
+     * call's own bell. */
     while (slot == NULL && cpi_client_dry(pool))
         slot = cpi_pool_take(pool, cache);
     if (slot != NULL) {
@@ -136,7 +139,7 @@ static void *obtain_or_ask(struct cpi_pool *pool, struct cpi_cache *cache)
     begun = cpi_reclaim_begin(&pool->registry); /* the bell may be called, and leave, meanwhile */
     do {
         cpi_notice_announce(&pool->waiters);
-        do { /* a slot that comes during the look is taken, rather than this thread's bell called */
+        do { /* takes a slot that comes during the search, rather than calling this thread's bell */
             (void)cpi_reclaim_all(&pool->registry, &backoff, true);
             slot = cpi_pool_look(pool, false);
         } while (slot != NULL ? cpi_waiters_hand_over(&pool->waiters, slot, NULL)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check-probes.sh - the static probes that <cpool/pools.h> lists are those in the notes of
+# check-probes.sh - the static probes that cpool_pools(3) lists are those in the notes of
 # the sources, compiled with them, and with as many arguments.
 #
 # srcdir: top of the source tree.  CC: the configured compiler.
@@ -29,17 +29,17 @@ done > "$work/notes"
 awk '/Provider: libcpool$/ { on = 1 }
     on && /Name:/ { name = $2 }
     on && /Arguments:/ { print name, NF - 1; on = 0 }' "$work/notes" | sort -u > "$work/made"
-sed -n 's/^ \*     \([a-z]*\)(\([a-z]*\), \([a-z]*\))   *[a-z].*/\1 2/p' \
-    "$top/include/cpool/pools.h" | sort -u > "$work/listed"
+sed -n 's/^    \([a-z]*\)(\([a-z]*\), \([a-z]*\))   *[a-z].*/\1 2/p' \
+    "$top/doc/man/cpool_pools.txt" | sort -u > "$work/listed"
 
 if ! diff "$work/listed" "$work/made" > "$work/difference"; then
-    echo 'differences, < <cpool/pools.h>, > compiled:'
+    echo 'differences, < cpool_pools.txt, > compiled:'
     grep '^[<>]' "$work/difference"
     status=1
 fi
 for name in $(cut -d ' ' -f 1 "$work/made"); do
-    grep -q "libcpool:$name " "$top/include/cpool/pools.h" || {
-        echo "$name: the header shows no line for it"
+    grep -q "libcpool:$name " "$top/doc/man/cpool_pools.txt" || {
+        echo "$name: the notes show no line for it"
         status=1
     }
 done
