@@ -22,25 +22,26 @@
  *     ...
  *     cpool_destroy(jobs);
  *
- * Each thread keeps a magazine of free slots of each pool it uses.  Allocating
- * pops it, freeing pushes it, without a locked instruction, a fence or a call.
- * When it runs empty or full it is exchanged, whole, with a global depot: one
- * compare-and-swap for dozens of slots.
+ * Each thread keeps a magazine of free slots of each pool that it uses.  An alloc pops from it and
+ * a free pushes to it, without a locked instruction, a fence or a call.  When the magazine is empty
+ * or full, it is exchanged, as a whole, with a global depot: one compare-and-swap for dozens of
+ * slots.
  *
  * Empty means empty: never more than `capacity` slots are live, and any thread can obtain all of
  * them, even if they are in other threads' caches, and whether those threads run, sleep or are
- * stopped.  An alloc fails only if at one instant of the call no slot was free.  The exception is
- * a thread that stays stopped inside the library for stall_limit: at most three magazines of its
- * slots are then out of reach.
+ * preempted.  An alloc fails only if at one instant of the call no slot was free.  The exception is
+ * a thread that stays preempted inside the library for longer than stall_limit: at most three
+ * magazines of its slots are then out of reach.
  *
  * Only an alloc that finds nothing pays for this.  It closes the other threads' caches, makes one
- * system call (membarrier), and takes what they hold.  Until a thread's cache is open again, some
- * dozens of its operations later, each of its allocs and frees is a call.  In any pool a thread can
- * also wait for a slot, or ask for a notice.  A free takes a lock only while a thread does so.
+ * system call (membarrier), and takes the slots in them.  Until a thread's cache is open again,
+ * some dozens of its operations later, each of its allocs and frees is a call.  In any pool a
+ * thread can also wait for a slot, or ask for a notice.  A free takes a lock only while a thread
+ * does so.
  *
  * A pool has one size of slots and calls no constructors.  <cpool/sized.h> has blocks of many
  * sizes, and <cpool/object.h> constructed objects, both over such pools.  The library is not a
- * garbage collector.  Use after free is still the program's bug.
+ * garbage collector, and use after free is still the program's bug.
  *
  * NOTES: cpool(7) has notes on slots, fork, inlining, tools, fibers, signals, cancellation,
  * descriptors, copies of the library, threads, and the terms of progress (doc/man/cpool.txt).
@@ -65,7 +66,7 @@ extern "C" {
 /* A pool's descriptor.  <cpool/fast.h> has its members. */
 typedef struct cpool_t cpool_t;
 
-/* <time.h> defines it for C11 and for POSIX programs only. */
+/* <time.h> defines it only for C11 and POSIX programs. */
 struct timespec;
 
 /* One owner's cache of one pool (see cpool_cache). */
@@ -74,9 +75,9 @@ typedef struct cpool_cache_t cpool_cache_t;
 /*
  * ---- Version (cpool_version.3) ---------------------------------------------
  *
- * <cpool/version.h> has the version that the program is compiled with: CPOOL_VERSION, such
- * as "1.2.3", and CPOOL_VERSION_NUMBER, such as 1002003, with its parts
- * CPOOL_VERSION_MAJOR, CPOOL_VERSION_MINOR and CPOOL_VERSION_PATCH.
+ * <cpool/version.h> has the version that the program is compiled with: CPOOL_VERSION, such as
+ * "1.2.3", and CPOOL_VERSION_NUMBER, such as 1002003, with its parts CPOOL_VERSION_MAJOR,
+ * CPOOL_VERSION_MINOR and CPOOL_VERSION_PATCH.
  */
 
 /*
@@ -90,11 +91,10 @@ CPOOL_API unsigned cpool_version(void);
 /*
  * ---- Structures (cpool.7) --------------------------------------------------
  *
- * Every structure passed between program and library begins with its size in bytes, as
- * the program's header defines it.  CPOOL_CONFIG_INIT and its like set it, and
- * so does `{ .size = sizeof(cpool_config_t), .capacity = 100 }`.  Structures grow at
- * their end only.  A program may therefore run with a library older or newer than
- * its header:
+ * Every structure passed between program and library begins with its size in bytes, as the
+ * program's header defines it.  CPOOL_CONFIG_INIT and similar initialisers set it, and so does `{
+ * .size = sizeof(cpool_config_t), .capacity = 100 }`.  Structures grow only at their end, so a
+ * program may run with a library older or newer than its header:
  *
  *   what the program passes      members that only the library knows are zero, which
  *                                means "default".  Members that only the program knows
@@ -103,7 +103,7 @@ CPOOL_API unsigned cpool_version(void);
  *                                written, and members that only the program
  *                                knows become zero
  *
- * A size below that of `size` itself, or above 4096, is refused with CPOOL_ESTRUCT.
+ * A size that is smaller than `size` itself, or above 4096, is refused with CPOOL_ESTRUCT.
  *
  * The tag of cpool_config_t is `struct cpool_config`, and so on.  Types that share that name
  * with a function, or with the C++ namespace, keep the _t: `struct cpool_stats_t`.

@@ -5,8 +5,8 @@
  *
  * OVERVIEW
  *
- * A client is a structure of such a library, with one or more pools whose slots are the client's
- * alone:
+ * A client is a structure of such a library, with one or more pools whose slots only the client
+ * takes and gives:
  *
  *     struct stack {
  *         cpool_client_t client;
@@ -27,27 +27,27 @@
  *     cpool_client_show(&stack->client, false);
  *     cpool_destroy(stack->slots);
  *
- * Such a pool has two descriptors.  The client takes and gives slots by the first one, `pool`,
+ * Such a pool has two descriptors.  The client takes and gives slots through the first one, `pool`,
  * with the functions of <cpool.h>.  Everybody else sees the second one, its `face`: cpool_of,
  * cpool_each, cpool_stats, cpool_print and reports show the client by kind and name.  Functions
- * that take or give slots, or change how many there are, report a face as CPOOL_EPOOL.
- * cpool_index and cpool_at answer at once for a face, and by a call for `pool`.
+ * that take or give slots, or change their number, report a face as CPOOL_EPOOL.  cpool_index and
+ * cpool_at need no call for a face, but they do for `pool`.
  *
  * NOTES
  *
- * Slots: a client that decides by itself how many slots there are creates the pool with `capacity`
+ * Slots: a client that decides itself how many slots there are creates the pool with `capacity`
  * equal to `max_capacity`, and lowers the capacity with cpool_shrink before the first alloc.  Such
- * a pool never grows by itself, and its figures show as capacity how many were handed out.
+ * a pool never grows by itself, and its figures show as capacity how many slots were handed out.
  *
- * The inline path: where `direct` is true nothing is to be done for a slot but to pop it off the
- * thread's loaded magazine or to push it.  A client may do that with CPOOL_OWN_ENTRY_, CPOOL_POP_
- * and CPOOL_PUSH_ of <cpool/fast.h>.  A pop that finds nothing is followed by
- * cpool_client_take(pool, CPOOL_CLIENT_NEAR, NULL) or cpool_alloc_abi1, a push by cpool_free_abi1.
- * By `none`, a descriptor of no pool, each pop finds nothing and each push fails.
+ * The inline path: if `direct` is true, allocs and frees only pop a slot from the thread's loaded
+ * magazine, or push it.  A client may do that with CPOOL_OWN_ENTRY_, CPOOL_POP_ and CPOOL_PUSH_ of
+ * <cpool/fast.h>.  If the pop finds nothing, it calls cpool_client_take(pool, CPOOL_CLIENT_NEAR,
+ * NULL) or cpool_alloc_abi1; if the push fails, cpool_free_abi1.  With `none`, a descriptor without
+ * a pool, every pop finds nothing and every push fails.
  *
- * The lock: cpool_client_lock takes the one lock of the library, which a fork waits for.  The
- * library calls `figures`, `retired` and `ended` with it held.  Functions of this header and
- * cpool_stats may be called with it held, other functions may not, unless it says so.
+ * The lock: cpool_client_lock takes the library's only lock, for which a fork waits.  The library
+ * calls `figures`, `retired` and `ended` with it held.  Functions of this header and cpool_stats
+ * may be called with it held, other functions only if they say so.
  */
 #ifndef CPOOL_CLIENT_H
 #define CPOOL_CLIENT_H
@@ -63,21 +63,21 @@ extern "C" {
  * ---- Clients of pools (cpool_client.3) --------------------------------------
  */
 
-/* A flag of memory, for a pool's configuration and cpool_client_memory: addresses without memory.
- * With it `memory` and `memory_size` of the configuration are addresses that the client has
- * reserved.  The pool commits what it needs of them, and gives memory back when it is trimmed.
- * They begin at a page, or at a huge one with CPOOL_MEMORY_HUGE_PAGES.  cpool_memory_required
- * takes the flag, too, and cpool_create refuses it. */
+/* A memory flag for a pool's configuration and cpool_client_memory: addresses without memory.  In a
+ * configuration, `memory` and `memory_size` are then addresses that the client has reserved.  The
+ * pool commits what it needs of them, and gives memory back when it is trimmed.  They start at a
+ * page, or at a huge page with CPOOL_MEMORY_HUGE_PAGES.  cpool_memory_required accepts the flag,
+ * too, but cpool_create refuses it. */
 #define CPOOL_CLIENT_RESERVED 0x10000000u
 
-/* Flags of cpool_client_memory: from the beginning of a huge page.  And NULL if that is more than
+/* Flags of cpool_client_memory.  HUGE: start at a huge page.  SPARING: fail if this is more than
  * half of a limited address space. */
 #define CPOOL_CLIENT_HUGE 0x20000000u
 #define CPOOL_CLIENT_SPARING 0x40000000u
 
 struct cpool_frame; /* <cpool/frame.h> */
 
-/* What the library knows of the process, and does for a client. */
+/* What the library knows about the process, and does for a client. */
 typedef struct cpool_client_system {
     const unsigned *forks;   /* atomic: another number in the child of each fork.  Threads that
                                 worked under another number may have vanished */
@@ -102,22 +102,22 @@ typedef struct cpool_client_system {
 
 struct cpool_client_owned;
 
-/* What a library asks to be told, once for all of its clients.  One library of a process has
- * `give_back` and `retired`.  The others leave both NULL. */
+/* What a library wants to be told, once for all its clients.  Only one library in a process may
+ * have `give_back` and `retired`; all others leave both NULL. */
 typedef struct cpool_client_hooks {
     /* An alloc has found nothing, or the pool `ends` or is reset.  Gives retired slots of the pool
-     * back, and returns how many these were.  When the pool ends it forgets all others.  Called
-     * without the lock, by any thread. */
+     * back, and returns their number.  When the pool ends, forgets all others.  Called without the
+     * lock, by any thread. */
     size_t (*give_back)(cpool_t *pool, bool ends);
-    /* Adds the slots of the pool that are retired to stats->retired.  With the lock held. */
+    /* Adds the number of retired slots of the pool to stats->retired.  With the lock held. */
     void (*retired)(const cpool_t *pool, cpool_stats_t *stats);
-    /* Takes a thing from its thread, which ends, or has vanished in a fork.  It calls
-     * cpool_client_own to have it owned by nobody.  With the lock held, which it may leave
-     * meanwhile if the thread has not vanished. */
+    /* Takes a possession from its thread, which ends, or has vanished in a fork.  It calls
+     * cpool_client_own with a NULL key.  With the lock held, which it may release meanwhile if the
+     * thread has not vanished. */
     void (*ended)(struct cpool_client_owned *owned, bool vanished);
 } cpool_client_hooks_t;
 
-/* A client, in memory of its own that is zero at first.  The first members are set before
+/* A client, in its own memory, initially zero.  The first members are set before
  * cpool_client_create, which sets the others. */
 typedef struct cpool_client {
     size_t size;       /* sizeof(cpool_client_t) */
@@ -126,7 +126,7 @@ typedef struct cpool_client {
     const char *name;  /* of the client */
     bool sums;         /* `figures` adds up those of several pools, and none of them is shown */
     /* Changes the figures of `pool`, or fills in those of all pools, which are 0.  With the lock
-     * held.  NULL: they are those of `pool` */
+     * held.  NULL: the figures of `pool` are shown. */
     void (*figures)(const void *owner, cpool_stats_t *stats);
     const cpool_client_hooks_t *hooks; /* or NULL */
 
@@ -137,7 +137,7 @@ typedef struct cpool_client {
     bool direct;       /* see the notes on the inline path */
     const cpool_client_system_t *system;
 
-    /* The library's, while the client is shown. */
+    /* For the library, while the client is shown. */
     bool shown;
     uint64_t number;
     struct cpool_client *next;

@@ -6,18 +6,18 @@
  *
  *     <cpool/error.hpp>      codes as exceptions
  *     <cpool/pool.hpp>       pools of one type
- *     <cpool/inplace.hpp>    the same with their memory inside them
+ *     <cpool/inplace.hpp>    pools with their memory inside them
  *     <cpool/owner.hpp>      owners of their objects, std::unique_ptr
  *     <cpool/live.hpp>       handles of live objects, and loops over them
- *     <cpool/frame.hpp>      objects that all go back together
+ *     <cpool/frame.hpp>      objects that go back together
  *     <cpool/sized.hpp>      blocks of many sizes, and the allocator for containers
  *     <cpool/pooled.hpp>     operators new and delete of one class
  *     <cpool/resource.hpp>   memory resources of C++17
  *     <cpool/object.hpp>     pools of objects that stay constructed
- *     <cpool/retire.hpp>     objects that readers without locks may still see
+ *     <cpool/retire.hpp>     objects that lock-free readers may still see
  *
- * Pools and the allocator, <cpool/pool.hpp> and <cpool/sized.hpp>, include little of the
- * standard library.  The others and this file cost several times the time to compile.
+ * <cpool/pool.hpp> (pools) and <cpool/sized.hpp> (the allocator) include little of the standard
+ * library.  The others and this file take several times as long to compile.
  *
  * OVERVIEW
  *
@@ -39,15 +39,15 @@
  *
  * NOTES
  *
- * Nothing here throws by itself but allocators, memory resources, operators new, and the
- * constructors that take a configuration.  Where exceptions are disabled these end the
- * program instead (std::terminate).  An exception of an object's constructor passes, and
- * its slot is given back before.
+ * Only allocators, memory resources, operators new, and constructors that take a configuration
+ * throw by themselves.  Where exceptions are disabled, they end the program instead
+ * (std::terminate).  If the constructor of an object throws, its slot is given back, and the
+ * exception passes.
  *
- * The thread-safety and the progress of each member are those of the function of the same
- * name in C.  Construction, destruction and moves of pools are for one thread.
+ * Each member has the thread-safety and progress of the C function of the same name.  Only one
+ * thread at a time may construct, destroy or move a pool.
  *
- * Names in cpool::detail are not for use.
+ * Names in cpool::detail are not for use by programs.
  */
 #ifndef CPOOL_HPP
 #define CPOOL_HPP

@@ -57,6 +57,7 @@
 #define CPOOL_TRACKED 0x8u
 
 /*
+ * Flags of the slots' memory.  No bit is used by both kinds of flags.
  * Flags of the slots' memory.  No bit is a flag of both kinds.
  *
  * CPOOL_MEMORY_HUGE_PAGES  The slots are in huge pages where the operating system has
@@ -149,29 +150,28 @@ typedef struct cpool_config {
  *
  * config   as for cpool_create, but memory and memory_size are ignored
  *
- * Returns the bytes needed, exactly, at any address aligned to CPOOL_MEMORY_ALIGN.  Returns 0
- * if the configuration is wrong.  cpool_create then returns the reason.  The checks of
- * CPOOL_OPTIONS are included (cpool_debug.3).
- * Any thread.  The first call may block.
+ * Returns the exact number of bytes needed, at any address aligned to CPOOL_MEMORY_ALIGN.  Returns
+ * 0 if the configuration is wrong; cpool_create then returns the reason.  The checks of
+ * CPOOL_OPTIONS are included (cpool_debug.3).  Any thread.  The first call may block.
  */
 CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_USE_;
 
 /*
- * CPOOL_MEMORY_BYTES - memory for a pool of the caller's, as a constant expression.
+ * CPOOL_MEMORY_BYTES - the size of memory for a pool, as a constant expression.
  *
  * size     bytes of a slot
  * slots    the capacity
  * caches   thread_caches, 1 or more
  *
- * At least what cpool_memory_required returns for a configuration with these three alone, in any
- * library of this major version, and a few hundred bytes more.  Slots with a slot_align above
- * CPOOL_MEMORY_ALIGN need that many bytes beside it.
+ * At least what cpool_memory_required returns for a configuration with only these three settings,
+ * in any library of this major version, and a few hundred bytes more.  Slots with a slot_align
+ * above CPOOL_MEMORY_ALIGN need that many bytes in addition.
  */
 #define CPOOL_MEMORY_BYTES(size, slots, caches)                                        \
     CPOOL_MEMORY_(size, slots, caches, CPOOL_WHOLE_ROUNDS_(CPOOL_FEW_ROUNDS_(size, slots)))
 
-/* The library's own rules: rounds of a magazine, those that fill its lines, spares of a cache,
- * magazines of the pool, and the bytes of all.  In memory of the library's own they differ. */
+/* The library's own rules for the caller's memory: rounds of a magazine, those that fill its lines,
+ * spares of a cache, magazines of the pool, and the bytes of all. */
 #define CPOOL_LEAST_(a, b) ((a) < (b) ? (a) : (b))
 #define CPOOL_LINES_(bytes) (((bytes) + 63u) / 64u * 64u)
 #define CPOOL_WIDE_(number) (sizeof(char) - 1u + (number)) /* a size_t, without a cast */
@@ -215,24 +215,23 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  *     if (cpool_create(&pool, &config) == CPOOL_EMEMSIZE)
  *         printf("%zu bytes are needed", cpool_memory_required(&config));
  *
- * Reserves address space for the whole pool and touches hardly any of it:
- * the cost does not depend on the capacity.  Only in caller-provided memory a tracked
- * pool clears 8 bytes for each slot, and a checked one 64.  Slots become
- * resident when they are first used.  (Lazy initialisation by watermark: B. Kenwright,
- * "Fast Efficient Fixed-Size Memory Pool", COMPUTATION TOOLS 2012.)
+ * Reserves address space for the whole pool and touches hardly any of it: the cost does not depend
+ * on the capacity.  Only in caller-provided memory a tracked pool clears 8 bytes for each slot, and
+ * a checked one 64.  Slots become resident when they are first used.  (Lazy initialisation by
+ * watermark: B. Kenwright, "Fast Efficient Fixed-Size Memory Pool", COMPUTATION TOOLS 2012.)
  *
- * Locked memory: mlockall with MCL_FUTURE locks reserved addresses, too, and RLIMIT_MEMLOCK
- * counts them: 2 MiB once, 1 MiB for each thread that uses pools, and for each pool 2 to 10 KiB
- * for each of its thread_caches, beside the slots.  So set thread_caches to the number of
- * threads there: 1,024 slots of 64 bytes then lock 112 KiB with 4 of them, and 700 KiB by
- * default.
+ * Locked memory: mlockall with MCL_FUTURE locks reserved addresses, too, and RLIMIT_MEMLOCK counts
+ * them: 2 MiB once, 1 MiB for each thread that uses pools, and for each pool 2 to 10 KiB for each
+ * of its thread_caches, in addition to the slots.  So set thread_caches to the number of threads: a
+ * pool of 1,024 slots of 64 bytes then locks 112 KiB with 4 threads, and 700 KiB by default.
  *
- * Mappings: a pool in use is eight of Linux's (twelve if checked), of which a process has 65,530
- * (vm.max_map_count).  So 8,188 pools can exist, and then the code is CPOOL_ENOMEM.
+ * Mappings: a pool in use takes eight of Linux's mappings (twelve if checked), of which a process
+ * has 65,530 (vm.max_map_count).  So at most 8,188 pools can exist; one more fails with
+ * CPOOL_ENOMEM.
  *
- * Returns 0, CPOOL_ENULL, or a code of the configuration or of the resources, which
- * names the one thing that is wrong.  A failure leaves nothing behind.
- * Any thread.  It may block and makes system calls.
+ * Returns 0, CPOOL_ENULL, or a code of the configuration or of the resources, which names the one
+ * thing that is wrong.  A failure leaves nothing behind.  Any thread.  It may block and makes
+ * system calls.
  */
 CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_MUST_USE_;
 
@@ -244,11 +243,11 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_M
  *
  * The memory goes back to the operating system.
  *
- * A thread that has obtained every slot may destroy the pool, even while the threads that
- * freed them are still returning from their frees.  cpool_destroy waits for those.
+ * A thread that has obtained every slot may destroy the pool, even while the threads that freed
+ * them are still returning from their frees: cpool_destroy waits for those.
  *
- * Returns 0 if all slots had been freed, else a code.  The pool is gone with every
- * code but CPOOL_EPOOL:
+ * Returns 0 if all slots had been freed, else a code.  The pool is gone with every code except
+ * CPOOL_EPOOL:
  *
  *   CPOOL_ELIVE         slots were still live (cpool_stats counts them).  Not
  *                       reported, because a program may end its pools so.  Checked pools

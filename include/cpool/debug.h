@@ -7,13 +7,13 @@
  *
  * OVERVIEW
  *
- * A pool created with CPOOL_CHECKED verifies every operation.  So does every pool of a
- * program started with CPOOL_OPTIONS in its environment, without recompilation:
+ * A pool created with CPOOL_CHECKED verifies every operation.  So does every pool of a program
+ * started with CPOOL_OPTIONS in its environment, without recompilation:
  *
  *     CPOOL_OPTIONS=checked,fill ./program
  *
- * Each mistake is reported with the state of the slot, with the threads and the places
- * that last took and freed it, and with the overwritten bytes.
+ * Each mistake is reported with the state of the slot, with the threads and the places that last
+ * took and freed it, and with the overwritten bytes.
  *
  * NOTES: cpool_debug(3) has notes on the words of CPOOL_OPTIONS, places in reports, sanitizers,
  * Valgrind and costs (doc/man/cpool_debug.txt).
@@ -39,8 +39,8 @@ extern "C" {
  * found once.
  *
  * Returns the number of reports, 0 for a pool that is not checked.
- * Any thread, beside threads that use the pool.  It may block.  An alloc of the slot that
- * is being looked at waits.  Its cost depends on the number of slots.
+ * Any thread, while others use the pool.  It may block.  An alloc of the slot that is being
+ * verified waits.  Its cost depends on the number of slots.
  */
 CPOOL_API size_t cpool_audit(cpool_t *pool);
 

@@ -14,8 +14,8 @@
 /*
  * ---- Errors and their codes (cpool_error.3) ------------------------------
  *
- * Functions that can fail return 0 or one of these, all negative.  The hundreds show
- * what to do about a code:
+ * Functions that can fail return 0 or one of these codes, all negative.  The hundreds tell what to
+ * do about a code:
  *
  *   -1 to -99      configuration: a structure or an argument is wrong.  Correct the
  *                  program, or the user's settings
@@ -27,8 +27,8 @@ enum {
     CPOOL_OK = 0,
 
     CPOOL_ESTRUCT = -1,      /* the size member of a structure is wrong */
-    CPOOL_ETAIL = -2,        /* a structure has a setting that this library lacks */
-    CPOOL_ESLOTSIZE = -3,    /* slot_size is 0, or not that of a typed pool's type */
+    CPOOL_ETAIL = -2,        /* a structure has a setting that this library does not know */
+    CPOOL_ESLOTSIZE = -3,    /* slot_size is 0, or differs from a typed pool's type */
     CPOOL_EALIGN = -4,       /* slot_align is not a power of two, or above CPOOL_ALIGN_MAX, or
                                 below that of a typed pool's type */
     CPOOL_EOFFSET = -5,      /* slot_offset is larger than slot_size */
@@ -41,17 +41,16 @@ enum {
     CPOOL_EMEMORY = -12,     /* memory_size is given without memory */
     CPOOL_EMEMSIZE = -13,    /* memory_size is below cpool_memory_required */
     CPOOL_EMEMALIGN = -14,   /* memory is not aligned to CPOOL_MEMORY_ALIGN */
-    CPOOL_ECLASSES = -15,    /* no sizes of classes, or no class of this number
-                                (cpool_sized) */
+    CPOOL_ECLASSES = -15,    /* invalid size classes, or class number out of range (cpool_sized) */
     CPOOL_ECOPIES = -16,     /* some names of this copy of the library are bound to another
                                 copy (cpool.h, Copies) */
-    CPOOL_ESTATE = -17,      /* too few bytes for a state of lanes, or no state of such lanes */
+    CPOOL_ESTATE = -17,      /* too few bytes for a state of lanes, or not a state of such lanes */
 
     CPOOL_ENULL = -101,       /* a required pointer is NULL */
     CPOOL_EPOOL = -102,       /* not a pool: NULL, never created, destroyed, or made by
-                                 another copy of the library.  Or its slots are those of
-                                 objects, of blocks of many sizes or of lanes, and the
-                                 function takes or gives slots */
+                                 another copy of the library.  Or its slots belong to objects,
+                                 blocks of many sizes or lanes, and the function takes or gives
+                                 slots */
     CPOOL_EFOREIGN = -103,    /* the address lies outside the pool's slab */
     CPOOL_EMISALIGNED = -104, /* the address lies inside a slot, not at its start */
     CPOOL_EUNUSED = -105,     /* the slot has never been handed out */
@@ -66,7 +65,7 @@ enum {
     CPOOL_ETRACKED = -114,    /* the pool was not created with CPOOL_TRACKED */
     CPOOL_EFREED = -115,      /* a slot was written while it was free (CPOOL_FILL) */
     CPOOL_EREADER = -116,     /* a reader is inside a section (cpool/retire.h) */
-    CPOOL_ESTALLED = -117,    /* a section holds slots back for stall_limit (likewise) */
+    CPOOL_ESTALLED = -117,    /* a section has held slots back for stall_limit (cpool/retire.h) */
     CPOOL_ERETIRED = -118,    /* the slot is retired already (tracked and checked pools) */
     CPOOL_EFRAME = -119,      /* not an open frame, or one of another pool */
     CPOOL_EFRAMED = -120,     /* the slot goes back with its frame (checked pools) */
@@ -76,14 +75,14 @@ enum {
     CPOOL_EPOOLS = -203,  /* as many pools exist as the library can have at once */
     CPOOL_EDRY = -204,    /* fewer slots are free than were requested */
     CPOOL_EHELD = -205,   /* readers hold back as many slots as they may (cpool/retire.h) */
-    CPOOL_EFRAMES = -206  /* as many frames of the pool are open as can be at once */
+    CPOOL_EFRAMES = -206  /* too many frames of the pool are open */
 };
 
 /*
  * cpool_strerror - a short English sentence for an error code.
  *
- * Returns a static string, never NULL, for unknown codes too.
- * Any thread, wait-free, async-signal-safe.
+ * Returns a static string, never NULL, also for unknown codes.  Any thread, wait-free,
+ * async-signal-safe.
  */
 CPOOL_API const char *cpool_strerror(int code) CPOOL_RETURNS_NONNULL_;
 
@@ -95,23 +94,23 @@ typedef struct cpool_error {
     const char *text;     /* one line: the mistake, the pool, the address, the nearest
                              slot */
     const char *function; /* the public function that found it */
-    cpool_t *pool;        /* as passed by the caller, possibly not a pool at all */
+    cpool_t *pool;        /* as passed by the caller; may not be a pool at all */
     const char *name;     /* the pool's name, or "" if unknown */
     const void *address;  /* the offending address, or NULL */
     const void *slot;     /* the nearest slot, or NULL if there is none */
     size_t index;         /* that slot's index, or 0 */
     const void *site;     /* return address of the slot's last alloc or free
                              (checked pools), or NULL */
-    const char *details;  /* lines on what is known of the slots concerned, or "" */
+    const char *details;  /* lines about the slots involved, or "" */
 } cpool_error_t;
 
 /*
- * A handler may be called by any thread that misuses a pool, and by several at
- * once.  If it returns, the wrong operation is refused, and the
- * pool is unharmed.  It must not call into the pool concerned.
+ * A handler may be called by any thread that misuses a pool, and by several at once.  If it
+ * returns, the wrong operation is refused, and the pool is unharmed.  It must not call into the
+ * pool concerned.
  *
- * To make a report takes up to 14 KiB of the thread's stack (x86-64, glibc), beside what the
- * handler takes.  That is nearly all of the smallest stack that a thread can have.
+ * A report takes up to 14 KiB of the thread's stack (x86-64, glibc), in addition to what the
+ * handler uses.  That is nearly all of the smallest stack that a thread can have.
  */
 typedef void (*cpool_error_handler_t)(const cpool_error_t *error, void *context);
 
@@ -123,8 +122,8 @@ typedef void (*cpool_error_handler_t)(const cpool_error_t *error, void *context)
  *           code is one of resources
  * context   passed to the handler
  *
- * Any thread, but a report being made at this moment may still reach the old
- * handler.  It may block.
+ * Any thread, but a report that is being made at this moment may still reach the previous handler.
+ * It may block.
  */
 CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *context);
 

@@ -55,8 +55,8 @@ inline void *required(void *memory)
     return memory;
 }
 
-/* Clang's analyzer does not look into the operators delete of a class, nor into a domain, and
- * would take for lost what goes back by them. */
+/* Clang's analyzer does not look into the operators delete of a class, nor into a domain, and would
+ * report what they free as leaked. */
 #if defined(__clang_analyzer__)
 void *untracked(void *block) noexcept;
 #else

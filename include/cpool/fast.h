@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/fast.h - the inline path of libcpool, and the little it may know.
+ * cpool/fast.h - the inline path of libcpool, and the layouts that it needs.
  *
  * Included by <cpool.h>.  Never include it yourself.
  *
- * Allocating and freeing a slot are a dozen instructions on memory that only
- * the calling thread writes.  To be inlined into the caller they need to know
- * the layout of three things, and those three only are frozen:
+ * An alloc or a free is a dozen instructions on memory that only the calling thread writes.  To be
+ * inlined into the caller, they need the layout of three things, and only these are frozen:
  *
  *   a pool's descriptor      the address of the slab, and the numbers that replace a
  *                            division by the stride.  It is what a cpool_t points to
@@ -24,20 +23,20 @@
  * Descriptors and entries have the same size, so the entry is at the descriptor's address
  * plus the word: no load is needed to find it.
  *
- * One comparison with the entry's `limit` says whether there is a round, or room for one, and
- * whether the loaded magazine is the thread's own.  A limit of 0 closes the entry: no cache yet, a
- * destroyed pool, a pool whose mode needs more work for each operation, a thread that finds the
- * pool dry and takes back what others have loaded, a thread that waits for a slot.  Then each alloc
- * and each free is a call.  Before it compares, the owner sets the top bit of `count`, so that a
- * thread that has closed the entry sees whether its owner is inside (lib/cache/cache.h).  An entry
- * of zeroes is a closed one.  Threads without a cache of their own set the mark in one together.
+ * One comparison with the entry's `limit` tells whether there is a round, or room for one, and
+ * whether the loaded magazine is the thread's own.  A limit of 0 closes the entry: the thread has
+ * no cache yet, or the pool was destroyed or needs more work for each operation, or another thread
+ * found the pool dry and takes back slots, or a thread waits for a slot.  Then each alloc and each
+ * free is a call.  Before it compares, the owner sets the top bit of `count`, so that a thread that
+ * has closed the entry sees whether the owner is inside (lib/cache/cache.h).  An entry of zeroes is
+ * closed.  Threads without a cache share one, in which they set the mark.
  *
- * The names ending in an underscore are not for use outside this file.
+ * Names that end in an underscore are only for this file.
  *
- * The number of the layouts, as in cpool_thread_word_abi1, ends the name of the word, and of each
- * function that inline code of any header calls out of line.  A change to a layout that inline code
- * knows raises it in all of these names.  A program built against another layout then fails to link
- * instead of running.
+ * The number of the layouts, as in cpool_thread_word_abi1, is part of the names of the word and of
+ * each function that inline code of any header calls.  A change to a layout that inline code knows
+ * raises it in all these names.  A program built against another layout then fails to link instead
+ * of running.
  */
 #ifndef CPOOL_FAST_H
 #define CPOOL_FAST_H
@@ -47,42 +46,43 @@
 #endif
 
 /*
- * A pool's descriptor: constant from creation to destruction, so that all processors
+ * A pool's descriptor is constant from creation to destruction, so that all processors can share
+ * its cache line.
  * can share its cache line.
  */
 struct cpool_t {
     uintptr_t base;    /* address of slot 0 */
     uintptr_t inverse; /* inverse of the stride's odd part, modulo 2^word */
     uintptr_t shift;   /* log2 of the stride's power-of-two part */
-    void *state;       /* the library's own part of the pool, or NULL for no pool */
-    uintptr_t slots;   /* slots that have an address, 0 for no pool */
+    void *state;       /* the library's own part of the pool; NULL: not a pool */
+    uintptr_t slots;   /* slots that have an address; 0: not a pool */
     uintptr_t stride;  /* bytes from slot to slot */
-    uintptr_t reserved[2]; /* for layouts to come */
+    uintptr_t reserved[2]; /* for future layouts */
 };
 
 /*
- * One owner's cache of one pool, in a separate cache line.  Only its owner writes it, but that
+ * One owner's cache of one pool, on its own cache line.  Only its owner writes it, except that any
+ * thread may close it.
  * any thread may close it.
  */
 struct cpool_cache_t {
     uintptr_t count; /* atomic: rounds in the loaded magazine, and CPOOL_BUSY_ while the owner is
                         inside */
     uintptr_t limit; /* atomic: rounds a magazine can hold, or 0 while the entry is closed */
-    void **rounds;   /* the loaded magazine's rounds, the next one on top */
+    void **rounds;   /* the loaded magazine's rounds */
     uintptr_t bound; /* slots below this index have been handed out.  The slow path
                         raises it */
-    cpool_t *pool;   /* the pool it caches, or none while unused */
+    cpool_t *pool;   /* its pool; a descriptor without a pool while unused */
     void *home;      /* the library's own part of this cache */
-    uintptr_t reserved[2]; /* for layouts to come */
+    uintptr_t reserved[2]; /* for future layouts */
 };
 
 /* The owner's mark in its count. */
 #define CPOOL_BUSY_ (~(~CPOOL_NUMBER_(uintptr_t, 0) >> 1))
 
-/* The out-of-line halves, entered when a cache is empty or full or closed, or when a
- * pointer is NULL or not a slot.  They have the
- * results of the inline path: the calling thread's entry for the pool, and the slot's index.
- * The entry of an explicit cache stands in the pool's place, too. */
+/* The slow paths, called when a cache is empty, full or closed, or when a pointer is NULL or not a
+ * slot.  The arguments are the results of the inline path: the calling thread's entry for the pool,
+ * and the slot's index.  For an explicit cache the entry also takes the place of the pool. */
 CPOOL_API void *cpool_alloc_abi1(cpool_t *pool, cpool_cache_t *cache) CPOOL_NO_PLT_;
 CPOOL_API void cpool_free_abi1(cpool_t *pool, void *slot, uintptr_t index,
                                cpool_cache_t *cache) CPOOL_NO_PLT_;
@@ -90,12 +90,12 @@ CPOOL_API void cpool_free_abi1(cpool_t *pool, void *slot, uintptr_t index,
 #if defined(__GNUC__)
 
 /*
- * Initial-exec: one load from a constant offset to the thread pointer, and no
- * call into the dynamic linker.  It takes eight bytes of the static TLS block,
- * which leaves room for libraries loaded with dlopen as well.  __thread, because
+ * Initial-exec: a load from a constant offset to the thread pointer, and no call into the dynamic
+ * linker.  It takes eight bytes of the static TLS block, which leaves room for libraries loaded
+ * with dlopen as well. __thread, because C99 has no other name for it.
  * C99 knows no other name for it.
  */
-#if defined(_WIN32) && !defined(__clang__) /* in a slot of the system's */
+#if defined(_WIN32) && !defined(__clang__) /* in a TLS slot of the system */
 #define cpool_thread_word_abi1 (*cpool_thread_word_())
 uintptr_t *cpool_thread_word_(void);
 #else
@@ -110,16 +110,16 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
 #define CPOOL_UNLIKELY_(x) __builtin_expect(!!(x), 0)
 
 /*
- * A word of thread-local storage of the calling thread, as it is at this point of the program: see
- * CPOOL_IS_READ_ in <cpool/attributes.h>.  `name` is the variable, of a pointer's size, in static
- * thread-local storage.  Its name in assembly is the same, also where a macro renames it.
+ * A word of the calling thread's thread-local storage, read at this point of the program: see
+ * CPOOL_IS_READ_ in <cpool/attributes.h>.  `name` is a variable of a pointer's size in static
+ * thread-local storage.  It has the same name in assembly, even if it is a macro.
  *
- *   CPOOL_READ_NEAR_   of the program itself (local-exec)
- *   CPOOL_READ_FAR_    of another module (initial-exec).  The linker makes the first of it where
- *                      it can.  The variable's distance from the thread pointer is the same in all
- *                      threads, and for the whole run: compilers may keep it.  The large number,
- *                      which is not used, has GCC count its reading as dear enough to keep the
- *                      result throughout a loop
+ *   CPOOL_READ_NEAR_   a variable of the program itself (local-exec)
+ *   CPOOL_READ_FAR_    a variable of another module (initial-exec).  The linker turns it into the
+ *                      first where it can.  The distance from the thread pointer is the same in all
+ *                      threads, and for the whole run, so compilers may keep it.  The large unused
+ *                      number makes GCC consider reading it so expensive that it keeps the result
+ *                      throughout a loop
  */
 #define CPOOL_TEXT_OF_(name) #name
 #define CPOOL_TEXT_(name) CPOOL_TEXT_OF_(name)
@@ -164,12 +164,12 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
         CPOOL_READ_AT_(value, cpool_distance_);                                        \
     } while (0)
 
-/* The thread's word.  Without instructions for it only the library reads it, whose functions no
- * fiber leaves in the middle.  Models have their own. */
+/* The thread's word.  Without these instructions only the library reads it, and no fiber leaves the
+ * library's functions in the middle.  Models have their own. */
 #if defined(CPOOL_THREAD_WORD_)
 #elif CPOOL_IS_READ_
 #define CPOOL_THREAD_WORD_(word) CPOOL_READ_FAR_(word, cpool_thread_word_abi1)
-#if defined(__x86_64__) /* which adds the word by the instruction that reads it */
+#if defined(__x86_64__) /* adds the word by the instruction that reads it */
 #define CPOOL_ADD_WORD_(address)                                                       \
     do {                                                                               \
         uintptr_t cpool_distance_;                                                     \
@@ -186,11 +186,10 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
 #endif
 
 /*
- * The calling thread's entry for a pool.  The empty statement has its address
- * added up in one register, at no instruction more.  Otherwise clang addresses
- * `count` as base + index, and processors that hand a store on to a later load
- * without delay do so only for simple addresses: on Intel's Golden Cove each alloc
- * and each free took five cycles more.  GCC adds them up by itself.
+ * The calling thread's entry for a pool.  The empty statement makes clang compute its address in
+ * one register, which costs no instruction.  Otherwise clang addresses `count` as base + index, and
+ * some processors forward a store to a later load without delay only for simple addresses: on
+ * Intel's Golden Cove each alloc and each free took five cycles more.  GCC needs no help.
  */
 #if defined(__clang__)
 #define CPOOL_ADD_UP_(cache) __asm__("" : "+r"(cache))
@@ -218,15 +217,13 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
     } while (0)
 
 /*
- * Validation of a freed pointer, for any stride, without a division.  With
- * stride = odd * 2^shift, multiplying the byte offset by the inverse of `odd`
- * modulo 2^word divides it exactly when it is divisible by `odd`, and the
- * rotation then moves any bit below 2^shift to the top.  An offset that is not
- * a multiple of the stride becomes a number larger than every possible index
- * (Granlund and Montgomery, "Division by invariant integers using
- * multiplication", PLDI 1994, section 9).  One comparison therefore refuses
- * pointers below the slab, above it, between two slots, and to slots never
- * handed out, and NULL too.
+ * Validation of a freed pointer, for any stride, without a division.  With stride = odd * 2^shift,
+ * multiplying the byte offset by the inverse of `odd` modulo 2^word divides it exactly if it is
+ * divisible by `odd`, and the rotation then moves any bit below 2^shift to the top.  An offset that
+ * is not a multiple of the stride becomes a number larger than every possible index (Granlund and
+ * Montgomery, "Division by invariant integers using multiplication", PLDI 1994, section 9).  So one
+ * comparison refuses pointers below the slab, above it, between two slots, to slots never handed
+ * out, and NULL.
  */
 #define CPOOL_INDEX_(pool, slot, index)                                                \
     do {                                                                               \
@@ -237,8 +234,8 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
                   (cpool_scaled_ << ((cpool_word_ - (pool)->shift) & (cpool_word_ - 1u))); \
     } while (0)
 
-/* The empty statement has clang go on with this number.  Otherwise it keeps the one that
- * the number was computed from as well, at one instruction more.  Models have none, because
+/* The empty statement makes clang continue with this number.  Otherwise it also keeps the number
+ * from which this one was computed, which costs an instruction.  Models define it as empty, because
  * their checker reads no assembly. */
 #if defined(CPOOL_KEEP_)
 #elif defined(__clang__)
@@ -247,12 +244,12 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
 #define CPOOL_KEEP_(number) ((void)0)
 #endif
 
-/* Tests and models have something happen before each access. */
+/* A hook of tests and models before each access. */
 #if !defined(CPOOL_POINT_)
 #define CPOOL_POINT_() ((void)0)
 #endif
 
-/* Keeps the compiler's order of what stands before and after.  Models have their own. */
+/* Keeps the compiler from reordering accesses across it.  Models have their own. */
 #if !defined(CPOOL_FENCE_)
 #define CPOOL_FENCE_() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #endif
@@ -263,22 +260,24 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
 #define CPOOL_SHOW_(word, count)                                                       \
     (CPOOL_POINT_(), __atomic_store_n((word), (count), __ATOMIC_RELEASE))
 
-/* The owner, which counts so many rounds, is inside from now on. */
+/* The owner enters: sets its mark, and `rounds` to its count. */
 #define CPOOL_ENTER_(entry, rounds)                                                    \
     ((rounds) = CPOOL_COUNT_(&(entry)->count),                                         \
      CPOOL_MARK_(&(entry)->count, (rounds) | CPOOL_BUSY_), CPOOL_FENCE_())
 
 /*
- * One pop and one push of the loaded magazine.  A slot is taken, or the statement `empty` follows.
- * A slot is given where the condition `valid` holds and there is room, or the statement `full`
- * follows.  The mark stays then, for the call that the statement is.  A count that has it already
- * is above any limit, so a handler of a signal on top of the owner is called, too.
+ * One pop from the loaded magazine, and one push to it.  The pop executes the statement `empty` if
+ * there is no slot.  The push executes `full` if the condition `valid` does not hold or there is no
+ * room.  The mark stays set then, for the call in that statement.  A count that has the mark
+ * already is above any limit, so a signal handler that interrupts the owner takes the slow path,
+ * too.
  *
- * Orders.  The mark and the look at the limit need an order of the compiler's alone, because a
- * thread that closes the entry has every processor pass a barrier before it looks for the mark.
- * Both are relaxed: an owner that reads a limit has stored it, or learnt of it from the owner
- * before.  The last store is a release, also of a pop: a thread that acquires a count takes the
- * magazine, and writes where the owner has read.  On x86 a release is a plain store.
+ * Orders.  Only the compiler must keep the order of the mark and the load of the limit, because a
+ * thread that closes the entry makes every processor pass a barrier before it reads the mark.  Both
+ * are relaxed: an owner that reads a nonzero limit has stored it itself, or learnt of it from the
+ * previous owner.  The last store is a release, also in a pop, because a thread that acquires a
+ * count takes the magazine, and writes where the owner has read.  On x86 a release is a plain
+ * store.
  */
 #define CPOOL_POP_(entry, slot, empty)                                                 \
     do {                                                                               \
@@ -313,7 +312,7 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi1
 
 #if CPOOL_IS_INLINE_
 
-/* Where it ends.  The library's own functions know where they were called. */
+/* The slow path.  The library's own functions pass on where they were called. */
 #if !defined(CPOOL_ALLOC_OUT_)
 #define CPOOL_ALLOC_OUT_(pool, cache) cpool_alloc_abi1(pool, cache)
 #define CPOOL_FREE_OUT_(pool, slot, index, cache) cpool_free_abi1(pool, slot, index, cache)
@@ -352,12 +351,12 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
     cpool_cache_t *cache;
     uintptr_t index;
 
-    CPOOL_INDEX_(pool, slot, index); /* first, which takes GCC an instruction less */
+    CPOOL_INDEX_(pool, slot, index); /* first: saves GCC an instruction */
     CPOOL_OWN_ENTRY_(cache, pool);
     CPOOL_PUSH_(cache, slot, index < cache->bound, CPOOL_FREE_OUT_(pool, slot, index, cache));
 }
 
-/* The answers of the calls, which are made for all but a slot of a living pool. */
+/* The results of the calls, which are made unless it is a slot of a live pool. */
 CPOOL_LOCAL_ size_t cpool_index_near_(const cpool_t *pool, const void *slot)
 {
     uintptr_t index;
@@ -382,7 +381,7 @@ CPOOL_LOCAL_ void *cpool_at_near_(const cpool_t *pool, size_t index)
 
 #endif /* CPOOL_IS_INLINE_ */
 
-/* By calls, which notice a pointer that is no pool's. */
+/* These make calls, which detect a pointer that is not a pool. */
 CPOOL_LOCAL_ bool cpool_owns(const cpool_t *pool, const void *p)
 {
     return (cpool_index)(pool, p) != SIZE_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/frame.hpp - objects that all go back together, for C++.
+ * cpool/frame.hpp - objects that go back together, for C++.
  *
  *     {
  *         cpool::frame<spark> frame(sparks);
@@ -21,8 +21,8 @@ namespace cpool {
 /*
  * A frame on a pool of objects of one type, which ends with this object.
  *
- * The end looks at no object, so the type has no destructor that does anything.  A frame that has
- * been moved from is ended.
+ * The end does not touch the objects, so the type must have a trivial destructor.  A frame that has
+ * been moved from has ended.
  */
 template <class T> class frame {
     static_assert(std::is_trivially_destructible<T>::value,
@@ -31,7 +31,7 @@ template <class T> class frame {
 public:
     frame() noexcept : handle_(nullptr), pool_(nullptr) {}
 
-    /* Not open where cpool_frame_begin fails. */
+    /* Not open if cpool_frame_begin fails. */
     explicit frame(cpool_t *pool) noexcept : handle_(nullptr), pool_(pool)
     {
         (void)cpool_frame_begin(&handle_, pool);
@@ -56,9 +56,9 @@ public:
     bool is_open() const noexcept { return handle_ != nullptr; }
     cpool_frame_t *native_handle() const noexcept { return handle_; }
 
-    /* An object from these arguments that ends with the frame, or nullptr when no slot can be
-     * had or the frame is not open.  Where its constructor may throw, the slot comes from
-     * cpool_alloc, and cpool_frame_adopt follows. */
+    /* Constructs an object that ends with the frame, or returns nullptr if there is no slot or the
+     * frame is not open.  If the constructor may throw, the slot comes from cpool_alloc, and
+     * cpool_frame_adopt follows. */
     template <class... Arguments> T *create(Arguments &&...arguments)
     {
         if (handle_ == nullptr)
@@ -67,15 +67,15 @@ public:
                          std::forward<Arguments>(arguments)...);
     }
 
-    /* Makes a live object of the pool one of the frame's, as cpool_frame_adopt, or returns
-     * CPOOL_EFRAME where the frame is not open. */
+    /* Adds a live object of the pool to the frame, like cpool_frame_adopt.  Returns CPOOL_EFRAME if
+     * the frame is not open. */
     int adopt(T *object) noexcept
     {
         return handle_ != nullptr ? cpool_frame_adopt(handle_, object)
                                   : static_cast<int>(CPOOL_EFRAME);
     }
 
-    /* Ends the frame, or gives the slots back and leaves it open.  No-ops where it is not open. */
+    /* Ends the frame, or gives the slots back and leaves it open.  No-ops if it is not open. */
     void end() noexcept
     {
         cpool_frame_end(handle_);

@@ -14,15 +14,14 @@
 namespace cpool {
 
 /*
- * A pool of Capacity objects, and caches for so many threads, that asks the operating system for
- * no memory.  It is neither copied nor moved, and the
- * pool must not be moved out of it.
+ * A pool of Capacity objects, with caches for Caches threads, that asks the operating system for no
+ * memory.  It is neither copied nor moved, and the pool must not be moved out of it.
  */
 template <class T, std::size_t Capacity, std::size_t Caches = 4> class inplace_pool {
     static_assert(Capacity > 0 && Caches > 0, "cpool: a pool has slots and caches");
 
 public:
-    inplace_pool() : pool_(configuration(memory_)) {} /* which needs no memory of zeroes */
+    inplace_pool() : pool_(configuration(memory_)) {} /* needs no zeroed memory */
     inplace_pool(const inplace_pool &) = delete;
     inplace_pool &operator=(const inplace_pool &) = delete;
 
@@ -31,7 +30,7 @@ public:
     pool<T> *operator->() noexcept { return &pool_; }
     const pool<T> *operator->() const noexcept { return &pool_; }
 
-    /* Bytes of the memory: CPOOL_MEMORY_BYTES. */
+    /* The size of the memory: CPOOL_MEMORY_BYTES. */
     static constexpr std::size_t memory_bytes() noexcept { return bytes; }
 
 private:

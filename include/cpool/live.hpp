@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/live.hpp - handles of live objects, and loops over them, for C++.
+ * cpool/live.hpp - handles of live objects, and loops over live objects, for C++.
  *
  *     config.flags = CPOOL_TRACKED;
  *     ...
@@ -22,7 +22,8 @@
 
 namespace cpool {
 
-/* A live object of a pool, for as long as it is live.  One that is empty is nobody's. */
+/* Identifies a live object of a pool, for as long as it is live.  An empty handle identifies
+ * none. */
 template <class T> class handle {
 public:
     handle() noexcept : value_(CPOOL_HANDLE_NONE) {}
@@ -38,7 +39,7 @@ private:
     cpool_handle_t value_;
 };
 
-/* The live objects of a range of indices, for a loop.  Each begin() starts anew. */
+/* The live objects in a range of indices, for a loop.  Each begin() starts anew. */
 template <class T> class live_range {
 public:
     class iterator {

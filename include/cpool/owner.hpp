@@ -5,7 +5,7 @@
  *     cpool::pool<job> jobs(100000);
  *     cpool::pointer<cpool::pool<job>> one = jobs.make(7);    a unique_ptr; empty when dry
  *
- * It is apart from <cpool/pool.hpp> for <memory>, which takes compilers longer than all of that.
+ * It is separate from <cpool/pool.hpp> because <memory> takes longer to compile than all of that.
  */
 #ifndef CPOOL_OWNER_HPP
 #define CPOOL_OWNER_HPP

@@ -6,7 +6,7 @@
  *     job *one = jobs.create(7);                       nullptr when dry
  *     jobs.destroy(one);
  *
- * <cpool/owner.hpp> has owners of objects, and <cpool/live.hpp> has handles of them.
+ * <cpool/owner.hpp> has owners of objects, and <cpool/live.hpp> handles of objects.
  */
 #ifndef CPOOL_POOL_HPP
 #define CPOOL_POOL_HPP
@@ -26,10 +26,10 @@ template <class T> class live_range;
 
 namespace detail {
 
-/* Its type is what make() returns.  Known where <cpool/owner.hpp> is included. */
+/* Its type is what make() returns.  Defined where <cpool/owner.hpp> is included. */
 template <class T, class Deleter, class... Arguments> struct owner;
 
-/* An object in a slot of From's, which has the slot back if the constructor throws. */
+/* Constructs an object in a slot of From.  If the constructor throws, the slot goes back. */
 template <class T, class From, class... Arguments>
 T *construct(From &from, Arguments &&...arguments)
 {
@@ -47,7 +47,7 @@ T *construct(From &from, Arguments &&...arguments)
     return nullptr;
 }
 
-/* Slots that a thread waits for, and those of any pool. */
+/* Two sources of slots: a pool whose slots a thread waits for, and any pool. */
 template <class T> struct waiter {
     void *allocate() noexcept { return cpool_alloc_wait(pool, timeout); }
     void deallocate(T *slot) noexcept { cpool_free(pool, static_cast<void *>(slot)); }
@@ -72,16 +72,16 @@ template <class T> void release(T *object) noexcept
 /*
  * A pool of objects of one type, which lasts as long as this object.
  *
- * A tracked pool that is closed with objects still live destroys them first, in the order of
- * their indices, and needs an object in each live slot then.  Other pools do not know their
- * objects, and call no destructors.  A pool that has been moved from is closed, and so is the
- * one that a move assignment replaces.
+ * If a tracked pool is closed with live objects, it destroys them first, in the order of their
+ * indices; then each live slot must contain an object.  Other pools do not know their objects, and
+ * call no destructors.  A pool that has been moved from is closed, and so is the one that a move
+ * assignment replaces.
  */
 template <class T> class pool {
 public:
     using value_type = T;
 
-    /* Destroys an object, and gives its slot back. */
+    /* Destroys an object, and frees its slot. */
     class deleter {
     public:
         deleter() noexcept : pool_(nullptr) {}
@@ -96,7 +96,7 @@ public:
         cpool_t *pool_;
     };
 
-    /* The configuration of a pool with this capacity, to be changed and opened. */
+    /* The configuration of a pool with this capacity, to be changed and passed to open. */
     static cpool_config_t configuration(std::size_t capacity) noexcept
     {
         cpool_config_t config = CPOOL_CONFIG_INIT;
@@ -128,8 +128,8 @@ public:
     pool &operator=(const pool &) = delete;
     ~pool() { close(); }
 
-    /* As cpool_create, which slots too small for the type or aligned to less are no
-     * settings for: CPOOL_ESLOTSIZE, CPOOL_EALIGN.  CPOOL_EOPEN if it is open. */
+    /* Like cpool_create, and returns CPOOL_ESLOTSIZE or CPOOL_EALIGN if the slots are too small or
+     * not aligned enough for the type, and CPOOL_EOPEN if the pool is open. */
     int open(const cpool_config_t &config) noexcept
     {
         if (open_)
@@ -145,8 +145,8 @@ public:
         return code;
     }
 
-    /* As cpool_destroy: CPOOL_ELIVE if objects were live.  The handle stays, so that whoever uses
-     * the pool later, for example after the end of a static one, is refused as in C. */
+    /* Like cpool_destroy: CPOOL_ELIVE if objects were live.  The handle is kept, so that a later
+     * use of the pool, for example after the end of a static one, is refused as in C. */
     int close() noexcept
     {
         if (!open_)
@@ -163,7 +163,7 @@ public:
 
     bool is_open() const noexcept { return open_; }
 
-    /* For all functions of <cpool.h>. */
+    /* For use with all functions of <cpool.h>. */
     cpool_t *native_handle() const noexcept { return handle_; }
 
     /* Slots without objects: cpool_alloc and cpool_free. */
@@ -185,13 +185,13 @@ public:
         return cpool_alloc_wait(handle_, timeout);
     }
 
-    /* An object from these arguments, or nullptr when there is no slot. */
+    /* Constructs an object from these arguments, or returns nullptr when there is no slot. */
     template <class... Arguments> T *create(Arguments &&...arguments)
     {
         return detail::construct<T>(*this, std::forward<Arguments>(arguments)...);
     }
 
-    /* As create, in a slot of cpool_alloc_wait. */
+    /* Like create, in a slot of cpool_alloc_wait. */
     template <class... Arguments>
     T *create_wait(const struct timespec *timeout, Arguments &&...arguments)
     {
@@ -200,25 +200,25 @@ public:
         return detail::construct<T>(from, std::forward<Arguments>(arguments)...);
     }
 
-    /* Ends an object of create's.  nullptr is a no-op. */
+    /* Destroys an object made by create. nullptr is a no-op. */
     void destroy(T *object) noexcept
     {
         if (object != nullptr)
             deleter{handle_}(object);
     }
 
-    /* The same for an object of any pool, as cpool_release. */
+    /* Destroys an object of any pool, like cpool_release. */
     static void release(T *object) noexcept { detail::release(object); }
 
-    /* The same with an owner, which <cpool/owner.hpp> has.  The pool must not be closed or moved
-     * before it ends. */
+    /* Like create, but returns an owner, from <cpool/owner.hpp>.  The pool must not be closed or
+     * moved before the owner ends. */
     template <class... Arguments>
     typename detail::owner<T, deleter, Arguments...>::type make(Arguments &&...arguments)
     {
         return {create(std::forward<Arguments>(arguments)...), deleter(handle_)};
     }
 
-    /* As cpool_handle and cpool_resolve, in tracked pools, with <cpool/live.hpp>. */
+    /* cpool_handle and cpool_resolve, for tracked pools, with <cpool/live.hpp>. */
     cpool::handle<T> handle_of(const T *object) const noexcept
     {
         return cpool::handle<T>(cpool_handle(handle_, object));
@@ -228,7 +228,7 @@ public:
         return static_cast<T *>(cpool_resolve(handle_, handle.value()));
     }
 
-    /* Live objects of tracked pools, in the order of the indices. */
+    /* The live objects of a tracked pool, in the order of their indices. */
     live_range<T> live(std::size_t first = 0,
                        std::size_t end = static_cast<std::size_t>(-1)) const noexcept
     {
@@ -296,7 +296,7 @@ public:
     static void *allocate() noexcept { return Tag::allocate(); }
     static void deallocate(T *slot) noexcept { Tag::deallocate(slot); }
 
-    /* As of pool.  Without slots if the pool cannot be created. */
+    /* As in pool.  Returns no slots if the pool cannot be created. */
     static std::size_t allocate_bulk(T **slots, std::size_t n) noexcept
     {
         cpool_t *pool = native_handle();

@@ -19,8 +19,8 @@ namespace detail {
 template <class Tag> struct source {
     using type = typename Tag::value_type;
 
-    /* An align of 0 is not told.  The slots are aligned for their own type.  Another type
-     * may be aligned to as much as its size allows. */
+    /* An align of 0 means unknown.  The slots are aligned for their own type.  Another type may
+     * have as much alignment as its size allows. */
     static bool fits(std::size_t size, std::size_t align) noexcept
     {
         if (size > sizeof(type))
@@ -29,8 +29,8 @@ template <class Tag> struct source {
             align = natural_align(size);
         return align <= alignof(type);
     }
-    /* The most that operator new without an alignment is called for: the size of a type is
-     * a multiple of its alignment. */
+    /* The largest alignment that operator new without an alignment can be called for: the size of a
+     * type is a multiple of its alignment. */
     static std::size_t natural_align(std::size_t size) noexcept
     {
         std::size_t lowest = size & (0 - size);
@@ -48,7 +48,7 @@ template <class Tag> struct source {
         else
             free_shared(block);
     }
-    /* After a constructor threw, if the language does not pass the size. */
+    /* Called after a constructor threw, if the language does not pass the size. */
     static void free(void *block) noexcept
     {
         if (cpool_owns(Tag::native_handle(), block))
@@ -130,7 +130,7 @@ protected:
     ~pooled() = default;
 
 private:
-    /* The type's alignment is not told to operators without one. */
+    /* Operators without an alignment do not know the type's. */
     enum : std::size_t { untold = 0 };
 };
 

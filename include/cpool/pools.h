@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/pools.h - the pools of a process: by address, and all of them.
+ * cpool/pools.h - the pools of a process: by address, and as a list.
  *
  * OVERVIEW
  *
  *     #include <cpool/pools.h>
  *
- *     cpool_release(particle);                   goes back to its pool, whichever
- *     pool = cpool_of(particle, NULL);           that pool
+ *     cpool_release(particle);                   freed to its pool, whichever that is
+ *     pool = cpool_of(particle, NULL);           its pool
  *
- * A pool is found by the address of any of its slots: at once if the last look within the same
- * 64 KiB of addresses has found it, too, else by a look at each pool.  So a slot can go back
+ * cpool_of finds a pool by the address of any of its slots: at once if the last lookup in the same
+ * 64 KiB of addresses found it, too, otherwise by checking each pool.  So a slot can be freed
  * without a pointer to its pool, and a report about a stray pointer can name the pool that it
  * points into.
  *
- * cpool_each visits all pools with their names and figures, and cpool_print with
- * CPOOL_PRINT_ALL prints these.
+ * cpool_each visits all pools with their names and figures.  cpool_print with CPOOL_PRINT_ALL
+ * prints them.
  *
  * NOTES: cpool_pools(3) has notes on copies of the library, gdb and static probes
  * (doc/man/cpool_pools.txt).
@@ -40,12 +40,12 @@ extern "C" {
  *           which belong to the slot before them.  The slot may be live, free or never used
  * slot      receives the address of the slot, or NULL if there is none.  It may be NULL
  *
- * Returns the pool, or NULL.  The pool of objects, of blocks of many sizes and of lanes is for
- * queries, as are those that cpool_each shows: functions that allocate or free slots, or change
- * their number, report it as CPOOL_EPOOL.
+ * Returns the pool, or NULL.  A pool of objects, of blocks of many sizes or of lanes is only for
+ * queries, like those that cpool_each shows: functions that allocate or free slots, or change their
+ * number, report it as CPOOL_EPOOL.
  *
- * For an address in a pool whose memory is a slot of another pool it returns either of the two.
- * cpool_release may then report CPOOL_EMISALIGNED.
+ * If the memory of a pool is a slot of another pool, it returns either of the two.  cpool_release
+ * may then report CPOOL_EMISALIGNED.
  *
  * Other pools may be created and destroyed meanwhile.  While the pool itself is being
  * destroyed, the result is the pool or NULL.
@@ -54,7 +54,7 @@ extern "C" {
 CPOOL_API cpool_t *cpool_of(const void *address, void **slot);
 
 /*
- * cpool_release - cpool_free, on the pool of the slot.
+ * cpool_release - like cpool_free, on the pool of the slot.
  *
  * slot   from an alloc on any pool, not freed since.  NULL is a no-op
  *
@@ -69,7 +69,7 @@ CPOOL_API void cpool_release(void *slot);
  * ---- All pools (cpool_each.3) ------------------------------------------------
  */
 
-/* How a pool came to be. */
+/* How the pool was created. */
 #define CPOOL_VIEW_TYPED 0x1u
 #define CPOOL_VIEW_CALLERS 0x2u
 
@@ -79,7 +79,7 @@ CPOOL_API void cpool_release(void *slot);
 #define CPOOL_VIEW_LANES 0x10u
 
 /*
- * A pool as cpool_each sees it.  Later versions may add members at the end.
+ * A pool as cpool_each shows it.  Later versions may add members at the end.
  */
 typedef struct cpool_view {
     size_t size;                /* bytes that the library has filled in */
@@ -109,9 +109,9 @@ typedef struct cpool_view {
  *         exception
  * arg     passed to it
  *
- * A pool that exists throughout the walk is visited once.  A pool created or destroyed
- * meanwhile may be visited or not.  If another thread may destroy a pool, the visitor
- * must use the copy only.
+ * A pool that exists throughout the walk is visited once.  A pool created or destroyed meanwhile
+ * may or may not be visited.  If another thread may destroy a pool, the visitor must use only the
+ * copy.
  *
  * Returns the number of pools visited.
  * Any thread.  It may block, but not while the visitor runs.

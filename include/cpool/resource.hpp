@@ -24,9 +24,9 @@
 namespace cpool {
 
 /*
- * Blocks of up to one size and alignment from a pool of its own, all others, and those for
- * which the pool is dry, from another resource.  As thread-safe as the other resource.  An
- * alignment of 0, which no block has, throws an error with CPOOL_EALIGN.
+ * Blocks up to one size and alignment come from a pool of this resource's own.  All others, and
+ * those for which the pool is dry, come from another resource.  As thread-safe as the other
+ * resource.  An alignment of 0, which no block has, throws an error with CPOOL_EALIGN.
  */
 class pool_resource : public std::pmr::memory_resource {
 public:
@@ -76,11 +76,11 @@ private:
 };
 
 /*
- * Blocks of many sizes from classes of its own.  Those larger than all classes, and those
- * of dry classes, come from another resource.  As thread-safe as the other resource.
+ * Blocks of many sizes from size classes of this resource's own.  Blocks larger than all classes,
+ * and blocks of dry classes, come from another resource.  As thread-safe as the other resource.
  *
- * std::pmr::null_memory_resource() as the other one leaves the classes alone.  Flags with
- * CPOOL_SIZED_BOUNDED throw an error with CPOOL_EFLAGS.
+ * With std::pmr::null_memory_resource() as the other resource, only the classes are used.  Flags
+ * with CPOOL_SIZED_BOUNDED throw an error with CPOOL_EFLAGS.
  */
 class sized_resource : public std::pmr::memory_resource {
 public:

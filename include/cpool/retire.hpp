@@ -22,7 +22,7 @@
 
 namespace cpool {
 
-/* A domain, which lasts as long as this object.  One that has been moved from is closed. */
+/* A domain, which lasts as long as this object.  A domain that has been moved from is closed. */
 class domain {
 public:
     domain() noexcept : handle_(nullptr), open_(false) {}
@@ -42,7 +42,7 @@ public:
     domain &operator=(const domain &) = delete;
     ~domain() { (void)close(); }
 
-    /* As cpool_domain_create.  CPOOL_EOPEN if it is open. */
+    /* Like cpool_domain_create.  CPOOL_EOPEN if it is open. */
     int open(std::size_t readers, std::size_t held, std::size_t stall_limit_ms = 0) noexcept
     {
         cpool_domain_config_t config = CPOOL_DOMAIN_CONFIG_INIT;
@@ -57,8 +57,8 @@ public:
         return code;
     }
 
-    /* As cpool_domain_destroy.  With CPOOL_EREADER it stays open.  The handle stays, and is
-     * refused. */
+    /* Like cpool_domain_destroy.  With CPOOL_EREADER it stays open.  The handle is kept, and
+     * refused later. */
     int close() noexcept
     {
         int code = open_ ? cpool_domain_destroy(handle_) : CPOOL_OK;
@@ -70,7 +70,7 @@ public:
     bool is_open() const noexcept { return open_; }
     cpool_domain_t *native_handle() const noexcept { return handle_; }
 
-    /* The calling thread's, or one that no thread owns: cpool_domain_reader. */
+    /* The calling thread's reader, or one that no thread owns: cpool_domain_reader. */
     cpool_reader_t *reader(unsigned flags = 0) const noexcept
     {
         return cpool_domain_reader(handle_, flags);
@@ -96,7 +96,7 @@ private:
     bool open_;
 };
 
-/* A section from here to the end of the scope, by the reader's thread.  Sections nest. */
+/* A section that lasts until the end of the scope, for the reader's thread.  Sections nest. */
 class read_section {
 public:
     explicit read_section(cpool_reader_t *reader) noexcept : reader_(reader)
@@ -112,13 +112,13 @@ private:
 };
 
 /*
- * Retires an object that no section finds any more, by any thread, as a deleter of
- * std::unique_ptr and std::shared_ptr.
+ * Retires an object that no new section can find, by any thread, as a deleter of std::unique_ptr
+ * and std::shared_ptr.
  *
- * The slot goes back when no code of the type can run, so the type has no destructor that does
- * anything.  Where as much is held back as may be, the deleter waits for sections.  In a section
- * it cannot, and reports that as CPOOL_EREADER.  The slot stays live then, as it does where the
- * domain has no reader for the thread.
+ * The slot goes back when no code of the type can run, so the type must have a trivial destructor.
+ * If too many slots are held back, the deleter waits for sections.  Inside a section it cannot
+ * wait, and reports CPOOL_EREADER.  Then the slot stays live, as it does if the domain has no
+ * reader for the thread.
  */
 template <class T> class retire_deleter {
     static_assert(std::is_trivially_destructible<T>::value,

@@ -14,7 +14,7 @@
 
 namespace cpool {
 
-/* A cpool_sized_t that lasts as long as this object.  Moves are those of pool. */
+/* A cpool_sized_t that lasts as long as this object.  Moves work as in pool. */
 class sized {
 public:
     sized() noexcept : handle_(nullptr), open_(false) {}
@@ -31,7 +31,7 @@ public:
     sized &operator=(const sized &) = delete;
     ~sized() { close(); }
 
-    /* As cpool_sized_create.  CPOOL_EOPEN if it is open. */
+    /* Like cpool_sized_create.  CPOOL_EOPEN if it is open. */
     int open(const cpool_sized_config_t &config) noexcept
     {
         int code = open_ ? static_cast<int>(CPOOL_EOPEN) : cpool_sized_create(&handle_, &config);
@@ -39,7 +39,7 @@ public:
         open_ = open_ || code == 0;
         return code;
     }
-    /* The handle stays, and is refused. */
+    /* The handle is kept, and refused later. */
     int close() noexcept
     {
         if (!open_)
@@ -62,10 +62,10 @@ private:
 };
 
 /*
- * The blocks of the whole program, with the default configuration.  They are made on first
- * use, and never ended, because objects may outlive all others.  nullptr if they cannot be
- * made.  The symbol is visible whatever -fvisibility says, because one module may end
- * what another one has made.
+ * The blocks of the whole program, with the default configuration.  They are created on first use,
+ * and never destroyed, because objects may outlive everything else. nullptr if they cannot be
+ * created.  The symbol is visible whatever -fvisibility says, because one module may free what
+ * another one has allocated.
  */
 CPOOL_API inline cpool_sized_t *shared_blocks() noexcept
 {
@@ -105,12 +105,12 @@ inline void free_shared(void *block) noexcept
 } // namespace detail
 
 /*
- * An allocator for the standard library's containers, most of all those of nodes.
+ * An allocator for the standard library's containers, especially those with nodes.
  *
- * Copies, and allocators of other types made from one, take from the same blocks and
- * compare equal.  A container hands its allocator on when it is moved or swapped, and
- * keeps its own when another one is assigned to it.  The blocks must outlive the
- * container.  The default constructor takes from shared_blocks().
+ * Copies, and allocators of other types made from one, use the same blocks and compare equal.  A
+ * container passes its allocator on when it is moved or swapped, and keeps its own when another one
+ * is assigned to it.  The blocks must outlive the container.  The default constructor uses
+ * shared_blocks().
  */
 template <class T> class allocator {
 public:
@@ -152,7 +152,7 @@ private:
     {
         cpool_sized_class_t description = CPOOL_SIZED_CLASS_INIT;
 
-        cpool_sized_free(blocks_, many(1)); /* the first block of a class makes its pool */
+        cpool_sized_free(blocks_, many(1)); /* the first block of a class creates its pool */
         if (cpool_sized_class(blocks_, sizeof(T), &description) == 0 &&
             description.block_size % alignof(T) == 0)
             pool_ = description.source;
@@ -165,9 +165,8 @@ private:
     }
 
     cpool_sized_t *blocks_;
-    cpool_t *pool_; /* of single objects, constant: the class that holds them, if there is one
-                       and it is aligned.  Slots are taken from it on the inline path, and
-                       given to blocks_ */
+    cpool_t *pool_; /* constant: the class of single objects, if there is one with their
+                       alignment.  The inline path takes slots from it; they are freed to blocks_ */
 };
 
 template <class T, class U>

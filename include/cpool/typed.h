@@ -13,17 +13,16 @@
  *     struct job *job = jobs_alloc();                      NULL when all are out
  *     jobs_free(job);
  *
- * There is nothing to create and no pool to pass around, and the compiler checks the
- * type.  A thread finds its cache entry by a thread-local variable of the program, the size
- * of a slot is a constant, and the bounds of its address are in a variable of the
- * program.  On x86-64 with GCC an alloc takes 13 instructions as a function, and a free 17.
+ * There is no pool to create or to pass around, and the compiler checks the type.  A thread finds
+ * its cache entry by a thread-local variable of the program, the size of a slot is a constant, and
+ * a variable of the program holds the bounds of the addresses.  On x86-64 with GCC an alloc takes
+ * 13 instructions as a function, and a free 17.
  *
- * The pool is created on first use, by any thread, with the settings of the
- * definition.  jobs_pool() returns it for every other function, from
- * any thread, mixed with the functions of the type.
+ * The pool is created on first use, by any thread, with the settings of the definition. jobs_pool()
+ * returns it for all other functions, which any thread may use together with those of the type.
  *
- * An editor with clangd shows the list of these functions at the name CPOOL_DECLARE.  From
- * clangd 19 on it shows the comment before CPOOL_DECLARE at each of them.
+ * An editor with clangd lists these functions at the name CPOOL_DECLARE.  From clangd 19 on it
+ * shows the comment before CPOOL_DECLARE for each of them.
  *
  * NOTES: cpool_typed(3) has notes on checks, types, names, thread-local storage, the end of threads
  * and unloading (doc/man/cpool_typed.txt).
@@ -58,16 +57,16 @@
  *     int <name>_close(void);
  *
  * If the pool cannot be created, an alloc returns NULL, and the next one tries again.  The first
- * failure is reported with its code.  Wrong settings that are constants are errors of the
- * compiler: in C++ always, and in C with optimisation.  <cpool/track.h>, <cpool/frame.h> and
- * <cpool/events.h> add functions by CPOOL_DECLARE_HANDLES, CPOOL_DECLARE_FRAMES and
- * CPOOL_DECLARE_NOTICES.
+ * failure is reported with its code.  Wrong constant settings are compile-time errors: in C++
+ * always, and in C with optimisation.  CPOOL_DECLARE_HANDLES (<cpool/track.h>),
+ * CPOOL_DECLARE_FRAMES (<cpool/frame.h>) and CPOOL_DECLARE_NOTICES (<cpool/events.h>) add
+ * functions.
  *
- * <name>_open creates the pool now.  NULL means the settings of the definition.  In
- * a configuration, slot_size and slot_align may be 0, which means the type's, and
- * name may be NULL.  Returns 0, or cpool_create's code, CPOOL_ESLOTSIZE if slot_size is
- * not that of the type, CPOOL_EALIGN if slot_align is below the type's, or CPOOL_EOPEN if
- * the pool exists already and a configuration was given.  With NULL it then returns 0.
+ * <name>_open creates the pool now.  NULL means the settings of the definition.  In a
+ * configuration, slot_size and slot_align may be 0, which means the type's, and name may be NULL.
+ * Returns 0, or cpool_create's code, CPOOL_ESLOTSIZE if slot_size differs from the type's,
+ * CPOOL_EALIGN if slot_align is below the type's, or CPOOL_EOPEN if the pool exists already and a
+ * configuration was given.  With NULL it then returns 0.
  *
  * <name>_close destroys the pool, under cpool_destroy's conditions and with its result.
  * It returns 0 if there is none.  The next use creates it anew.  cpool_destroy on
@@ -104,9 +103,9 @@
 /*
  * CPOOL_DEFINE_INLINE - declares and defines a typed pool in a header.
  *
- * In place of CPOOL_DECLARE and CPOOL_DEFINE, in C and in C++.  All source files of a program
- * or module that include the header have one pool together.  The settings must be the same in
- * each of them.  It needs GNU extensions.
+ * Replaces CPOOL_DECLARE and CPOOL_DEFINE, in C and in C++.  All source files of a program or
+ * module that include the header share one pool.  The settings must be the same in each of them.
+ * It needs GNU extensions.
  */
 #if defined(__GNUC__)
 #define CPOOL_DEFINE_INLINE(name, type, ...)                                           \
@@ -114,7 +113,7 @@
     CPOOL_DECLARE(name, type);                                                         \
     CPOOL_TYPED_STORAGE_(CPOOL_TYPED_ONE_, name)                                       \
     CPOOL_TYPED_DEFINE_(CPOOL_TYPED_ONE_, name, type, __VA_ARGS__)
-/* Of several definitions the linker takes one. */
+/* The linker keeps one of several definitions. */
 #if defined(_WIN32)
 #define CPOOL_TYPED_ONE_ __attribute__((__selectany__))
 #else
@@ -183,7 +182,7 @@
                             CPOOL_TYPED_ALIGN_(type) <= CPOOL_ALIGN_MAX,               \
                         "cpool: " #type " is empty, or aligned to more than CPOOL_ALIGN_MAX")
 
-/* <cpool/analyze.h> has its own of these. */
+/* <cpool/analyze.h> redefines these. */
 #define CPOOL_TYPED_TAKE_(name, type, function, parameters, call)                      \
     CPOOL_TYPED_INLINE_ type *function parameters { return CPOOL_CAST_(type *, call); }
 
@@ -236,21 +235,21 @@ struct cpool_typed_functions {
     const char *free;
 };
 
-/* A typed pool, as the program and the library share it.  Frozen, as what <cpool/fast.h>
- * describes.  The number there is the one in the names below. */
+/* A typed pool, shared by the program and the library.  Frozen, like the layouts in <cpool/fast.h>,
+ * and with the same number in the names below. */
 struct cpool_typed {
     uintptr_t origin;               /* address of slot 0 times the inverse of the odd part
                                        of slot_size, while threads point to their entries */
-    cpool_t *pool;                  /* atomic; NULL: there is none */
+    cpool_t *pool;                  /* atomic; NULL: no pool */
     const cpool_config_t *settings; /* for its creation on first use */
-    const char *name;               /* unless the settings have one */
+    const char *name;               /* used unless the settings have one */
     size_t slot_size;               /* bytes of the type */
     size_t slot_align;              /* its alignment */
     const struct cpool_typed_functions *functions;
     cpool_cache_t *none;   /* the closed entry of threads without a cache, or NULL without the
                               inline path */
-    uintptr_t refused;     /* atomic: 1 after a failure to make the pool was reported */
-    uintptr_t reserved[2]; /* for layouts to come */
+    uintptr_t refused;     /* atomic: 1 after the failure to create the pool was reported */
+    uintptr_t reserved[2]; /* for future layouts */
 };
 
 /* The out-of-line halves of what the macros below define: the thread's variable that points to its
@@ -293,7 +292,7 @@ CPOOL_API int cpool_typed_close_abi1(struct cpool_typed *typed, bool unloading);
 #define CPOOL_TYPED_INLINE_ CPOOL_LOCAL_
 #if defined(__GNUC__)
 #define CPOOL_TYPED_APART_ static __attribute__((__unused__, __noinline__, __cold__))
-/* A definition that lost to one of another module must not close that module's pool. */
+/* A definition that was replaced by another module's must not close that module's pool. */
 #define CPOOL_TYPED_LAST_(function, is_own, close, settled)                            \
     static __attribute__((__destructor__)) void function(void)                         \
     {                                                                                  \
@@ -306,9 +305,9 @@ CPOOL_API int cpool_typed_close_abi1(struct cpool_typed *typed, bool unloading);
 #endif
 
 /*
- * Settings that are constants and wrong end the compilation.  To C++ the members of a constant are
- * constants, and to C only once they are folded, which takes a compiler that optimises.  What
- * passes here is reported on first use.
+ * Wrong constant settings end the compilation.  In C++ the members of a constant are constants; in
+ * C they are only after constant folding, so the compiler must optimise.  Mistakes that pass here
+ * are reported on first use.
  */
 #define CPOOL_TYPED_LACKS_(settings)                                                   \
     ((settings).capacity == 0 ||                                                       \
@@ -353,7 +352,7 @@ extern void cpool_typed_misfits_(void) __attribute__((__error__(CPOOL_TYPED_MISF
 #define CPOOL_TYPED_SETTLED_BY_(name, type, ...)
 #endif
 
-/* The pool, made by a call if there is none. */
+/* The pool, created by a call if there is none. */
 #if defined(__GNUC__)
 CPOOL_TYPED_INLINE_ cpool_t *cpool_typed_opened_(struct cpool_typed *typed)
 {
@@ -366,13 +365,13 @@ CPOOL_TYPED_INLINE_ cpool_t *cpool_typed_opened_(struct cpool_typed *typed)
 #define CPOOL_TYPED_OPENED_(typed) cpool_typed_pool_abi1(typed)
 #endif
 
-/* In a function of its own, because clang-tidy warns of memset where it is written. */
+/* In a function of its own, because clang-tidy warns about memset where it is called. */
 CPOOL_TYPED_INLINE_ void cpool_typed_zero_(void *slot, size_t size)
 {
     memset(slot, 0, size); /* NOLINT */
 }
 
-/* Settings with designators, which C++ before C++20 has as an extension. */
+/* Settings with designators, an extension in C++ before C++20. */
 #if defined(__cplusplus) && defined(__GNUC__)
 #define CPOOL_TYPED_SETTINGS_BEGIN_                                                    \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wpragmas\"")     \
@@ -390,12 +389,13 @@ CPOOL_TYPED_INLINE_ void cpool_typed_zero_(void *slot, size_t size)
 #if defined(__GNUC__) && !defined(CPOOL_NO_INLINE)
 
 /*
- * The model of thread-local storage.  A program's own variables are at constant
- * distances from the thread pointer, and a shared library loads its distance.
+ * The model of thread-local storage.  A program's own variables are at constant distances from the
+ * thread pointer; a shared library loads the distance.
  *
- * CPOOL_TYPED_ENTRY_ is the thread's pointer to its entry, read as CPOOL_READ_NEAR_ says.  A model
- * of the user's choice may need a call, for which each pool has a function that is not inlined.
- * The empty statement there keeps compilers from taking the function's result for a constant.
+ * CPOOL_TYPED_ENTRY_ is the thread's pointer to its entry, read by CPOOL_READ_NEAR_ or
+ * CPOOL_READ_FAR_.  A model that the user chose may need a call, so each pool has a function for it
+ * that is not inlined.  The empty statement in it keeps compilers from treating its result as a
+ * constant.
  */
 #if defined(CPOOL_TYPED_TLS)
 #define CPOOL_TYPED_ENTRY_CALL_(name)                                                  \
@@ -432,8 +432,8 @@ CPOOL_TYPED_INLINE_ void cpool_typed_zero_(void *slot, size_t size)
 #define CPOOL_TYPED_ALIGNED_ __attribute__((__aligned__(64)))
 #define CPOOL_TYPED_TLS_ __attribute__((__tls_model__(CPOOL_TYPED_TLS)))
 
-/* The inverse of an odd number modulo 2^word, by Newton's method: five bits are right
- * at first, and each step doubles them.  A constant where the number is one. */
+/* The inverse of an odd number modulo 2^word by Newton's method: five bits are right at first, and
+ * each step doubles their number.  A constant if the number is one. */
 __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inverse_(uintptr_t odd)
 {
     uintptr_t x = (3u * odd) ^ 2u;
@@ -445,8 +445,8 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
     return x;
 }
 
-/* See CPOOL_INDEX_ in <cpool/fast.h>.  Here the numbers are constants, and the
- * origin has been multiplied already, which saves an instruction. */
+/* See CPOOL_INDEX_ in <cpool/fast.h>.  Here the numbers are constants, and the origin is multiplied
+ * already, which saves an instruction. */
 #define CPOOL_TYPED_INDEX_(origin, size, slot, index)                                  \
     do {                                                                               \
         const uintptr_t cpool_size_ = (size);                                          \
@@ -459,17 +459,16 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                   (cpool_scaled_ << ((cpool_word_ - cpool_shift_) & (cpool_word_ - 1u))); \
     } while (0)
 
-/* Read by its name, which C++ changes in a namespace if it may. */
+/* Read by its assembly name, which C++ mangles in a namespace unless it is extern "C". */
 #if defined(__cplusplus)
 #define CPOOL_TYPED_EXTERN_ extern "C"
 #else
 #define CPOOL_TYPED_EXTERN_ extern
 #endif
 
-/* The thread's entry outlives the thread, because another one may be closing it.  So the thread has
- * a pointer.  Before its first use, that points to an entry that is closed.  Out of line
- * its address is needed, too: in functions of their own, in which no fiber goes on in another
- * thread. */
+/* The thread's entry outlives the thread, because another thread may be closing it.  So the thread
+ * has a pointer, which at first points to a closed entry.  The slow path also needs the pointer's
+ * address, which is computed in functions of their own, inside which no fiber changes threads. */
 #define CPOOL_TYPED_PATH_(name, type)                                                  \
     extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
     extern cpool_cache_t name##_none_ CPOOL_TYPED_VISIBLE_;                            \
