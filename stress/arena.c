@@ -17,8 +17,8 @@
 /* The owner number under which audits stamp.  Workers have lower ones. */
 #define ARENA_AUDITOR STAMP_OWNERS
 
-/* Magazines that one user can have in its hands: loaded, spare, and those that the
- * depot merges, with and without its cache. */
+/* The most magazines that one user can hold: loaded, spare, and those that the depot merges, with
+ * and without its cache. */
 #define ARENA_USER_MAGAZINES 6
 
 /* Slots that move in one bulk call of an audit. */
@@ -98,9 +98,8 @@ cpool_config_t arena_draw(uint64_t *random, enum arena_room room)
     return config;
 }
 
-/* Exactly as much memory as the library asks for, so that AddressSanitizer sees
- * the first byte beyond.  It is zeroed, as never used slots are expected to
- * be. */
+/* Exactly as much memory as the library asks for, so that AddressSanitizer catches an access beyond
+ * it.  Zeroed, because never used slots are expected to be zero. */
 static void arena_provide_memory(struct arena *arena, cpool_config_t *config)
 {
     config->memory_size = cpool_memory_required(config);
@@ -165,8 +164,8 @@ static void arena_free_live(struct arena *arena)
     }
 }
 
-/* A thread that is done with the pool may still be ending, with a magazine in its hands.
- * cpool_destroy waits for it, and the figures do not. */
+/* A thread that is done with the pool may still be ending and hold a magazine.  cpool_destroy waits
+ * for it, but the figures do not. */
 static size_t arena_counted(const struct arena *arena, size_t live)
 {
     const struct timespec nap = {0, 1000000};
@@ -199,9 +198,8 @@ void arena_destroy(struct arena *arena)
 }
 
 /*
- * The others are full, except one that is partly filled.  Users that need more
- * spare ones share as many as half of the magazines that the pool fills among
- * them.
+ * All magazines but one are full or empty.  Users that need more spares share up to half of the
+ * magazines that the pool's slots fill.
  */
 static void arena_check_magazines(const struct arena *arena, const cpool_stats_t *stats)
 {
@@ -269,7 +267,7 @@ static void audit_receive(struct audit *audit, void *slot)
     audit->slots[audit->count++] = slot;
 }
 
-/* One attempt to have more, by one of the possible ways.  Returns false when the pool is
+/* One attempt to get more slots in one of the possible ways.  Returns false when the pool is
  * dry. */
 static bool audit_draw(struct audit *audit, unsigned int way)
 {
@@ -329,7 +327,7 @@ static void audit_give_back(struct audit *audit)
     }
 }
 
-/* A reset pool has all of its capacity again, lowest address first. */
+/* A reset pool has its whole capacity again, lowest address first. */
 static void audit_reset(struct audit *audit)
 {
     struct arena *arena = audit->arena;

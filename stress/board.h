@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * board.h - an array of places, each for one live slot, that threads exchange
- * slots through.
+ * board.h - an array of places, each for one live slot, through which threads exchange slots.
  *
- * Includes worker.h.  A place is only ever exchanged, so the thread that gets a
- * slot out of it has it alone.  The exchange is a release and an acquire, so
- * that the taker of a slot also sees the writes of the thread that put it
- * there.
+ * Includes worker.h.  Places are only ever exchanged, so a thread that gets a slot from one is its
+ * only owner.  The exchange is an acquire and a release, so the taker of a slot also sees the
+ * writes of the thread that put it there.
  */
 #ifndef STRESS_BOARD_H
 #define STRESS_BOARD_H
@@ -19,14 +17,14 @@ struct board {
     _Atomic(void *) places[BOARD_PLACES];
 };
 
-/* Puts a slot, or NULL, into a place at random.  Returns the former content, or NULL. */
+/* Puts a slot, or NULL, into a random place.  Returns the previous content, or NULL. */
 static inline void *board_swap(struct board *board, uint64_t *random, void *slot)
 {
     return atomic_exchange_explicit(&board->places[random_below(random, BOARD_PLACES)], slot,
                                     memory_order_acq_rel);
 }
 
-/* Frees what lies on the board.  The crew has gone. */
+/* Frees the slots on the board, when the crew has ended. */
 static inline void board_clear(struct board *board, struct arena *arena)
 {
     struct stamp_owner owner = {.number = STAMP_OWNERS - 2};

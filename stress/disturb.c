@@ -19,16 +19,15 @@
 
 #define DISTURB_SIGNAL SIGUSR1
 
-/* Threads that can be listed at once.  Further ones are left in peace. */
+/* The number of threads that can be listed at a time.  Further threads are not disturbed. */
 #define DISTURB_LIST_MAX 256
 
 /* Between two signals, and the longest stall. */
 #define DISTURB_PAUSE_NS 15000
 #define DISTURB_STALL_NS 300000
 
-/* A thread that may be disturbed, and whether it is: it gets no other signal until its
- * handler is done.  The handler may wait for another thread, and with a signal always
- * pending neither of them would go on. */
+/* A thread that may be disturbed.  While its handler runs it gets no other signal: the handler may
+ * wait for another thread, and with signals always pending, neither would make progress. */
 struct disturbed {
     pthread_t thread;
     _Atomic bool *is_handling; /* relaxed: publishes nothing */
@@ -39,15 +38,15 @@ static struct {
     struct disturbed list[DISTURB_LIST_MAX];
     size_t threads;
     _Atomic bool stop; /* relaxed: publishes nothing */
-    uint64_t random;   /* the disturbing thread's */
+    uint64_t random;   /* used by the disturbing thread */
     pthread_t thread;
 } disturb = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The thread that the handler finds itself in.  NULL: a thread that is in peace. */
+/* The worker whose thread this is, for the handler.  NULL: not to be disturbed. */
 static _Thread_local struct worker *volatile disturb_worker;
 static _Thread_local _Atomic bool disturb_is_handling;
 
-/* Stops the thread for a while that depends on when it is. */
+/* Stalls the thread for a while that depends on the current time. */
 static void disturb_stall(void)
 {
     struct timespec now;

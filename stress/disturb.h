@@ -4,31 +4,30 @@
  *
  * Includes worker.h.
  *
- * While a disturbance lasts a thread of its own sends signals to workers picked
- * at random, every few dozen microseconds.  The handler stalls the worker between
- * two instructions of whatever it was doing, in the middle of a pop, with a magazine
- * in its hands, for up to a few hundred microseconds while the others go on.  That
- * makes rare interleavings frequent (a pop that is overtaken by pops and a push of
- * the same magazine).
+ * A disturbance has a thread of its own, which sends signals to random workers every few dozen
+ * microseconds.  The handler stalls the worker between two instructions of whatever it is doing,
+ * for example in the middle of a pop, or while it holds a magazine, for up to a few hundred
+ * microseconds while the others go on.  That makes rare interleavings frequent (such as a pop that
+ * is overtaken by pops and a push of the same magazine).
  *
- * ThreadSanitizer delivers signals at calls into the C library only, so there
- * stalling achieves nothing, and crews are not stalled.
+ * ThreadSanitizer delivers signals only at calls into the C library, where stalls achieve nothing,
+ * so crews are not stalled there.
  */
 #ifndef STRESS_DISTURB_H
 #define STRESS_DISTURB_H
 
 #include "worker.h"
 
-/* Starts a disturbance.  One at a time. */
+/* Starts a disturbance.  Only one at a time. */
 void disturb_start(uint64_t seed);
 void disturb_stop(void);
 
-/* The calling thread may be disturbed from now on, and no more from now on.  No
- * signal arrives outside of these two.  To leave twice is to leave once. */
+/* Between enter and leave the calling thread may be disturbed.  No signal arrives outside of them.
+ * A second leave does nothing. */
 void disturb_enter(struct worker *worker);
 void disturb_leave(void);
 
-/* In a child of fork, before anything else here: nobody is listed any more. */
+/* In the child of a fork, before any other function of this file: forgets all listed threads. */
 void disturb_in_child(void);
 
 #endif /* STRESS_DISTURB_H */

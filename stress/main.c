@@ -2,10 +2,10 @@
 /*
  * main.c - arguments, schedule, progress and summary of the stress program.
  *
- * Includes disturb.h.  The time given is divided among the modes chosen.  Each
- * runs episodes until its share is used up, at least one.  The first episode of
- * each mode has the seed that was given, each further one a seed derived from
- * the one before: so the seed of an episode that failed repeats it at once.
+ * Includes disturb.h.  The given time is divided among the chosen modes.  Each runs episodes, at
+ * least one, until its share is used up.  The first episode of each mode has the given seed, each
+ * further one a seed derived from the previous one, so the seed of a failed episode repeats it at
+ * once.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -26,7 +26,7 @@
 #define EPISODE_NS_MIN 10000000
 #define EPISODE_NS_MAX 120000000
 
-/* The most threads: each needs an owner number of its own, twice. */
+/* The most threads: each needs two owner numbers. */
 #define THREADS_MAX 1024
 
 static const struct mode *const modes[] = {
@@ -205,7 +205,7 @@ static double now_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* On a terminal one line that keeps changing, elsewhere one line per mode. */
+/* On a terminal a single line that is updated, elsewhere one line per mode. */
 static void show_progress(const struct settings *settings, const struct mode *mode,
                           const struct result *result, double share, bool done)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_bound.c - the capacity is the bound: a plain pool, counted.
+ * mode_bound.c - the capacity is the bound: a plain pool, whose slots are counted.
  *
- * Includes worker.h.  The pool has a size of slots and a capacity, and nothing else is said.
- * Two counts are kept beside it:
+ * Includes worker.h.  The configuration has only a slot size and a capacity.  Two counts are kept:
  *
- *   live   what has certainly been handed out: counted after an alloc, no more before a free
- *   held   what may have been: counted before an alloc, no more after a free, or when
- *          the alloc has returned NULL
+ *   live   slots that have certainly been handed out: counted from after the alloc until before
+ *          the free
+ *   held   slots that may have been handed out: counted from before the alloc until after the
+ *          free, or until the alloc has returned NULL
  *
- * `live` must never exceed the capacity.  An alloc may return NULL if at some instant of the
- * call all slots were live, or in the hands of another call: if `held`, with this alloc itself,
- * was above the capacity then.  So its word also counts how often it went there.
+ * `live` must never exceed the capacity.  An alloc may return NULL only if at some instant of the
+ * call all slots were live or held by other calls, that is, if `held`, including this alloc, was
+ * above the capacity.  So the word of `held` also counts how often that happened.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -29,7 +29,7 @@
 struct bound {
     struct arena arena;
     _Atomic size_t live;
-    _Atomic uint64_t held; /* the count below, and above how often it exceeded the capacity */
+    _Atomic uint64_t held; /* the count, and above it how often it exceeded the capacity */
 };
 
 #define BOUND_COUNT(held) ((size_t)((held)&UINT32_MAX))
@@ -48,7 +48,7 @@ static uint64_t bound_begin(struct bound *bound)
     return next;
 }
 
-/* A thread that stays inside for too long is not waited for, and that is counted. */
+/* A thread that stays inside for too long is not waited for, and that is counted as a stall. */
 static void bound_judge(struct bound *bound, uint64_t began)
 {
     uint64_t held = bound->held;
@@ -70,7 +70,7 @@ static void *bound_take(struct worker *worker, struct bound *bound)
     size_t live;
 
     if (slot == NULL) {
-        if (way != 0) /* who waits leaves threads alone that are inside */
+        if (way != 0) /* a waiter does not wait for threads that are inside */
             bound_judge(bound, began);
         bound->held--;
     } else if ((live = ++bound->live) > bound->arena.capacity) {
@@ -114,7 +114,7 @@ static void bound_body(struct worker *worker)
     free(slots);
 }
 
-/* The audit has all slots of the capacity, each once, and not one more. */
+/* The audit gets all slots of the capacity, each once, and no more. */
 static void bound_run(struct episode *episode)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;

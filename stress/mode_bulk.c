@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_bulk.c - whole arrays of slots at once, mixed with single ones.
+ * mode_bulk.c - arrays of slots at once, mixed with single slots.
  *
- * Includes worker.h.  Beside the usual: an all-or-nothing allocation that fails
- * has taken nothing (the audit would miss it), and NULL entries are skipped when
- * an array is freed.
+ * Includes worker.h.  NULL entries are skipped when an array is freed.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -21,7 +19,7 @@ static void bulk_receive(struct worker *worker, struct bag *bag, void **slots, s
         bag_add(bag, worker_took(worker, bag->arena, slots[i]));
 }
 
-/* Mostly around the size of a magazine, where the cases differ. */
+/* Mostly about the size of a magazine, where the cases differ. */
 static size_t bulk_draw(struct worker *worker, const struct bag *bag, size_t most)
 {
     size_t rounds = bag->arena->rounds;

@@ -3,10 +3,9 @@
  * mode_caches.c - explicit caches: the thread's own, and caches that are handed
  * from thread to thread.
  *
- * Includes worker.h.  A rack holds caches made with cpool_cache_create.  To use
- * one, a thread takes it off the rack by atomic exchange and later hangs it
- * back: the exchange is what makes the hand-over legal.  Slots allocated through
- * one cache are freed through any other, or through none.
+ * Includes worker.h.  A rack holds caches made with cpool_cache_create.  To use one, a thread takes
+ * it from the rack by an atomic exchange and later puts it back: the exchange makes the hand-over
+ * legal.  Slots allocated through one cache are freed through any other, or through none.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -47,7 +46,7 @@ static void caches_step(struct worker *worker, struct caches *caches, struct bag
     }
 }
 
-/* A cache off the rack, or a new one.  NULL when all that the pool can have are in use. */
+/* Takes a cache from the rack, or creates one.  NULL when all that the pool can have are in use. */
 static cpool_cache_t *caches_obtain(struct worker *worker, struct caches *caches)
 {
     cpool_cache_t *cache = caches_swap(worker, caches, NULL);
@@ -64,7 +63,7 @@ static void caches_hand_over(struct worker *worker, struct caches *caches, cpool
 {
     if (!random_once_in(&worker->random, 8))
         cache = caches_swap(worker, caches, cache);
-    cpool_cache_destroy(cache); /* the one that hung in its place, if any */
+    cpool_cache_destroy(cache); /* the one that was in its place, if any */
 }
 
 static void caches_body(struct worker *worker)

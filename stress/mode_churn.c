@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_churn.c - threads that live short lives and die in every way, leaving
- * filled caches behind.  Their successors free their slots.
+ * mode_churn.c - threads that live for a short time, end in every possible way, and leave filled
+ * caches behind.  Later threads free their slots.
  *
- * Includes board.h and disturb.h.  Hundreds of threads come and go in an
- * episode.  The magazines that they leave must be used again (arena_stats
- * verifies that), and so must all of their slots (the audit does).
+ * Includes board.h and disturb.h.  Hundreds of threads come and go in an episode.  The magazines
+ * that they leave must be reused (arena_stats verifies that), and so must all their slots (the
+ * audit verifies that).
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -24,9 +24,9 @@ struct churn {
     struct board board;
 };
 
-/* Its destructor works on the pool while the thread dies.  Made before the
- * first pool, and so before the library's own: that it comes first is not laid
- * down anywhere, but is what happens. */
+/* Its destructor uses the pool while the thread ends.  It is created before the first pool, and
+ * so before the library's own key.  No standard says that its destructor then runs first, but
+ * it does. */
 static pthread_key_t churn_key;
 
 /* The slots that a dying thread leaves to a destructor of thread-specific data. */
@@ -37,9 +37,9 @@ struct churn_will {
 };
 
 /*
- * Clang's ThreadSanitizer forgets a thread before the last round of destructors, and
- * crashes when one of the library's runs after that.  This happens when the thread's
- * first use of a pool that gives it a cache comes in the second round.
+ * Clang's ThreadSanitizer forgets a thread before the last round of destructors, and crashes if one
+ * of the library's runs later.  This happens if the thread's first use of a pool that gives it a
+ * cache is in the second round.
  */
 #if STRESS_TSAN && defined(__clang__)
 #define CHURN_ROUNDS 1
@@ -48,8 +48,8 @@ struct churn_will {
 #endif
 
 /*
- * The first time it sets the key anew, as POSIX lets it, so that it is called
- * again, certainly after the library's destructor.
+ * The first time it sets the key again, as POSIX permits, so that it is called again, certainly
+ * after the library's destructor.
  */
 static void churn_execute(void *argument)
 {
@@ -87,8 +87,7 @@ static struct churn_will *churn_will_new(struct worker *worker, struct churn *ch
     return will;
 }
 
-/* Leaves a slot for any thread that comes by later, and frees the slots that others had
- * left there. */
+/* Leaves a slot for any later thread, and frees the slots that others have left. */
 static void churn_bequeath(struct worker *worker, struct churn *churn, struct bag *bag)
 {
     void *slot = bag->count > 0 ? bag_remove(bag, &worker->random) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_depot.c - the uncached pair, from threads that use the cached one as well.
+ * mode_depot.c - the uncached pair, used by threads that also use the cached one.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

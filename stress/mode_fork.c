@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_fork.c - the process forks while its threads use the pool, come and go.
+ * mode_fork.c - the process forks while threads use the pool, start and end.
  *
- * Includes disturb.h.  Each child verifies that its pool works.  Its own slots
- * are as it stamped them.  Everything that can be had is free in the book and
- * as its last owner left it, each slot once.  The slots that cannot be had,
- * beside the live ones, are no more than the threads had in their hands at that
- * moment.  Then it destroys the pool and makes another.
+ * Includes disturb.h.  Each child verifies that its pool works.  Its own slots are as it stamped
+ * them.  Every slot that it can allocate is free in the book and as its last owner left it, and
+ * comes once.  Slots that are neither live nor can be allocated are no more than the threads held
+ * at the moment of the fork.  Then the child destroys the pool and creates another one.
  *
- * ThreadSanitizer does not follow a forked process with several threads, and
- * AddressSanitizer may not create threads in one.
+ * ThreadSanitizer does not follow a forked process with several threads, and AddressSanitizer must
+ * not create threads in one.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -23,8 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The longest life of a thread that comes and goes, in steps, and how much a
- * child does before its audit. */
+/* The longest life of a thread, in steps, and the steps of a child before its audit. */
 #define FORK_LIFE_STEPS_MAX 3000
 #define FORK_CHILD_STEPS 500
 
@@ -60,7 +58,7 @@ static void fork_life(struct worker *worker)
     bag_fini(&bag);
 }
 
-/* One half of the threads go on for the whole episode, the other come and go. */
+/* Half of the threads run for the whole episode, the others come and go. */
 static void fork_body(struct worker *worker)
 {
     while (!episode_over(worker->episode)) {
@@ -81,7 +79,7 @@ static void child_steps(struct worker *worker)
         worker_step(worker, &forking->bag);
 }
 
-/* Takes all that can be had and returns their number. */
+/* Allocates all slots and returns their number. */
 static size_t child_drain(struct forking *forking)
 {
     struct arena *arena = &forking->arena;
@@ -105,8 +103,8 @@ static void child_audit(struct forking *forking, unsigned int threads)
     size_t all = arena->capacity;
     size_t hidden = all - live - count;
 
-    /* A thread that was inside the library may have had two magazines in its
-     * hands, none of them full, or a run of fresh slots, and one slot besides. */
+    /* A thread that was inside the library may have held two magazines, neither of them full, or a
+     * run of fresh slots, and one slot more. */
     if (hidden > threads * 2 * arena->rounds)
         stress_fail("%zu slots are live and %zu can be had of %zu; %u threads with %zu rounds in a "
                     "magazine cannot account for the rest",
@@ -126,7 +124,7 @@ static void child_audit(struct forking *forking, unsigned int threads)
     STRESS_REQUIRE(cpool_destroy(arena->pool) == CPOOL_ELIVE);
 }
 
-/* A pool that is made in the child works like any other. */
+/* A pool that is created in the child works like any other. */
 static void child_new_pool(void)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;

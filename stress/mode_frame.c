@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_frame.c - frames of slots that go back at once, and go from thread to thread.
+ * mode_frame.c - frames of slots that go back together and pass from thread to thread.
  *
  * Includes worker.h.
  *
- * Each worker has a frame with slots of its own.  It verifies them, and ends the frame, resets it,
- * or leaves it with its slots to the next worker, which goes on with it.  While it has the frame it
- * uses the pool as always.
+ * Each worker has a frame with slots.  It verifies them, and then ends the frame, resets it, or
+ * leaves it with its slots to the next worker, which continues with it.  Meanwhile it also uses the
+ * pool without the frame.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -18,10 +18,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Slots of a frame at most. */
+/* The most slots of a frame. */
 #define FRAME_SLOTS 600
 
-/* A frame, and its slots as the last worker has left them. */
+/* A frame, and its slots as the last worker left them. */
 struct frame_hand {
     cpool_frame_t *frame;
     void *slots[FRAME_SLOTS];
@@ -49,8 +49,8 @@ static void frame_obtain(struct worker *worker, struct frame_board *board,
         hand->slots[hand->count++] = slot;
 }
 
-/* The worker's slots are no longer its own.  They bear the stamps of free ones from now on, whether
- * they go back or stay in the frame. */
+/* The slots no longer belong to the worker.  They get the stamps of free slots, whether they go
+ * back or stay in the frame. */
 static void frame_forget(struct worker *worker, struct frame_board *board,
                          const struct frame_hand *hand)
 {
@@ -58,7 +58,7 @@ static void frame_forget(struct worker *worker, struct frame_board *board,
         worker_gives(worker, &board->arena, hand->slots[i]);
 }
 
-/* NULL while as many are open as there may be. */
+/* NULL if too many frames are open. */
 static struct frame_hand *frame_new(struct frame_board *board)
 {
     struct frame_hand *hand = calloc(1, sizeof *hand);
@@ -87,7 +87,7 @@ static struct frame_hand *frame_give(struct worker *worker, struct frame_board *
     return frame_new(board);
 }
 
-/* Leaves a frame for another worker, and goes on with one that was left. */
+/* Leaves a frame for another worker, and takes one that was left. */
 static struct frame_hand *frame_swap(struct worker *worker, struct frame_board *board,
                                      struct frame_hand *hand)
 {

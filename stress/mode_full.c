@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_full.c - the live slots reach the capacity exactly: pools of threads x k
- * slots, for k from 1 to 200, of which all threads together want every one.
+ * mode_full.c - the live slots reach the capacity exactly: pools of threads x k slots, for k from 1
+ * to 200, all of which the threads together want.
  *
- * Includes worker.h.  A crew goes through many pools, one after the other:
+ * Includes worker.h.  A crew uses many pools, one after the other:
  *
  *   warm     each thread fills its cache: takes its share, gives it all back
  *   hunt     each takes slots until it has its quota, and the quotas add up to
@@ -11,9 +11,9 @@
  *            on a full cache, and its share is the next one's.
  *   full     all hold their quotas, and the pool has not one slot more
  *
- * No alloc may fail while all others are outside the library, asleep or not: as
- * long as somebody hunts there is a slot left for him.  So a slot that was lost, or
- * is out of reach in a sleeper's cache, is a failure and no endless search.
+ * No alloc may fail while all other threads are outside the library, asleep or not: as long as
+ * somebody hunts there is a slot left for him.  So a slot that is lost, or out of reach in the
+ * cache of a sleeping thread, is a failure, and not an endless search.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -32,16 +32,15 @@
 
 struct full {
     struct arena arena;
-    uint64_t *random; /* the leader's, between barriers */
+    uint64_t *random; /* used by the leader, between barriers */
     size_t share;          /* k */
-    unsigned int sleeper;  /* a worker's index, or their number for none */
+    unsigned int sleeper;  /* a worker's index; the number of workers: no one sleeps */
     bool over;
-    pthread_barrier_t barrier; /* at which threads really sleep */
+    pthread_barrier_t barrier; /* threads really sleep at it */
 
-    /* Calls of the library begun and ended while somebody hunts.  Sequentially
-     * consistent: a call was alone if as many had ended as begun before it, and none
-     * began before it ended.  Both counters have to be seen in one order with those of
-     * the other threads. */
+    /* Calls of the library begun and ended while somebody hunts.  Sequentially consistent: a call
+     * was alone if as many had ended as had begun before it, and none began before it ended.  All
+     * threads must see both counters change in one order. */
     _Atomic uint64_t begun, ended;
 };
 
@@ -138,7 +137,7 @@ static size_t full_hunt(struct worker *worker, struct full *full, void **slots)
     return count;
 }
 
-/* Everybody else is asleep. */
+/* Everybody else sleeps. */
 static void full_verify(const struct full *full)
 {
     const struct arena *arena = &full->arena;
@@ -162,7 +161,7 @@ static void full_body(struct worker *worker)
         full_meet(full);
         full_warm(worker, full, slots);
         full_meet(full);
-        count = full_hunt(worker, full, slots); /* the sleeper's is nothing */
+        count = full_hunt(worker, full, slots); /* the sleeper's quota is 0 */
         full_meet(full);
         if (worker->index == 0)
             full_verify(full);

@@ -2,10 +2,9 @@
 /*
  * mode_handoff.c - slots allocated by one thread are freed by another.
  *
- * Includes worker.h.  Two modes: in `pairs` each producer has a consumer and a
- * queue of its own, in `crowd` all producers and all consumers share one queue.
- * Every slot crosses from thread to thread twice: through the queue while live,
- * through the depot as a free one.
+ * Includes worker.h.  In the mode `pairs` each producer has its own consumer and queue, in `crowd`
+ * all producers and consumers share one queue.  Every slot crosses from thread to thread twice:
+ * through the queue while live, and through the depot while free.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -76,8 +75,8 @@ static void handoff_body(struct worker *worker)
     }
 }
 
-/* The threads have gone.  The slots in the queues stay live half of the time,
- * and are freed by the main thread otherwise. */
+/* The threads have ended.  Half of the time the slots in the queues stay live, otherwise the main
+ * thread frees them. */
 static void handoff_clear(struct handoff *handoff, uint64_t *random)
 {
     struct stamp_owner owner = {.number = STAMP_OWNERS - 1};

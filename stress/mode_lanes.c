@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_lanes.c - a simulation in lockstep with a lane for each logical thread, and the same
- * once more by one thread.
+ * mode_lanes.c - a simulation in lockstep with a lane for each logical thread, which one thread
+ * then repeats alone.
  *
- * Includes worker.h.  Threads go through ticks together.  In each tick they share the lanes
- * out among them, each time in another way.  The calls on a lane depend on the seed, the
- * lane and the tick alone: allocs, frees of its own slots, and of those that another lane had
- * at the end of the last tick.  After some ticks the lanes are balanced.  Each lane
- * has a hash of the indices that it got.  A second pool goes through the same ticks in the
- * main thread, and every hash must be the same.
+ * Includes worker.h.  Threads go through ticks together.  In each tick they divide the lanes among
+ * themselves in a different way.  The calls on a lane depend only on the seed, the lane and the
+ * tick: allocs, and frees of the lane's own slots and of slots that another lane had at the end of
+ * the last tick.  After some ticks the lanes are balanced.  Each lane keeps a hash of the indices
+ * that it got.  The main thread takes a second pool through the same ticks, and every hash must be
+ * the same.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -24,16 +24,16 @@
 #define LANES_HELD 200
 #define LANES_CALLS 2000
 
-/* Slots that all threads free at once, at the end. */
+/* Slots that all threads free at once at the end. */
 #define LANES_CONTESTED 64
 
 /* A lane's part of the simulation. */
 struct lanes_part {
     size_t lane;
     struct stamp_owner owner;
-    void *held[2][LANES_HELD]; /* those of even and odd ticks: one half is handed on */
+    void *held[2][LANES_HELD]; /* in even and odd ticks; one half is passed on */
     size_t count[2];
-    uint64_t hash; /* of the indices that were handed out, in their order */
+    uint64_t hash; /* of the indices handed out, in order */
     uint64_t operations;
 };
 
@@ -74,7 +74,7 @@ static void lanes_give(struct lanes *lanes, struct lanes_part *part, void *slot)
     STRESS_REQUIRE(cpool_lane_free(lanes->lanes, part->lane, slot) == 0);
 }
 
-/* The slots that the neighbour had in the last tick are this lane's. */
+/* The slots that the neighbour had in the last tick now belong to this lane. */
 static void lanes_inherit(struct lanes *lanes, size_t number, uint64_t *random, unsigned now)
 {
     struct lanes_part *part = &lanes->parts[number];
@@ -91,7 +91,7 @@ static void lanes_inherit(struct lanes *lanes, size_t number, uint64_t *random, 
     }
 }
 
-/* One lane's part of one tick, by any thread. */
+/* One lane's part of one tick.  Any thread. */
 static void lanes_work(struct lanes *lanes, size_t number)
 {
     struct lanes_part *part = &lanes->parts[number];
@@ -115,7 +115,7 @@ static void lanes_work(struct lanes *lanes, size_t number)
     }
 }
 
-/* Between two ticks, by one thread.  Each slot is live, or free. */
+/* Called between two ticks by one thread.  Each slot must be live or free. */
 static void lanes_turn(struct lanes *lanes, bool over)
 {
     uint64_t random = random_derive(lanes->seed, lanes->tick);
@@ -139,7 +139,7 @@ static void lanes_prepare_contest(struct lanes *lanes)
         lanes->contested[lanes->contested_count++] = slot;
 }
 
-/* Of the lanes that free a slot one succeeds.  The others are refused, and say so. */
+/* Of the lanes that free one slot, one succeeds.  The others are refused with a report. */
 static void lanes_contest(struct lanes *lanes, size_t number)
 {
     for (size_t i = 0; i < lanes->contested_count; i++) {
@@ -211,7 +211,7 @@ static void lanes_close(struct lanes *lanes)
     STRESS_REQUIRE(cpool_lanes_destroy(lanes->lanes) == (live > 0 ? CPOOL_ELIVE : 0));
 }
 
-/* The same ticks, one lane after the other. */
+/* Repeats the ticks, one lane after the other. */
 static void lanes_replay(const struct lanes *lanes, const cpool_config_t *config)
 {
     struct lanes *again = calloc(1, sizeof *again);

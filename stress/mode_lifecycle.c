@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_lifecycle.c - pools come, are reset and go while their users, and the
- * users of other pools, go on.
+ * mode_lifecycle.c - pools are created, reset and destroyed while their users, and those of other
+ * pools, continue.
  *
- * Includes worker.h.  There are a few stations, each with a pool behind a
- * read-write lock.  Threads visit a station under the read lock, and leave
- * nothing of theirs behind but their caches.  Now and then one takes the write
- * lock instead, and destroys the pool and makes another in its place, or resets
- * it, with the caches of every thread that ever came by.  One pool is never
- * touched this way, and is used on the side all the time.
+ * Includes worker.h.  There are a few stations, each with a pool behind a read-write lock.  Threads
+ * visit a station under the read lock, and leave only their caches behind.  Now and then a thread
+ * takes the write lock instead, and replaces the pool by a new one, or resets it, including the
+ * caches of all threads that have visited it.  One more pool is never replaced or reset, and is
+ * used all the time.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -18,12 +17,12 @@
 
 #define LIFECYCLE_STATIONS 5
 
-/* The longest visit, in steps, and how many visits there are to each renewal. */
+/* The longest visit, in steps, and the number of visits for each renewal. */
 #define LIFECYCLE_STEPS_MAX 150
 #define LIFECYCLE_VISITS 12
 
 struct station {
-    pthread_rwlock_t lock; /* for arena: written when the pool is renewed */
+    pthread_rwlock_t lock; /* for arena: held for writing to renew the pool */
     struct arena arena;
 };
 
@@ -55,7 +54,7 @@ static void station_visit(struct worker *worker, struct station *station)
     pthread_rwlock_unlock(&station->lock);
 }
 
-/* Ends the pool, or all that is in it, with some slots still live. */
+/* Destroys or resets the pool, while some slots are still live. */
 static void station_renew(struct worker *worker, struct station *station)
 {
     struct arena *arena = &station->arena;

@@ -3,8 +3,8 @@
  * mode_memory.c - the pool grows, shrinks, is trimmed and reserved from while
  * threads allocate and free.
  *
- * Includes worker.h.  Trimming takes the bytes of free slots away, so the book
- * lets a free slot be zero, in part or whole.  A live one must keep every byte.
+ * Includes worker.h.  Trimming destroys the bytes of free slots, so the book accepts zeroes in a
+ * free slot, in part or as a whole.  A live slot must keep every byte.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -14,7 +14,7 @@
 
 #include <sched.h>
 
-/* One of the things that are done to a pool's memory, at random. */
+/* Changes the pool's memory in one of several ways, at random. */
 static void memory_meanwhile(struct episode *episode, void *context)
 {
     struct arena *arena = context;

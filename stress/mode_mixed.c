@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_mixed.c - many pools at once, of all shapes, used by all threads.  Also
- * the same with checked pools.
+ * mode_mixed.c - many pools of all shapes at once, used by all threads.  Also with checked pools.
  *
  * Includes worker.h.  Most of the pools have 1 to 200 slots, fewer than the
  * threads want, so that every path around a dry pool is taken all the time.
@@ -14,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* The most pools at once, and the longest stay of a thread at one of them. */
+/* The most pools at a time, and the longest stay of a thread at one pool. */
 #define MIXED_ARENAS_MAX 12
 #define MIXED_STEPS_MAX 200
 

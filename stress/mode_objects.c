@@ -2,9 +2,9 @@
 /*
  * mode_objects.c - object pools that grow and shrink under load, and hooks that fail.
  *
- * Includes worker.h.  Each object carries its own account: the hooks find out when they are
- * called for an object in the wrong state, and its holder when it is not the only one.  At
- * the end as many objects have been destroyed as were created.
+ * Includes worker.h.  Each object keeps its own state: the hooks notice if they are called for an
+ * object in the wrong state, and its holder notices if it is not the only one.  At the end as many
+ * objects have been destroyed as were created.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -169,7 +169,7 @@ static void objects_body(struct worker *worker)
         objects_put(worker, objects, held, &count);
 }
 
-/* Each active object once at most. */
+/* Must see each active object at most once. */
 static bool objects_visit(const cpool_object_info_t *info, void *arg)
 {
     unsigned char *visits = arg;
@@ -246,7 +246,7 @@ static void objects_open(struct objects *objects, uint64_t *random)
         objects->pool = things_objects();
 }
 
-/* Every object that there may be can be had, and each that was made is destroyed. */
+/* Every object that may exist can be obtained, and each one that was created is destroyed. */
 static void objects_audit(struct objects *objects)
 {
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;

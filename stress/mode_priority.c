@@ -3,12 +3,12 @@
  * mode_priority.c - priority pools with fewer objects than the threads want.
  *
  * Includes worker.h.  Any thread's get may end the use of any object.  A holder keeps its object
- * while it looks at it (CPOOL_PRIORITY_KEPT).  Each use has one end: the put that succeeds, the get
- * that reclaims it, or the release.  All are counted, and add up to the gets.  The hook deactivate
- * finds out if a kept object is reclaimed, and activate if one is handed out twice.
+ * while it accesses it (CPOOL_PRIORITY_KEPT).  Each use has one end: the put that succeeds, the get
+ * that reclaims the object, or the release.  All are counted, and must add up to the gets.  The
+ * hook deactivate notices if a kept object is reclaimed, and activate if one is handed out twice.
  *
- * In episodes without puts the threads exchange their claims, and set each other's numbers.  There
- * only a get keeps its object, before another thread knows the claim.
+ * In episodes without puts the threads exchange their claims, and set the priorities of each
+ * other's objects.  There only a get keeps its object, before other threads know the claim.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -28,7 +28,7 @@ enum priority_state { PRIORITY_RESTING = 0x5001, PRIORITY_ACTIVE };
 
 struct voice {
     uint64_t state;       /* plain: the pool orders it */
-    cpool_claim_t claim;  /* its holder's, written while it is kept, or 0 */
+    cpool_claim_t claim;  /* the holder's, written while the object is kept, or 0 */
     int64_t priority;     /* with which it was got, if there is a claim */
     _Atomic bool kept;
 };
@@ -90,13 +90,13 @@ static void priority_destroy(void *object, void *arg)
 
 /* ---- Threads ------------------------------------------------------------------- */
 
-/* A use that a thread has begun. */
+/* A use that this thread has begun. */
 struct hold {
     cpool_claim_t claim;
     struct voice *voice;
 };
 
-/* Keeps the object of a use, if that has not ended. */
+/* Keeps the object of a use, unless the use has ended. */
 static bool priority_enter(const struct priority *priority, struct hold hold)
 {
     if (cpool_priority_set(priority->pool, hold.claim, CPOOL_PRIORITY_KEPT) != 0)
@@ -113,7 +113,7 @@ static void priority_leave(const struct priority *priority, struct hold hold)
     STRESS_REQUIRE(cpool_priority_set(priority->pool, hold.claim, hold.voice->priority) == 0);
 }
 
-/* The use that ended for this one had a priority that is not above it, where others stay. */
+/* The use that ended for this one had a priority not above it, if the priorities do not change. */
 static void priority_compare(const struct priority *priority, const struct voice *voice,
                              cpool_claim_t ended, int64_t wanted)
 {
@@ -161,7 +161,7 @@ static void priority_put(struct worker *worker, struct priority *priority, cpool
     STRESS_REQUIRE(code == 0 || code == CPOOL_EINACTIVE);
     priority->ended += code == 0;
     worker->operations += code == 0;
-    /* It has ended, and does not begin again. */
+    /* The use has ended, and must not begin again. */
     STRESS_REQUIRE(cpool_priority_put(priority->pool, claim) == CPOOL_EINACTIVE);
     STRESS_REQUIRE(cpool_priority_set(priority->pool, claim, 0) == CPOOL_EINACTIVE);
 }
@@ -285,7 +285,7 @@ static void priority_open(struct priority *priority, uint64_t *random)
     STRESS_REQUIRE(cpool_objects_create(&priority->pool, &config) == 0);
 }
 
-/* Each use has had one end, or is in one of the active objects. */
+/* Each use has ended once, or is that of an active object. */
 static void priority_audit(struct priority *priority)
 {
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;

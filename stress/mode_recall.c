@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_recall.c - empty means empty: one thread takes all there is while the
- * others, alive, keep their caches filled.
+ * mode_recall.c - empty means empty: one thread takes all slots while the others keep their caches
+ * filled.
  *
- * Includes worker.h.  The threads work until each has come to a barrier.  Then one of
- * them, each in turn, takes slots until there are none, and must have got the whole
- * capacity except the live slots.  It gives them back, and the work goes on.  So what
- * an alloc recalls from other threads' caches is taken back and forth while those
- * threads sleep, and used by them when they wake.
+ * Includes worker.h.  The threads work until all have reached a barrier.  Then one of them, each in
+ * turn, takes slots until there are none left, and must have got the whole capacity except the live
+ * slots.  It gives them back, and the work goes on.  So slots that an alloc reclaims from other
+ * threads' caches are taken while those threads sleep, and are used by them when they wake up.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -23,15 +22,15 @@
 struct recall {
     struct arena arena;
     struct barrier barrier;
-    void **drained; /* room for all slots, the draining thread's */
-    bool over;      /* likewise, read by all after the next barrier */
+    void **drained; /* room for all slots; used by the draining thread */
+    bool over;      /* set by the draining thread, read by all after the next barrier */
 };
 
-/* The rest of the pool is at rest, so only the live slots may be missing. */
+/* All other threads are at rest, so only the live slots may be missing. */
 static void recall_verify(const struct recall *recall, size_t count)
 {
     const struct arena *arena = &recall->arena;
-    size_t live = stamp_count_live(&arena->book); /* with what was just taken */
+    size_t live = stamp_count_live(&arena->book); /* including those that were just taken */
 
     if (live < arena->capacity)
         stress_fail("dry after %zu slots, with %zu of %zu live and all other threads idle", count,

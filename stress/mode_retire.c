@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_retire.c - lists without locks, with nodes that are retired.
+ * mode_retire.c - lock-free lists whose nodes are retired.
  *
- * Includes worker.h.  The lists are Harris and Michael's, with few keys and several threads at
- * each node.  Nodes come from two pools of one domain.  A node that goes back is poisoned by a
- * checked pool's fill, or else by the thread that takes it out next, before anything else.  A
- * reader that finds the poison in its section fails, and a read that the domain does not order
- * before the poison is a data race.
+ * Includes worker.h.  The lists are Harris and Michael's, with few keys and several threads at each
+ * node.  The nodes come from two pools of one domain.  A node that went back is poisoned by a
+ * checked pool's fill, or else by the thread that takes it next, before anything else.  A reader
+ * that finds the poison in its section fails, and a read that the domain does not order before the
+ * poison is a data race.
  *
- * The threads end in all ways, inside of sections too.  The keys that remain are those that were
- * inserted and not removed, and a pool that is drained has all slots but theirs.
+ * The threads end in all ways, also inside sections.  The remaining keys are those that were
+ * inserted and not removed, and a drained pool has all slots except theirs.
  *
  * ORDERING TABLE
  *   insert | CAS of a link  | release | publishes the new node to [follow]
  *   follow | load of a link | acquire | sees the node as it was inserted
  *   unlink | CAS of a link  | release | publishes the node behind, which this thread has followed
- *   mark   | CAS of a link  | release | nothing: the others look only whether it is there
+ *   mark   | CAS of a link  | release | nothing: the others only check the mark
  *   failed | those CAS      | relaxed | the value that was found is not used
  *   own    | store, load    | relaxed | no other thread sees the node, or the list
  *   count  | balance        | relaxed | the main thread reads it when all have ended
@@ -37,7 +37,8 @@
 #define RETIRE_POISON 0xb5
 #define RETIRE_STEPS 400
 
-/* The address of a node, or 0, with a mark in the lowest bit if the node that has it is removed. */
+/* The address of a node, or 0, with a mark in the lowest bit if the node that contains this link is
+ * removed. */
 typedef _Atomic uintptr_t retire_link;
 
 struct retire_node {
@@ -76,7 +77,7 @@ static uint64_t retire_proof(const struct retire_node *node)
     return random_mix(node->key ^ (node->home << 32) ^ (uint64_t)(uintptr_t)node);
 }
 
-/* Called inside of the section that has found the node. */
+/* Called inside the section that has found the node. */
 static void retire_verify(const struct retire *retire, const struct retire_node *node)
 {
     if (node->key >= retire->keys || node->home >= RETIRE_POOLS ||
@@ -104,7 +105,7 @@ static struct retire_node *retire_make(struct worker *worker, struct retire *ret
     return node;
 }
 
-/* Outside of sections.  The handle of a tracked slot is stale from then on. */
+/* Called outside sections.  The handle of a tracked slot is stale from then on. */
 static void retire_node(struct worker *worker, struct retire *retire, cpool_reader_t *reader,
                         struct retire_node *node)
 {
@@ -129,7 +130,7 @@ static retire_link *retire_head(struct retire *retire, uint64_t key)
     return &retire->heads[key % retire->buckets];
 }
 
-/* Returns NULL, or a removed node that it has unlinked on its way. */
+/* Returns NULL, or a removed node that it has unlinked on the way. */
 static struct retire_node *retire_search(struct retire *retire, uint64_t key,
                                          struct retire_place *place)
 {
@@ -157,7 +158,7 @@ static struct retire_node *retire_search(struct retire *retire, uint64_t key,
     }
 }
 
-/* Begins a section, and finds the key's place in it.  Returns true if the key is there. */
+/* Enters a section, and finds the key's place.  Returns true if the key is there. */
 static bool retire_find(struct worker *worker, struct retire *retire, cpool_reader_t *reader,
                         uint64_t key, struct retire_place *place)
 {
@@ -219,7 +220,7 @@ static void retire_remove(struct worker *worker, struct retire *retire, cpool_re
     cpool_read_end(reader);
 }
 
-/* Goes through a list, and stays at some nodes for a while. */
+/* Walks through a list, and stays at some nodes for a while. */
 static void retire_walk(struct worker *worker, struct retire *retire, uint64_t key)
 {
     const retire_link *link = retire_head(retire, key);
@@ -238,7 +239,8 @@ static void retire_walk(struct worker *worker, struct retire *retire, uint64_t k
 
 /* ---- Threads ------------------------------------------------------------------- */
 
-/* One section, or more of them in a thread that says when it is quiescent, or nested ones. */
+/* Reads in one section; or in several, in a thread that announces when it is quiescent; or in
+ * nested ones. */
 static void retire_read(struct worker *worker, struct retire *retire, cpool_reader_t *reader)
 {
     size_t walks = random_between(&worker->random, 1, 3);
@@ -282,7 +284,7 @@ static void retire_step(struct worker *worker, struct retire *retire, cpool_read
     }
 }
 
-/* With the thread's reader, or with one of its own. */
+/* With the thread's reader, or with an explicit one. */
 static void retire_steps(struct worker *worker)
 {
     struct retire *retire = worker->context;
@@ -290,7 +292,7 @@ static void retire_steps(struct worker *worker)
     bool own = random_once_in(&worker->random, 8);
     cpool_reader_t *reader = cpool_domain_reader(retire->domain, own ? CPOOL_READER_UNOWNED : 0);
 
-    if (reader == NULL) { /* those of ended threads wait for sections */
+    if (reader == NULL) { /* readers of ended threads wait for sections */
         sched_yield();
         return;
     }
@@ -300,7 +302,7 @@ static void retire_steps(struct worker *worker)
         cpool_reader_destroy(reader);
 }
 
-/* A thread that ends inside of a section. */
+/* A thread that ends inside a section. */
 static void retire_life(struct worker *worker)
 {
     struct retire *retire = worker->context;
@@ -342,7 +344,7 @@ static void retire_open_pool(struct retire *retire, size_t i, uint64_t *random)
     STRESS_REQUIRE(cpool_create(&retire->pools[i], &config) == 0);
 }
 
-/* Returns how many slots come out of a pool.  Those that are retired are among them. */
+/* Returns the number of slots that come out of a pool, including retired ones. */
 static size_t retire_drain(cpool_t *pool)
 {
     struct retire_node *all = NULL;
@@ -360,7 +362,7 @@ static size_t retire_drain(cpool_t *pool)
     return n;
 }
 
-/* Counts the nodes, ends the lists, and compares the keys with the balance. */
+/* Counts the nodes, empties the lists, and compares the keys with the balance. */
 static void retire_count(struct retire *retire, size_t *linked)
 {
     for (size_t i = 0; i < retire->buckets; i++) {
@@ -398,7 +400,8 @@ static void retire_close(struct retire *retire)
         STRESS_REQUIRE(cpool_destroy(retire->pools[i]) == 0);
 }
 
-/* All threads have gone.  Slots that they retired come back when a pool is dry, or by a barrier. */
+/* All threads have ended.  Slots that they retired come back when a pool is dry, or by a
+ * barrier. */
 static void retire_audit(struct retire *retire)
 {
     size_t linked[RETIRE_POOLS] = {0};

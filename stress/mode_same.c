@@ -3,9 +3,8 @@
  * mode_same.c - each thread allocates and frees its own slots, all of them from
  * one pool.
  *
- * Includes worker.h.  Together the threads want about as much as there is, so
- * that the pool runs dry and slots wander from thread to thread through the
- * depot.
+ * Includes worker.h.  Together the threads want about as many slots as there are, so the pool often
+ * runs dry, and slots move from thread to thread through the depot.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

@@ -2,10 +2,10 @@
 /*
  * mode_sized.c - blocks of many sizes, which move, change hands and come from a fallback.
  *
- * Includes worker.h.  A block's owner fills it with bytes made of a key, and compares them
- * whenever it looks at the block again, so that a block that two have is found.  The
- * classes are small, and run dry.  The program's own fallback counts its blocks.  At the end
- * nothing is live, the figures say so, and every block of a class can be had, once.
+ * Includes worker.h.  A block's owner fills it with bytes derived from a key, and compares them
+ * whenever it uses the block again, so that a block with two owners is found.  The classes are
+ * small, and run dry.  The program's own fallback counts its blocks.  At the end nothing is live,
+ * the figures say so, and every block of a class can be allocated once.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -157,7 +157,7 @@ static void sized_resize(struct worker *worker, struct sized *sized, struct size
     worker->operations += 2;
 }
 
-/* A block against whatever another thread has left. */
+/* Exchanges a block for one that another thread has left. */
 static void sized_swap(struct worker *worker, struct sized *sized, struct sized_block *block)
 {
     struct sized_block *mine = NULL;
@@ -229,7 +229,7 @@ static void sized_clear(struct sized *sized)
     }
 }
 
-/* As many blocks of the class as it may have, each once. */
+/* As many blocks as the class may have, each once. */
 static void sized_drain(const struct sized *sized, size_t number)
 {
     cpool_sized_class_t class = CPOOL_SIZED_CLASS_INIT;

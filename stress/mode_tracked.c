@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_tracked.c - handles that are resolved, and live slots that are visited and counted,
- * beside allocs and frees.
+ * mode_tracked.c - handles are resolved, and live slots are visited and counted, concurrently with
+ * allocs and frees.
  *
- * Includes board.h.  Each thread remembers handles with the slot that each was made of.  The
- * slots change hands meanwhile, and other threads free them.  A handle resolves to its slot
- * or to nothing, and once to nothing is for ever.  The main thread holds some slots
- * throughout: each visit shows each of them once, and each count has all of them.
+ * Includes board.h.  Each thread remembers handles together with their slots.  The slots change
+ * owners meanwhile, and other threads free them.  A handle resolves to its slot or to NULL, and
+ * once to NULL, always to NULL.  The main thread holds some slots throughout: each iteration visits
+ * each of them once, and each count includes all of them.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -25,7 +25,7 @@
 /* Slots that the main thread holds, at most. */
 #define TRACKED_PINS 64
 
-/* The main thread's number as an owner.  The board's clearer has the one above. */
+/* The main thread's owner number.  The thread that clears the board has the next one. */
 #define TRACKED_HOLDER (STAMP_OWNERS - 3)
 
 struct tracked {
@@ -34,18 +34,18 @@ struct tracked {
     struct stamp_owner holder;
     void *pins[TRACKED_PINS];
     size_t pin_count;
-    unsigned char *visits; /* of one walk, by index.  The main thread's */
+    unsigned char *visits; /* of one iteration, by index; the main thread's */
 };
 
 struct tracked_known {
     cpool_handle_t handle; /* 0: none */
     void *slot;
-    bool stale; /* it has resolved to nothing */
+    bool stale; /* it has resolved to NULL before */
 };
 
 /* ---- Handles ------------------------------------------------------------------- */
 
-/* A slot in the worker's hands: its handle leads to it. */
+/* The worker holds this slot, so its handle must resolve to it. */
 static void tracked_remember(struct worker *worker, struct tracked *tracked, struct bag *bag,
                              struct tracked_known *known)
 {
@@ -58,7 +58,7 @@ static void tracked_remember(struct worker *worker, struct tracked *tracked, str
     STRESS_REQUIRE(cpool_resolve(tracked->arena.pool, known->handle) == slot);
 }
 
-/* The handle of a slot that this worker has just freed leads nowhere. */
+/* The handle of a slot that this worker has just freed must resolve to NULL. */
 static void tracked_free(struct worker *worker, struct tracked *tracked, struct bag *bag)
 {
     cpool_t *pool = tracked->arena.pool;
@@ -70,7 +70,7 @@ static void tracked_free(struct worker *worker, struct tracked *tracked, struct 
     STRESS_REQUIRE(cpool_resolve(pool, handle) == NULL);
 }
 
-/* Any thread may be freeing the slot just now, or may have. */
+/* Any thread may be freeing the slot now, or may have freed it. */
 static void tracked_resolve(struct tracked *tracked, struct tracked_known *known)
 {
     void *slot;
@@ -121,7 +121,7 @@ static void tracked_body(struct worker *worker)
     bag_fini(&bag);
 }
 
-/* ---- Visits -------------------------------------------------------------------- */
+/* ---- Iteration -------------------------------------------------------------------- */
 
 static void tracked_see(struct tracked *tracked, const void *slot)
 {
@@ -132,7 +132,7 @@ static void tracked_see(struct tracked *tracked, const void *slot)
         stress_fail("slot %zu was visited twice", index);
 }
 
-/* Each slot of the main thread's in the range has been seen once. */
+/* Each of the main thread's slots in the range has been visited once. */
 static void tracked_compare(const struct tracked *tracked, size_t first, size_t end)
 {
     for (size_t i = 0; i < tracked->pin_count; i++) {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_transfer.c - the transfer oracle: arrays of slots with entries that
- * change hands through a shared board all the time, held by threads that die
- * and are reborn.
+ * mode_transfer.c - the transfer oracle: arrays of slots whose entries are exchanged through a
+ * shared board all the time, by threads that end and are restarted.
  *
- * Includes board.h.  A slot's life goes through many hands here, and none of
- * them knows its origin.  Each verifies the bytes that the one before wrote.  A
- * pool that hands a slot out twice puts it into two of these arrays, and the
- * next look at either tells.
+ * Includes board.h.  Slots pass through many threads here, none of which knows their origin.  Each
+ * verifies the bytes that the previous owner wrote.  If a pool hands a slot out twice, it is in two
+ * of these arrays, and the next check of either finds that.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -26,7 +24,7 @@ struct transfer {
     struct bag *bags; /* one per worker, outliving the worker's threads */
 };
 
-/* An entry of the array against whatever lies on a place of the board. */
+/* Exchanges an entry of the array for what is in a place of the board. */
 static void transfer_swap(struct worker *worker, struct transfer *transfer, struct bag *bag)
 {
     void *slot = NULL;
@@ -78,7 +76,7 @@ static void transfer_run(struct episode *episode)
     crew_run(episode, transfer_body, &transfer, NULL);
     board_clear(&transfer.board, &transfer.arena);
     for (unsigned int i = 0; i < episode->threads; i++)
-        bag_fini(&transfer.bags[i]); /* its content stays live, for the audit */
+        bag_fini(&transfer.bags[i]); /* its slots stay live, for the audit */
     free(transfer.bags);
     arena_audit(&transfer.arena, random, episode->tally);
     arena_destroy(&transfer.arena);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_typed.c - a typed pool, used by its functions and by its handle.
+ * mode_typed.c - a typed pool, used through its functions and its handle.
  *
- * Includes worker.h.  In half of the episodes all threads make the first alloc at once, so
- * that one of them creates the pool.  In the others it is opened with settings drawn at
- * random.  Threads die with slots in their entries, which go with them.
+ * Includes worker.h.  In half of the episodes all threads make the first alloc at the same time, so
+ * that one of them creates the pool.  In the others it is opened with random settings.  Threads end
+ * with slots in their entries, which must not be lost.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -89,7 +89,7 @@ static void typed_life(struct worker *worker)
     }
 }
 
-/* The pool that one of the racing threads has made is the pool of all. */
+/* All threads use the pool that one of them has created. */
 static void typed_begin(struct worker *worker, struct typed *typed)
 {
     const cpool_config_t config = {.size = sizeof config, .slot_size = sizeof(struct typed_item),

@@ -2,9 +2,8 @@
 /*
  * mode_wait.c - threads sleep until there is a slot for them.
  *
- * Includes worker.h.  A worker waits only while it holds nothing, so some
- * thread always has a slot to give back.  A lost wake-up therefore shows as an
- * episode that never ends.
+ * Includes worker.h.  A worker waits only while it holds no slot, so some thread always has a slot
+ * to free.  A lost wake-up therefore shows as an episode that never ends.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -15,7 +14,7 @@
 #include <sched.h>
 #include <time.h>
 
-/* Slots a worker tries to have beside the one that it waited for. */
+/* Slots that a worker tries to get in addition to the one that it waited for. */
 #define WAIT_MORE 4
 
 /* Waits for one, with a time-out or without.  Returns NULL after a time-out. */

@@ -3,14 +3,14 @@
  * report.c - how the stress program fails: one message, and the exact command
  * that repeats the failing episode first.
  *
- * Includes stress.h, build.h and the public header.  Ends of a run, each with the
- * command to repeat it:
+ * Includes stress.h, build.h and the public header.  A run can end in these ways, each with
+ * the command that repeats it:
  *   a violated expectation      stress_fail
  *   a mistake that the library reports though nobody made it
  *   a crash                     signal handlers, in plain builds
  *   a sanitizer's report        the sanitizer's death callback
  *   SIGINT or SIGTERM           signal handlers
- * The command is composed beforehand, as a handler may not even format.
+ * The command is composed beforehand, because a handler may not even format text.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -39,10 +39,10 @@ static const char *report_program;
 static double report_seconds;
 static char report_replay[REPORT_TEXT_MAX];
 
-/* The first thread to fail sets it.  The others wait for the end in silence. */
+/* Set by the first thread that fails.  The others wait silently for the end. */
 static atomic_flag report_spoken = ATOMIC_FLAG_INIT;
 
-/* A mistake that this thread makes on purpose, or 0. */
+/* The mistake that this thread makes on purpose, or 0. */
 static _Thread_local int report_expected;
 static _Thread_local bool report_came;
 
@@ -86,7 +86,7 @@ _Noreturn void stress_fail(const char *format, ...)
 }
 
 #if STRESS_TSAN || STRESS_ASAN
-/* The sanitizer has spoken already, and ends the program after this. */
+/* The sanitizer has reported already, and ends the program after this. */
 static void report_death(void)
 {
     report_write(report_replay);

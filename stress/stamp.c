@@ -2,9 +2,9 @@
 /*
  * stamp.c - the oracle (stamp.h).
  *
- * Includes stamp.h.  Slots are read and written with plain accesses.  Their
- * hand-over is under test.  Everything here but init and fini is
- * async-signal-safe as long as nothing is wrong.
+ * Includes stamp.h.  Slots are read and written with plain accesses, because their hand-over is
+ * under test.  Everything here except init and fini is async-signal-safe as long as nothing is
+ * wrong.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -29,7 +29,7 @@ static uint64_t stamp_sequence_of(uint64_t word)
     return word & STAMP_SEQUENCE_MASK;
 }
 
-/* The right eight bytes at an address. */
+/* The expected eight bytes at an address. */
 static uint64_t stamp_pattern(uint64_t word, const unsigned char *address)
 {
     if (word == 0)
@@ -55,7 +55,7 @@ static void stamp_fill(const struct stamp_book *book, void *slot, uint64_t word)
     }
 }
 
-/* Whether each byte is the wanted one or zero: a page's end may lie anywhere in a word. */
+/* Whether each byte is the expected one or zero: a page may end anywhere in a word. */
 static bool stamp_partly_purged(uint64_t found, uint64_t wanted)
 {
     while (found != 0 && ((found & 0xff) == 0 || (found & 0xff) == (wanted & 0xff))) {
@@ -65,7 +65,7 @@ static bool stamp_partly_purged(uint64_t found, uint64_t wanted)
     return found == 0;
 }
 
-/* The offset of the first word of the slot that is not as `word` wants it, or SIZE_MAX. */
+/* The offset of the first word of the slot that differs from what `word` implies, or SIZE_MAX. */
 static size_t stamp_mismatch(const struct stamp_book *book, const void *slot, uint64_t word)
 {
     bool zero_too = book->purged && (word & STAMP_LIVE) == 0;
@@ -111,7 +111,7 @@ static void stamp_verify_bytes(const struct stamp_book *book, const void *slot, 
                 (unsigned long long)stamp_sequence_of(now), now & STAMP_LIVE ? "live" : "free");
 }
 
-/* The slot's word in the book.  It checks the pool's own arithmetic on the way. */
+/* The slot's word in the book.  Also checks the pool's own arithmetic. */
 static _Atomic uint64_t *stamp_word_of(const struct stamp_book *book, const void *slot)
 {
     size_t index = cpool_index(book->pool, slot);
@@ -220,8 +220,8 @@ unsigned int stamp_last_owner(const struct stamp_book *book, size_t index)
 }
 
 /*
- * The stamp in a live slot's bytes was made with the live bit, so those slots
- * are stamped anew, as if their owners had given them back.
+ * The stamp in a live slot's bytes contains the live bit, so live slots are stamped again, as if
+ * their owners had freed them.
  */
 void stamp_reset(struct stamp_book *book)
 {

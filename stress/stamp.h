@@ -4,10 +4,9 @@
  *
  * Includes stress.h and the public header.
  *
- * A book keeps one word per slot, outside the pool: whether the slot is live,
- * its last owner, and that owner's sequence number at the time.  The WHOLE slot
- * is filled with words derived from that word and from the address, so that the
- * book says for every byte what it must be:
+ * A book keeps one word per slot, outside the pool: whether the slot is live, its last owner, and
+ * that owner's sequence number at the time.  The WHOLE slot is filled with words derived from that
+ * word and from the address, so that the book knows what every byte must be:
  *
  *      word:  live | owner (15 bits) | sequence (48 bits)      0: never used
  *      slot:  mix(word, address) mix(word, address + 8) ...    zeroes
@@ -18,12 +17,12 @@
  *   stamp_adopt  it is live, handed over by its owner, and now mine
  *   stamp_give   as stamp_check, and now free
  *
- * A slot handed out twice is found when it is taken, and if not, then when
- * either holder looks at it again.  A slot that the pool hands over without
- * ordering the two owners is a data race on its bytes for ThreadSanitizer.
+ * A slot handed out twice is found when it is taken, or at the latest when either holder checks it
+ * again.  For a slot that the pool hands over without ordering the two owners, ThreadSanitizer
+ * reports a data race on its bytes.
  *
- * The book's words are atomic, and relaxed: the oracle must see a second owner,
- * but must not itself order what the pool fails to order.
+ * The book's words are atomic but relaxed: the oracle must see a second owner, but must not itself
+ * provide an order that the pool fails to provide.
  */
 #ifndef STRESS_STAMP_H
 #define STRESS_STAMP_H
@@ -52,7 +51,7 @@ struct stamp_owner {
 void stamp_book_init(struct stamp_book *book, cpool_t *pool, size_t capacity, size_t slot_size);
 void stamp_book_fini(struct stamp_book *book);
 
-/* All of these end the program when a slot is not as it must be. */
+/* All of these end the program if a slot is not as it must be. */
 void stamp_take(struct stamp_book *book, struct stamp_owner *owner, void *slot);
 void stamp_take_zeroed(struct stamp_book *book, struct stamp_owner *owner, void *slot);
 void stamp_check(struct stamp_book *book, const struct stamp_owner *owner, const void *slot);

@@ -3,8 +3,8 @@
  * stress.h - what every file of the stress program shares: modes, episodes,
  * and the one way to fail.
  *
- * Includes tests/harness/random.h.  The files build on each other in this order, never
- * upward:
+ * Includes tests/harness/random.h.  Each file may include those above it in this list, never
+ * those below:
  *
  *   build.h               which sanitizer
  *   sync.h                queue and barrier
@@ -17,10 +17,10 @@
  *   mode_*.c              one file per way of using a pool
  *   main.c                arguments, schedule, summary
  *
- * A mode runs as many episodes as its share of the time allows.  An episode
- * makes its pools anew from its own seed, lets threads loose on them for some
- * ten to some hundred milliseconds, waits for them, and audits what is left.
- * Time bounds only how long threads loop.  Nothing fails for being slow.
+ * A mode runs as many episodes as fit into its share of the time.  An episode creates its pools
+ * from its own seed, lets threads use them for some ten to some hundred milliseconds, waits for the
+ * threads, and audits what is left.  Time only limits how long threads loop.  Nothing fails for
+ * being slow.
  */
 #ifndef STRESS_STRESS_H
 #define STRESS_STRESS_H
@@ -41,7 +41,7 @@ struct tally {
     uint64_t retries;
 };
 
-/* One run of one mode.  Written by the main thread alone, but for `stop`. */
+/* One run of one mode.  Only the main thread writes it, except `stop`. */
 struct episode {
     const struct mode *mode;
     uint64_t seed;
@@ -101,7 +101,7 @@ extern const struct mode mode_retire;
  * mistakes that the library reports and to crashes. */
 void report_init(const char *program, double seconds);
 
-/* The episode that the reports speak of from now on. */
+/* Sets the episode that later reports name. */
 void report_episode(const struct episode *episode);
 
 #if defined(_WIN32) && !defined(__clang__) /* where printf would be the C library's own */
@@ -111,12 +111,12 @@ void report_episode(const struct episode *episode);
 #endif
 
 /*
- * stress_fail - reports what is wrong and how to run it again, and ends the
- * program with status 1.  Any thread.  The first one to fail speaks.
+ * stress_fail - reports what is wrong and how to run it again, and ends the program with status 1.
+ * Any thread.  Only the first thread that fails reports.
  */
 _Noreturn void stress_fail(const char *format, ...) STRESS_PRINTF;
 
-/* stress_fail, unless the condition holds.  It names the violation and its place. */
+/* Calls stress_fail with the condition and its place unless the condition holds. */
 #define STRESS_REQUIRE(condition)                                                             \
     ((condition) ? (void)0 : stress_fail("%s:%d: violated: %s", __FILE__, __LINE__, #condition))
 
@@ -128,7 +128,7 @@ _Noreturn void stress_fail(const char *format, ...) STRESS_PRINTF;
 void report_expect(int code);
 bool report_expected_came(void);
 
-/* In a child process: failures are prefixed, and end it alone. */
+/* In a child process: failures are prefixed, and end only the child. */
 void report_in_child(void);
 
 #endif /* STRESS_STRESS_H */

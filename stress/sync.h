@@ -7,13 +7,12 @@
  *   STRESS_CK       Concurrency Kit's ck_ring and ck_barrier
  *   otherwise       C11 atomics and pthread_barrier_t
  *
- * Concurrency Kit synchronises with inline assembly, which ThreadSanitizer does
- * not see.  Under it the second is used even where Concurrency Kit is there.
+ * Concurrency Kit synchronises with inline assembly, which ThreadSanitizer does not see, so builds
+ * for it use the second implementation even if Concurrency Kit is available.
  *
- * Invariants: a value taken from a queue happens after it was put there, and
- * nothing else is ordered by the queue.  A lock around it would hide a missing
- * order in the library from ThreadSanitizer.  Includes build.h.  Include
- * <config.h> first, for HAVE_CK.
+ * Invariants: a value taken from a queue happens after it was put there, and the queue orders
+ * nothing else.  A lock around it would hide a missing order in the library from ThreadSanitizer.
+ * Includes build.h.  Include <config.h> first, for HAVE_CK.
  */
 #ifndef STRESS_SYNC_H
 #define STRESS_SYNC_H
@@ -101,14 +100,13 @@ static inline void barrier_wait(struct barrier *barrier, struct barrier_seat *se
 
 /* ---- C11 and pthreads ------------------------------------------------------ */
 
-/* Bytes that keep the two ends of a queue in cache lines of their own. */
+/* Separates the two ends of a queue in memory, to keep them in their own cache lines. */
 #define SYNC_LINE 128
 
 /*
- * Each cell carries the turn at which it is ready: turn t for the putter of
- * position t, t + 1 for its taker, t + room for the putter one lap later.  So a
- * cell is handed over by its own turn, and the two positions only deal out
- * cells.
+ * Each cell carries the turn at which it is ready: turn t for the putter of position t, t + 1 for
+ * its taker, t + room for the putter one lap later.  So the turn hands a cell over, and the two
+ * positions only assign cells.
  */
 struct queue_cell {
     _Atomic size_t turn;

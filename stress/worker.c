@@ -177,7 +177,7 @@ void *bag_remove(struct bag *bag, uint64_t *random)
     return slot;
 }
 
-/* Frees that the library must refuse at any time. */
+/* Frees that the library must always refuse. */
 static void worker_misuse(struct worker *worker, struct bag *bag)
 {
     cpool_t *pool = bag->arena->pool;
@@ -197,7 +197,7 @@ static void worker_misuse(struct worker *worker, struct bag *bag)
     STRESS_REQUIRE(report_expected_came());
 }
 
-/* Other actions of threads than allocating and freeing. */
+/* Actions of threads other than allocating and freeing. */
 static void worker_aside(struct worker *worker, struct bag *bag)
 {
     struct arena *arena = bag->arena;
@@ -221,7 +221,7 @@ static void worker_aside(struct worker *worker, struct bag *bag)
     }
 }
 
-/* Mostly none or all, so that magazines fill and empty, else anything between. */
+/* Mostly none or all, so that magazines fill and empty; sometimes anything in between. */
 static size_t worker_next_target(struct worker *worker, const struct bag *bag)
 {
     size_t choice = random_below(&worker->random, 4);

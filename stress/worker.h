@@ -4,9 +4,9 @@
  *
  * Includes arena.h and sync.h.
  *
- * A crew is a set of workers that start together behind a barrier and end when
- * the episode is over.  A worker may live several lives: each is a thread of
- * its own (worker_reborn), while the worker's numbers go on.
+ * A crew is a set of workers that start together behind a barrier and end when the episode is over.
+ * A worker may live several lives: each is a separate thread (worker_reborn), but the worker's
+ * numbers are kept.
  */
 #ifndef STRESS_WORKER_H
 #define STRESS_WORKER_H
@@ -37,8 +37,8 @@ struct worker {
 /*
  * crew_run - lets the episode's threads run `body` until its time is up.
  *
- * meanwhile   the main thread's work in the meantime, called again and again,
- *             or NULL to sleep
+ * meanwhile   what the main thread does repeatedly in the meantime, or NULL to
+ *             sleep
  *
  * Returns when all threads have ended.  Their counts are in the tally.
  */
@@ -48,7 +48,7 @@ void crew_run(struct episode *episode, void (*body)(struct worker *worker), void
 /*
  * worker_reborn - runs `life` in a new thread and waits for its end.
  *
- * However that ends: by return, pthread_exit or cancellation.
+ * The thread may end in any way: by return, pthread_exit or cancellation.
  */
 void worker_reborn(struct worker *worker, void (*life)(struct worker *worker));
 
@@ -75,8 +75,8 @@ struct bag {
     size_t target; /* the count that worker_step is heading for */
 };
 
-/* A bag for the arena that makes `holders` such bags scarce or not, at random.  In an
- * ample arena they are not scarce. */
+/* Initialises a bag for the arena.  At random, `holders` such bags are more than the arena has
+ * slots for, or not.  In an ample arena they never are. */
 void bag_init(struct bag *bag, struct arena *arena, uint64_t *random, size_t holders);
 void bag_fini(struct bag *bag);
 
@@ -85,21 +85,20 @@ static inline void bag_add(struct bag *bag, void *slot)
     bag->slots[bag->count++] = slot;
 }
 
-/* Takes a slot at random out of the bag, which must not be empty. */
+/* Takes a random slot out of the bag, which must not be empty. */
 void *bag_remove(struct bag *bag, uint64_t *random);
 
 /*
- * worker_step - one allocation or free, such that the bag's count swings
- * between none and all it has room for.  Now and then a slot that is held is
- * verified, and now and then something else is tried: cpool_flush, cpool_stats,
- * freeing an address that is no slot.
+ * worker_step - one allocation or free, such that the bag's count swings between none and its
+ * maximum.  Now and then it verifies a slot in the bag, or tries something else: cpool_flush,
+ * cpool_stats, or freeing an address that is not a slot.
  */
 void worker_step(struct worker *worker, struct bag *bag);
 
 /* Frees everything in the bag. */
 void worker_empty(struct worker *worker, struct bag *bag);
 
-/* Frees everything, or leaves it live for the audit to find, once in eight times. */
+/* Frees everything, or, one time in eight, leaves it live for the audit to find. */
 void worker_leave(struct worker *worker, struct bag *bag);
 
 /*

@@ -10,7 +10,7 @@
  *   | tag (40)  | node 7   | ---> | 2 | --------------> | 0 | end
  *   +-----------+----------+      +---+                 +---+
  *
- * A Treiber stack (R.  K.  Treiber, "Systems programming: coping with parallelism", IBM 1986) of
+ * A Treiber stack (R. K. Treiber, "Systems programming: coping with parallelism", IBM 1986) of
  * indices instead of pointers, so that an index and a version tag fit into one 64-bit word.  Every
  * removal advances the tag.  Insertions need not: a pop that has read a node's link can only go
  * wrong if the node was removed in the meantime, and then the tag differs (the ABA problem).  At 34
