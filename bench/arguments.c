@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arguments.c - what the command line asks for.
+ * arguments.c - the command line.
  *
  * Includes arguments.h and cell.h.
  */
@@ -112,7 +112,7 @@ static void add_variant(const char *value)
         arguments_refuse("not NAME:KEY=VALUE,... or too many:", value);
 }
 
-/* Takes in an option that has a value. */
+/* Parses an option that has a value. */
 static void parse_value(struct arguments *arguments, const char *name, const char *value)
 {
     if (value == NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arguments.h - what the command line asks for.
+ * arguments.h - the command line.
  *
  * Includes plan.h only.
  */
@@ -9,17 +9,17 @@
 
 #include "plan.h"
 
-/* Most values that --threads can be given. */
+/* The most values that --threads accepts. */
 #define VALUES_MAX 32
 
 struct arguments {
     enum plan_size size;
-    const char *rivals;    /* names with commas, or NULL: all */
-    const char *workloads; /* the same */
-    const char *lines;     /* the same, of the plan's */
+    const char *rivals;    /* names with commas; NULL: all */
+    const char *workloads; /* names with commas; NULL: all */
+    const char *lines;     /* names of lines of the plan with commas; NULL: all */
     unsigned threads[VALUES_MAX];
     size_t thread_count; /* 0: as planned */
-    size_t slot_size;    /* for workloads that are named */
+    size_t slot_size;    /* for workloads given by name */
     unsigned milliseconds, repetitions;
     unsigned rest; /* milliseconds between cells */
     bool timed;    /* milliseconds was given */
@@ -30,17 +30,16 @@ struct arguments {
     uint64_t seed;
 };
 
-/* Takes in the command line.  It ends the program when the line is wrong, or asks for
- * help. */
+/* Parses the command line.  Ends the program if it is wrong, or asks for help. */
 void arguments_parse(struct arguments *arguments, int count, char **words);
 
-/* Ends the program with a complaint about the command line. */
+/* Ends the program with a message about the command line. */
 #if defined(__GNUC__)
 __attribute__((__noreturn__))
 #endif
 void arguments_refuse(const char *what, const char *value);
 
-/* Copies the next of the values between commas.  Returns false at the end. */
+/* Copies the next value of a comma-separated list.  Returns false at the end. */
 bool arguments_next(const char **values, char *value, size_t size);
 
 #endif /* BENCH_ARGUMENTS_H */

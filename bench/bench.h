@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bench.h - what rivals, workloads and the measuring engine know of each other.
+ * bench.h - what rivals, workloads and the measuring engine share.
  *
- * Includes nothing of the library and nothing else of this folder.  Valid C11
- * and C++11, because some rivals are C++ templates.
+ * Includes nothing of the library or of this folder.  Valid C11 and C++11, because some rivals are
+ * C++ templates.
  *
  *   main.c        arguments, the order of things, progress
  *     arguments.c the command line
@@ -15,17 +15,15 @@
  *     rival_*.c   one file per rival, which includes ...
  *     workload_*.h   ... every workload, so that both are compiled together
  *
- * A cell is one rival under one workload with one number of threads.  It runs
- * in a process of its own: a rival that replaces malloc (LD_PRELOAD) then
- * differs from the others in nothing else, and no rival inherits the heap of
- * the one before.
+ * A cell is one rival under one workload with one number of threads.  It runs in its own process,
+ * so that a rival that replaces malloc (LD_PRELOAD) differs from the others in nothing else, and no
+ * rival inherits the heap of the previous one.
  *
- * Each workload is compiled once per rival, in the rival's own file, so that a rival is
- * called as its users call it: cpool inline, malloc directly, and with the pool in a
- * global variable, as programs have it.  Every operation loads that variable again,
- * because the code between two operations may change it.  A rival that is called with
- * something else (the size for malloc and its like, an explicit cache) defines
- * RIVAL_HAS_HANDLES and keeps it in a local variable.
+ * Each workload is compiled once per rival, in the rival's own file, so that a rival is called as
+ * its users call it: cpool inline, malloc directly, and with the pool in a global variable, as in a
+ * program.  Every operation loads that variable again, because the code between two operations may
+ * change it.  A rival that is called with something else (malloc with a size, or an explicit cache)
+ * defines RIVAL_HAS_HANDLES and keeps it in a local variable.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -41,22 +39,22 @@
 extern "C" {
 #endif
 
-/* Bytes that keep what two threads write out of each other's cache lines. */
+/* Padding that keeps data of two threads out of each other's cache lines. */
 #define BENCH_LINE 128
 
-/* Bytes before the head that some rivals have in a node (workload_retire.h). */
+/* Bytes before the head that some rivals need in a node (workload_retire.h). */
 #define RETIRE_HEAD 16
 
-/* Operations a chunk does before it looks at the clock: enough to hide that. */
+/* Operations in a chunk, between two readings of the clock: enough to hide their cost. */
 #define BENCH_CHUNK 4096u
 
-/* The order in which a burst's slots are given back. */
+/* The order in which a burst's slots are freed. */
 enum bench_order { BENCH_LIFO, BENCH_FIFO, BENCH_RANDOM };
 
-/* The measurements of one process.  Constant while it does. */
+/* What one process measures.  Constant meanwhile. */
 struct bench_cell {
-    size_t parameter;       /* the workload's: burst length, working set, ... */
-    enum bench_order order; /* of return, in bursts */
+    size_t parameter;       /* for the workload: burst length, working set, ... */
+    enum bench_order order; /* of the frees in bursts */
     size_t slot_size;       /* bytes, 8 or more */
     const char *config;     /* of libcpool's pools, KEY=VALUE,... or "" */
     uint64_t seed;          /* of all pseudo-random numbers */
@@ -96,21 +94,21 @@ struct bench_shared {
 };
 
 /* Traits of a workload. */
-#define BENCH_LOCKSTEP 0x1u /* chunks contain barriers: all threads do as many */
+#define BENCH_LOCKSTEP 0x1u /* chunks contain barriers, so all threads do the same number */
 #define BENCH_ONCE 0x2u     /* one chunk is the whole run, on fresh memory */
-#define BENCH_PAIRED 0x4u   /* two threads make one stream of operations */
-#define BENCH_CREATES 0x8u  /* measures making pools: rivals without are left out */
+#define BENCH_PAIRED 0x4u   /* two threads do one operation together */
+#define BENCH_CREATES 0x8u  /* measures creating pools; rivals without pools are left out */
 #define BENCH_ZEROES 0x10u  /* needs an alloc that clears */
-#define BENCH_SELF_TIMED 0x20u /* says in `timed` for how long it was what it measures */
-#define BENCH_TWO 0x40u /* the roles of two threads: neither fewer nor more */
+#define BENCH_SELF_TIMED 0x20u /* sets `timed` to how long it did what it measures */
+#define BENCH_TWO 0x40u /* exactly two threads, with different roles */
 
 struct bench_workload {
     const char *name;
     const char *summary; /* one line: the work of a thread */
-    const char *unit;    /* the thing that is counted */
+    const char *unit;    /* what is counted */
     unsigned traits;
     unsigned minimum_threads;
-    size_t (*live)(const struct bench_cell *cell); /* most slots live at once */
+    size_t (*live)(const struct bench_cell *cell); /* the most slots live at a time */
     uint64_t (*chunk)(struct bench_worker *self);  /* returns operations done */
     /* The others may be NULL, and are called in this order. */
     void (*prepare)(struct bench_shared *shared);   /* once, before the threads */
@@ -121,8 +119,8 @@ struct bench_workload {
 };
 
 /*
- * The instrument of this build, if any.  Allocators cannot be replaced under a
- * sanitizer, and some rivals do things of which it (rightly) complains.
+ * The instrumentation of this build, if any.  Allocators cannot be replaced under a sanitizer, and
+ * some rivals do things that it (rightly) complains about.
  */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -140,15 +138,14 @@ struct bench_workload {
 
 /* Traits of a rival. */
 #define BENCH_OURS 0x1u   /* libcpool itself: ratios are of the others to it */
-#define BENCH_LIMIT 0x2u  /* no rival but the limit of the machine */
+#define BENCH_LIMIT 0x2u  /* not a rival, but the limit of the machine */
 #define BENCH_SINGLE 0x4u /* one thread only */
 #define BENCH_POOL 0x8u   /* has pools of fixed capacity that can be created */
 #define BENCH_EAGER 0x10u /* creating a pool writes to every slot */
-#define BENCH_STRANDS 0x20u /* no other thread can ever have the slots that one thread has
-                               cached */
-#define BENCH_MODE 0x40u  /* a mode of libcpool, in the lines of the modes alone */
+#define BENCH_STRANDS 0x20u /* slots in one thread's cache are out of reach for all others */
+#define BENCH_MODE 0x40u  /* a mode of libcpool, shown only in the lines of the modes */
 
-/* Figures of a pool of libcpool, since it was made. */
+/* Figures of a pool of libcpool since its creation. */
 struct bench_exchanges {
     double exchanges; /* magazines that caches exchanged with the depot */
     double retries;   /* compare-and-swaps there that had to be repeated */
@@ -172,7 +169,7 @@ struct bench_rival {
     void (*exchanges)(void *pool, struct bench_exchanges *so_far); /* or NULL */
 };
 
-/* A rival that was left out when this was built, so that it is named all the same. */
+/* A rival that was left out of the build, which is named nevertheless. */
 #define BENCH_ABSENT(id, name, summary, reason)                                       \
     static const char *id##_absent(void)                                              \
     {                                                                                 \
@@ -183,25 +180,24 @@ struct bench_rival {
 
 /* ---- What rivals may use ----------------------------------------------------- */
 
-/* The address of a function in a library that need not be there when this is
- * built, or NULL.  A call through it costs what a call into any shared library
- * costs: one indirect jump. */
+/* The address of a function in a library that need not be present when this is built, or NULL.  A
+ * call through it costs as much as a call into any shared library: one indirect jump. */
 typedef void (*bench_function)(void);
 bench_function bench_symbol(const char *library, const char *name);
 
 /* ---- What measure.c offers -------------------------------------------------- */
 
-/* Measures one cell in this process and prints the answer for cell.c. */
+/* Measures one cell in this process, and prints the answer for cell.c. */
 void bench_measure(const struct bench_rival *rival, const struct bench_workload *workload,
                    struct bench_cell *cell);
 
-/* Ends this process with a reason that the report will show. */
+/* Ends this process with a reason for the report. */
 #if defined(__GNUC__)
 __attribute__((__noreturn__, __cold__, __format__(__printf__, 1, 2)))
 #endif
 void bench_fail(const char *format, ...);
 
-/* The same, for a cell that makes no sense with this rival. */
+/* Ends this process because the cell makes no sense for this rival. */
 #if defined(__GNUC__)
 __attribute__((__noreturn__, __cold__))
 #endif
@@ -217,7 +213,7 @@ void *bench_memory(size_t count, size_t size);
 /* Waits for all threads of the cell. */
 void bench_barrier(struct bench_shared *shared);
 
-/* Puts n numbers into random order. */
+/* Shuffles n numbers. */
 void bench_shuffle(uint32_t *numbers, size_t n, uint64_t *random);
 
 /* Bytes of this process that are resident now. */
@@ -226,7 +222,7 @@ size_t bench_resident(void);
 /* Nanoseconds of a monotonic clock. */
 uint64_t bench_now(void);
 
-/* Nanoseconds of processor time that the calling thread and the process took so far. */
+/* Nanoseconds of processor time that the calling thread and the process have used so far. */
 uint64_t bench_thread_time(void);
 uint64_t bench_process_time(void);
 
@@ -235,15 +231,14 @@ uint64_t bench_process_time(void);
 #define BENCH_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /*
- * Tells the compiler that `p` may be anything and that anything may have been
- * written.  It stands for the code that a real program has between taking a
- * slot and giving it back.  Without it a pair could be removed, and words that
- * must be loaded in every operation (thread-local words, counts) could stay in
- * registers.
+ * Tells the compiler that `p` may be anything and that any memory may have been written.  It stands
+ * for the code that a real program has between allocating a slot and freeing it.  Without it the
+ * compiler could remove a pair, or keep words in registers that every operation must load
+ * (thread-local words, counts).
  */
 #define BENCH_HIDE(p) __asm__ __volatile__("" : "+r"(p) : : "memory")
 
-/* Takes possession of a slot as a user would: tests it and writes to it. */
+/* Uses a new slot as a program would: tests it and writes to it. */
 static inline void *bench_take(void *slot, uint64_t stamp)
 {
     if (BENCH_UNLIKELY(slot == NULL))
@@ -254,8 +249,8 @@ static inline void *bench_take(void *slot, uint64_t stamp)
 }
 
 /*
- * Reads back what bench_take wrote.  Sums of all words written and read are
- * compared at the end, so a slot handed out twice does not go unnoticed.
+ * Reads back what bench_take wrote.  The sums of all words written and read are compared at the
+ * end, so a slot handed out twice is noticed.
  */
 static inline uint64_t bench_read(void *slot)
 {
@@ -272,22 +267,22 @@ static inline void *bench_clear(void *slot, size_t size)
 }
 
 /*
- * The pool that the threads of the cell share.  Hidden, so that it is loaded by one
- * instruction, as a variable of the program's own.  Constant while threads run.
+ * The pool that the threads of the cell share.  Hidden, so that it is loaded by one instruction,
+ * like a program's own variable.  Constant while threads run.
  */
 #if defined(__GNUC__)
 __attribute__((__visibility__("hidden")))
 #endif
 extern void *bench_pool;
 
-/* The argument for a rival's calls.  It is evaluated for every operation (see the head). */
+/* The argument of a rival's calls.  It is evaluated for every operation (see above). */
 #ifdef RIVAL_HAS_HANDLES
 #define BENCH_HANDLE(handle) (handle)
 #else
 #define BENCH_HANDLE(handle) ((void)(handle), bench_pool)
 #endif
 
-/* The calling thread's handle of the pool, and the end of it. */
+/* Creates and ends the calling thread's handle of the pool. */
 static inline void *bench_enter(const struct bench_shared *shared)
 {
     return shared->rival->enter == NULL ? bench_pool : shared->rival->enter(bench_pool);
@@ -299,15 +294,14 @@ static inline void bench_leave(const struct bench_shared *shared, void *handle)
         shared->rival->leave(handle);
 }
 
-/* Relaxed: the flag ends loops and publishes nothing. */
+/* Relaxed: the flag only ends loops. */
 static inline bool bench_stopped(const struct bench_shared *shared)
 {
     return __atomic_load_n(&shared->stop, __ATOMIC_RELAXED);
 }
 
-/* Waits a little: `spins` counts how often in a row.  Yields when it gets long,
- * so that more threads than processors still make progress.  A pause can take
- * as long as ten allocations. */
+/* Waits a moment; `spins` counts how often in a row.  Yields after a while, so that more threads
+ * than processors still make progress.  A pause can take as long as ten allocations. */
 void bench_yield(void);
 
 static inline void bench_pause(unsigned *spins)

@@ -2,20 +2,19 @@
 /*
  * cell.h - measurements as the parent sees them: contestants, lines, answers.
  *
- * Includes bench.h only.  A contestant is a rival as it appears in the table: a
- * compiled-in rival, or the malloc rival with another allocator before it.  A
- * line is a workload with its parameters.  Contestant x line x repetition is a
- * cell, and cell_run gives it a process of its own.
+ * Includes bench.h only.  A contestant is a rival as it appears in the table: a compiled-in rival,
+ * or the malloc rival with another allocator preloaded.  A line is a workload with its parameters.
+ * Contestant x line x repetition is a cell, which cell_run measures in its own process.
  */
 #ifndef BENCH_CELL_H
 #define BENCH_CELL_H
 
 #include "bench.h"
 
-/* Metrics that one cell may answer with. */
+/* The most metrics in a cell's answer. */
 #define CELL_METRICS 32
 
-/* Longest text that a cell may answer with. */
+/* The longest text in a cell's answer. */
 #define CELL_TEXT 160
 
 struct contestant {
@@ -41,7 +40,7 @@ struct cell_metric {
     double value;
 };
 
-/* Values that fell into one bucket of a histogram. */
+/* The number of values in one bucket of a histogram. */
 struct cell_bucket {
     bool release;  /* how long frees took, else allocs */
     size_t index;  /* histogram.h says which values */
@@ -58,17 +57,16 @@ struct cell_answer {
     size_t bucket_count;
 };
 
-/* All contestants, in the order of the table, to be freed by the caller.  `count`
- * receives their number. */
+/* All contestants, in the order of the table.  The caller frees them.  `count` receives their
+ * number. */
 struct contestant *cell_contestants(size_t *count);
 
-/* How libcpool's own pools are made, unless a variant says otherwise: members of
- * cpool_config_t as KEY=VALUE,... (rival_cpool.h).  Before cell_contestants. */
+/* Sets how libcpool's own pools are made unless a variant says otherwise: members of cpool_config_t
+ * as KEY=VALUE,...  (rival_cpool.h).  Call it before cell_contestants. */
 void cell_configure(const char *config);
 
-/* Makes up a variant of libcpool, NAME:KEY=VALUE,... with the keys of the above and
- * rival, program, preload.  Returns false for any other key.  Before
- * cell_contestants. */
+/* Defines a variant of libcpool, NAME:KEY=VALUE,... with the keys of cell_configure and rival,
+ * program, preload.  Returns false for any other key.  Call it before cell_contestants. */
 bool cell_add_variant(const char *text);
 
 /* The compiled-in rival of that name, or NULL; and the one of that name for slots of
@@ -80,20 +78,20 @@ const struct bench_rival *cell_rival_for(const char *name, size_t slot_size);
 const struct bench_workload *const *cell_workloads(void);
 const struct bench_workload *cell_workload(const char *name);
 
-/* Why a workload cannot be run with that many threads, or NULL. */
+/* Why a workload cannot run with that many threads, or NULL. */
 const char *cell_unfit(const struct bench_workload *workload, unsigned threads);
 
-/* Finds out, in a process of its own, whether a contestant can run here. */
+/* Finds out, in its own process, whether a contestant can run here. */
 void cell_probe(struct contestant *contestant);
 
-/* Measures one cell in a process of its own. */
+/* Measures one cell in its own process. */
 void cell_run(const struct contestant *contestant, const char *workload,
               const struct bench_cell *cell, struct cell_answer *answer);
 
-/* A metric's value, or a negative number when the answer has none of that name. */
+/* The value of a metric, or a negative number if the answer does not have it. */
 double cell_metric(const struct cell_answer *answer, const char *name);
 
-/* Runs such a process with its arguments.  Ends it. */
+/* The main function of such a process.  Ends it. */
 #if defined(__GNUC__)
 __attribute__((__noreturn__))
 #endif

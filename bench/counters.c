@@ -2,10 +2,9 @@
 /*
  * counters.c - cycles and instructions, by Linux's perf_event_open.
  *
- * Includes counters.h only.  The two counters of a thread are one group, which the
- * kernel puts on the processor together, so that their ratio holds.  If others use the
- * processor's counters too, the group counts a part of the time only.  The kernel says
- * which part, and the counts are scaled up.
+ * Includes counters.h only.  The two counters of a thread are one group, which the kernel schedules
+ * together, so that their ratio is right.  If others use the processor's counters, too, the group
+ * counts only part of the time.  The kernel says which part, and the counts are scaled up.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -29,14 +28,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's answer for a group of two with the times. */
+/* The kernel's format for a group of two with times. */
 struct counters_group {
     uint64_t members;
     uint64_t enabled, running; /* nanoseconds */
     uint64_t cycles, instructions;
 };
 
-/* A counter of the calling thread, in the group of another one unless that is -1. */
+/* Opens a counter of the calling thread, in the group of another one unless that is -1. */
 static int open_counter(uint64_t event, int group)
 {
     struct perf_event_attr wanted;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * counters.h - cycles and instructions of a thread, where the machine counts them.
+ * counters.h - cycles and instructions of a thread, if the machine counts them.
  *
  * Includes nothing of this folder.  Only what runs in user mode counts.  Virtual
  * machines often have no counters, and the system may refuse them.
@@ -21,7 +21,7 @@ struct counters {
     int cycles, instructions; /* file descriptors, or -1 */
 };
 
-/* Starts counting for the calling thread.  counters_read fails if that cannot be. */
+/* Starts counting for the calling thread.  If that fails, so does counters_read. */
 void counters_open(struct counters *counters);
 
 /* Returns false if there are no counters. */
@@ -29,7 +29,7 @@ bool counters_read(const struct counters *counters, struct counters_reading *rea
 
 void counters_close(struct counters *counters);
 
-/* Why there are none on this machine, or NULL.  Asked once. */
+/* Why this machine has no counters, or NULL.  Determined once. */
 const char *counters_absent(void);
 
 #endif /* BENCH_COUNTERS_H */

@@ -77,8 +77,8 @@ static const struct known {
 };
 
 /*
- * Hypervisors show other models than the processor's.  Matrix instructions tell:
- * these families have them, and no older one.
+ * Hypervisors may report other models than the processor's.  Matrix instructions tell: these
+ * families have them, and no older one does.
  */
 static const struct {
     const char *flag, *name;

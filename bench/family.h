@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * family.h - which family of processors this one is of: figures are kept by family.
+ * family.h - the family of this processor, by which figures are kept.
  *
  * Includes nothing of this folder.
  */
@@ -18,12 +18,12 @@ struct family_numbers {
 };
 
 /*
- * A name that can be a file's, as intel-sapphire-rapids or amd-zen3.  A model that
- * is not known goes by its numbers.
+ * A name that can be part of a file name, such as intel-sapphire-rapids or amd-zen3.  An unknown
+ * model is named by its numbers.
  */
 void family_name(const struct family_numbers *numbers, char *name, size_t size);
 
-/* The same for this machine, "unknown" if it says nothing. */
+/* The name for this machine, or "unknown". */
 void family_here(char *name, size_t size);
 
 #endif /* BENCH_FAMILY_H */

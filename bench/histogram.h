@@ -2,9 +2,9 @@
 /*
  * histogram.h - a log-linear histogram of clock ticks, and the clock.
  *
- * Includes bench.h only.  Each power of two is divided into 2^BENCH_HISTOGRAM_BITS
- * equal buckets, so a value of any size is known to within one part in as many.  Below
- * 2^(BENCH_HISTOGRAM_BITS + 1) it is exact:
+ * Includes bench.h only.  Each power of two is divided into 2^BENCH_HISTOGRAM_BITS equal buckets,
+ * so values are known to within one part in 2^BENCH_HISTOGRAM_BITS.  Below 2^(BENCH_HISTOGRAM_BITS
+ * + 1) they are exact:
  *
  *     0 1 2 ... 127 | 128-129 130-131 ... | 256-259 260-263 ... | ...
  *
@@ -50,7 +50,7 @@ static inline void bench_histogram_add(struct bench_histogram *histogram, uint64
 /* The largest value that falls into a bucket. */
 uint64_t bench_histogram_largest(size_t bucket);
 
-/* The value that `share` of all values (0 to 1) do not exceed.  0 when empty. */
+/* The smallest value that at least this share (0 to 1) of all values do not exceed. 0 if empty. */
 uint64_t bench_histogram_percentile(const struct bench_histogram *histogram, double share);
 
 void bench_histogram_clear(struct bench_histogram *histogram);
@@ -66,9 +66,8 @@ void bench_histogram_report(const char *what, const struct bench_histogram *hist
 void bench_histogram_microseconds(const char *what, const struct bench_histogram *histogram);
 
 /*
- * The clock is the time-stamp counter where one can be read without a system
- * call, held in place between its neighbours by fences.  Elsewhere it is the
- * monotonic clock.
+ * The clock is the time-stamp counter where it can be read without a system call, fenced so that
+ * neighbouring instructions do not move across it.  Elsewhere it is the monotonic clock.
  */
 static inline uint64_t bench_ticks_start(void)
 {

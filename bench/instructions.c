@@ -2,14 +2,13 @@
 /*
  * instructions.c - runs the hot path for callgrind to count.
  *
- * Includes instructions.h, and bench.h for BENCH_SANITIZER.  Run by instructions.sh,
- * which has callgrind collect inside functions named *_measured only and write out what
- * it has collected before each call of instructions_mark.  Every part does N operations
- * and then 2N.  The difference, over N, is the cost of one operation, without one-time
- * costs.  Parts that are loops get loops of twice the length the second time, not twice
- * as many, so that what surrounds a loop cancels out as well.
+ * Includes instructions.h, and bench.h for BENCH_SANITIZER.  Run by instructions.sh under
+ * callgrind, which counts only inside functions named *_measured, and writes its counts before each
+ * call of instructions_mark.  Every part does N operations and then 2N.  The difference, divided by
+ * N, is the cost of one operation, without one-time costs.  Parts that are loops run loops of twice
+ * the length the second time, not twice as many, so that the code around a loop cancels out, too.
  *
- * Prints what it is doing, a line for each stretch between marks, in order:
+ * Prints what it does, a line for each stretch between marks, in order:
  *
  *     key ARCHITECTURE COMPILER
  *     flags CFLAGS
@@ -26,10 +25,10 @@
 
 #include "bench.h"
 
-/* Operations between a loop's beginning and its end, or twice that. */
+/* The length of a loop, or half of it. */
 #define LENGTH 16u
 
-/* Rounds in a magazine: enough that no loop ever empties or fills one. */
+/* Rounds in a magazine: enough that no loop empties or fills one. */
 #define ROUNDS 128u
 
 #if defined(__x86_64__)
@@ -86,7 +85,7 @@ COUNTED void cache_free_measured(cpool_cache_t *cache, void *slot)
     cpool_cache_free(cache, slot);
 }
 
-/* A typed pool of a stride that is a power of two, and of one that is none. */
+/* Two typed pools: a stride that is a power of two, and one that is not. */
 struct even {
     char bytes[64];
 };
@@ -120,7 +119,7 @@ COUNTED void uneven_free_measured(void *slot)
     uneven_free((struct uneven *)slot);
 }
 
-/* The loops differ in two expressions, one that gives a slot and one that takes it. */
+/* The loops differ in two expressions: one frees a slot and one allocates one. */
 #define LOOPS(name, type, give, take)                                                  \
     COUNTED void name##_loop_alloc_measured(type *owner, void **slots, size_t n)     \
     {                                                                                  \
@@ -216,7 +215,7 @@ static void give_typed_slots(struct work *work, size_t n)
         even_free((struct even *)work->slots[i]);
 }
 
-/* A part of single calls.  `call` is counted, and nothing around it. */
+/* A part of single calls.  Only `call` is counted. */
 #define SINGLE(name, call)                                                             \
     static void name(struct work *work, size_t n)                                      \
     {                                                                                  \
@@ -238,11 +237,11 @@ SINGLE(typed_free, typed_free_measured(even_alloc()))
 SINGLE(uneven_alloc_part, uneven_free((struct uneven *)uneven_alloc_measured()))
 SINGLE(uneven_free_part, uneven_free_measured(uneven_alloc()))
 
-/* Out of line, without an edge of a magazine. */
+/* Out of line, without crossing the end of a magazine. */
 SINGLE(tracked_alloc, cpool_free(work->tracked_pool, inline_alloc_measured(work->tracked_pool)))
 SINGLE(tracked_free, inline_free_measured(work->tracked_pool, cpool_alloc(work->tracked_pool)))
 
-/* A part that is one loop.  `before` takes the slots for it, and `after` gives them back. */
+/* A part that is one loop.  `before` allocates its slots, and `after` frees them. */
 #define LOOP(name, owner, before, after)                                               \
     static void name(struct work *work, size_t n)                                      \
     {                                                                                  \
@@ -315,7 +314,7 @@ static void run_modes(const struct instructions_mode *mode, unsigned long count)
     }
 }
 
-/* Ends the program when it fails. */
+/* Ends the program if it fails. */
 static cpool_t *create(const cpool_config_t *config)
 {
     cpool_t *pool;

@@ -2,9 +2,8 @@
 /*
  * instructions.h - the functions that are counted.
  *
- * Each does one thing and nothing else, once or in a loop.  instructions.sh counts the
- * instructions executed between their first instruction and their return, and looks at
- * their code.  A loop's own instructions are those of the loop around nothing.
+ * Each does exactly one thing, once or in a loop. instructions.sh counts the instructions from the
+ * first one to the return, and inspects the code.  A loop's own overhead is that of an empty loop.
  */
 #ifndef BENCH_INSTRUCTIONS_H
 #define BENCH_INSTRUCTIONS_H
@@ -15,7 +14,7 @@
 #include <cpool/retire.h>
 #include <cpool/sized.h>
 
-/* Never inlined: callgrind knows these by name. */
+/* Never inlined: callgrind finds them by name. */
 #define COUNTED __attribute__((__noinline__))
 
 /* Inline, the calling thread's cache. */
@@ -41,7 +40,7 @@ void typed_loop_alloc_measured(cpool_t *pool, void **slots, size_t n);
 void typed_loop_free_measured(cpool_t *pool, void **slots, size_t n);
 void typed_loop_pair_measured(cpool_t *pool, void **slots, size_t n);
 
-/* The same loops around nothing. */
+/* Empty loops of the same form. */
 void empty_loop_alloc_measured(cpool_t *pool, void **slots, size_t n);
 void empty_loop_free_measured(cpool_t *pool, void **slots, size_t n);
 void empty_loop_pair_measured(cpool_t *pool, void **slots, size_t n);
@@ -56,7 +55,7 @@ struct instructions_mode {
     void (*run)(size_t n); /* n operations */
 };
 
-/* Their parts, up to one without a name. */
+/* The parts; the last one has no name. */
 extern const struct instructions_mode instructions_modes[];
 
 void instructions_modes_create(void);

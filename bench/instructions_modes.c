@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * instructions_modes.c - the modes: handles, checks, objects and blocks,
- * without an edge of a magazine, an alloc that finds a pool dry, and the
- * whole life of a small pool.
+ * instructions_modes.c - the modes: handles, checks, objects and blocks, without crossing the end
+ * of a magazine; an alloc from a dry pool; and the whole life of a small pool.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -95,7 +94,7 @@ COUNTED void *frame_alloc_measured(cpool_frame_t *frame)
     return cpool_frame_alloc(frame);
 }
 
-/* Some slots, and the reset that gives them back. */
+/* Allocates some slots, and gives them back by a reset. */
 COUNTED void frame_measured(cpool_frame_t *frame)
 {
     int i;
@@ -106,7 +105,7 @@ COUNTED void frame_measured(cpool_frame_t *frame)
     cpool_frame_reset(frame);
 }
 
-/* A small pool's life: its creation, one pair, and its end. */
+/* The life of a small pool: creation, one pair, and destruction. */
 COUNTED void life_measured(void)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
@@ -181,7 +180,7 @@ static void frame_pair(size_t n)
     cpool_frame_end(frame);
 }
 
-/* Looks everywhere, and returns NULL. */
+/* Searches everywhere, and returns NULL. */
 static void dry_alloc(size_t n)
 {
     while (n-- > 0)

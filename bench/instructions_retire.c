@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * instructions_retire.c - read sections and retired slots, without an edge of a bag.
+ * instructions_retire.c - read sections and retired slots, without closing a bag.
  *
- * After the first domain of a program, pools that are dry or destroyed look for retired slots.
- * So these parts run after all others, and are warmed by what they do outside the counted
- * functions.
+ * Once a program has a domain, pools that are dry or destroyed search for retired slots.  So these
+ * parts run after all others, and what they do outside the counted functions is the warm-up.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -66,7 +65,7 @@ static void section_pair(size_t n)
     require(cpool_domain_destroy(domain));
 }
 
-/* The first retire has the domain know the pool. */
+/* The first retire registers the pool with the domain. */
 static void retire_free(size_t n)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;

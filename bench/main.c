@@ -2,11 +2,10 @@
 /*
  * main.c - the benchmark: libcpool against other pools and allocators.
  *
- * Includes arguments.h, cell.h, family.h, plan.h, report.h.  Measures every line of the
- * plan (plan.c shows the matrix) for every contestant, each time in a process
- * of its own, and interleaved: repetition by repetition, and within a
- * repetition contestant by contestant, starting with another one each time.  So
- * whatever happens to the machine in those minutes happens to all of them.
+ * Includes arguments.h, cell.h, family.h, plan.h, report.h.  Measures every line of the plan
+ * (plan.c shows the matrix) for every contestant, each time in its own process, and interleaved:
+ * repetition by repetition, and within a repetition contestant by contestant, each time starting
+ * with another one.  So whatever happens to the machine in those minutes affects all of them.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -59,7 +58,7 @@ static void make_plan(struct plan *plan, const struct arguments *options)
     plan_settle(plan);
 }
 
-/* Over the number of threads few can be compared, in the time there is. */
+/* For scaling over the number of threads, there is time for only a few contestants. */
 #define SCALE_RIVALS "cpool-typed,cpool,malloc,jemalloc,tcmalloc,mimalloc,dpdk"
 
 static void choose(struct results *results, const char *names)
@@ -99,9 +98,8 @@ static void show_progress(const struct results *results, size_t line, unsigned r
 }
 
 /*
- * A cell that was disturbed is measured once more, and the lesser disturbance
- * counts.  That happens to no more than one cell in five, because on a busy
- * machine it would be every one.
+ * A disturbed cell is measured once more, and the less disturbed answer counts.  At most one cell
+ * in five is repeated, because on a busy machine every cell would be.
  */
 static void run_once_more(const struct contestant *who, const char *workload,
                           const struct bench_cell *cell, struct cell_answer *answer)
@@ -138,7 +136,7 @@ static void run_cell(const struct results *results, size_t line, size_t contesta
         snprintf(answer->text, CELL_TEXT, "%s", left_out ? "no line of the modes" : who->absent);
         return;
     }
-    /* Cells that cannot be run, or failed, are not tried again. */
+    /* Cells that cannot run, or failed, are not tried again. */
     if (repetition != 0 && results_answer(results, line, contestant, 0)->status != CELL_DONE) {
         *answer = *results_answer(results, line, contestant, 0);
         answer->buckets = NULL;
@@ -157,10 +155,7 @@ static double seconds_since(uint64_t started)
     return (double)(bench_now() - started) / 1e9;
 }
 
-/*
- * A line loses repetitions when the lines before it took more than their share of
- * the time that the plan may take.
- */
+/* A line loses repetitions if the lines before it took more than their share of the time. */
 static void keep_time(struct plan *plan, size_t line, double elapsed)
 {
     unsigned *repetitions = &plan->lines[line].repetitions;
@@ -225,7 +220,7 @@ static void write_file(const struct results *results, const char *path,
     }
 }
 
-/* The file of this family alone is replaced, and only by a whole one without failures. */
+/* Replaces only the file of this family, and only by a complete one without failures. */
 static void write_record(const struct results *results, const struct arguments *options)
 {
     char family[64], path[PATH_MAX], unfinished[PATH_MAX + 8];
@@ -248,7 +243,7 @@ static void write_record(const struct results *results, const struct arguments *
     exit(EXIT_FAILURE);
 }
 
-/* A failed cell fails the run: a benchmark of something broken is none. */
+/* A failed cell fails the run. */
 static int count_failures(const struct results *results)
 {
     size_t line, i;

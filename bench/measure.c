@@ -2,8 +2,8 @@
 /*
  * measure.c - the measuring process: threads, barrier, clock, and the answer.
  *
- * Includes bench.h, counters.h and machine.h.  Runs one cell and prints what it found to standard
- * output, a line each, for cell.c to read:
+ * Includes bench.h, counters.h and machine.h.  Runs one cell and prints its results to standard
+ * output, one per line, for cell.c to read:
  *
  *     version TEXT          what really ran
  *     metric NAME NUMBER    ns, throughput, operations, waited, steal, cycles, ...
@@ -12,10 +12,10 @@
  *     failed TEXT           it went wrong; no more lines
  *     done                  the last line when all went well
  *
- * Each thread: enter the rival, set up, warm up for a fifth of the time, wait
- * for the others, measure, wait, tear down.  Setting up and warming up touch
- * all memory the workload will use.  A thread's rate is its operations over its
- * own time, without the time that other programs took of it.  The rates add up.
+ * Each thread: enter the rival, set up, warm up for a fifth of the time, wait for the others,
+ * measure, wait, tear down.  Setting up and warming up touch all memory that the workload will use.
+ * A thread's rate is its operations divided by its own time, without the time that other programs
+ * took from it.  The rates are added up.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -34,18 +34,18 @@
 /* Warm-up is the measured time divided by this. */
 #define WARM_UP_SHARE 5u
 
-/* Processor time of other programs that may be a matter of rounding, milliseconds. */
+/* Processor time of other programs that may be just rounding, milliseconds. */
 #define OTHERS_UNCERTAIN 20.0
 
 /*
- * Slots that a pool has for each thread beyond twice those live, and the most
- * bytes they may take: nobody makes a pool that is just large enough, and one
- * that was would keep threads from keeping anything to themselves.
+ * The slots that a pool has for each thread beyond twice the live ones, and the most bytes they may
+ * take: nobody creates a pool that is just large enough, and its threads could not keep anything in
+ * their caches.
  */
 #define ROOM_SLOTS ((size_t)65536)
 #define ROOM_BYTES ((size_t)16 << 20)
 
-/* A thread and its findings, written by it and read after it was joined. */
+/* A thread and its results, which are read after it was joined. */
 struct runner {
     struct bench_worker worker;
     const struct bench_workload *workload;
@@ -92,13 +92,13 @@ void bench_bucket(const char *what, size_t index, uint64_t count)
     printf("bucket %s %zu %llu\n", what, index, (unsigned long long)count);
 }
 
-/* Stops everybody: a deadline has passed. */
+/* A deadline has passed: stops all threads. */
 static void stop(struct bench_shared *shared)
 {
     __atomic_store_n(&shared->stop, true, __ATOMIC_RELAXED); /* see bench_stopped */
 }
 
-/* In lockstep no thread may leave a chunk more than the others: thread 0 decides. */
+/* In lockstep all threads must do the same number of chunks, so thread 0 decides. */
 static bool agree(struct bench_worker *self)
 {
     bench_barrier(self->shared);
@@ -108,7 +108,7 @@ static bool agree(struct bench_worker *self)
     return self->shared->agreed;
 }
 
-/* Runs chunks until the time is up in some thread.  Returns the operations done. */
+/* Runs chunks until some thread's time is up.  Returns the number of operations. */
 static uint64_t run_chunks(struct runner *runner, uint64_t nanoseconds)
 {
     struct bench_worker *self = &runner->worker;
@@ -127,8 +127,8 @@ static uint64_t run_chunks(struct runner *runner, uint64_t nanoseconds)
     return operations;
 }
 
-/* Adds the exchanges of the pool so far: `sign` is -1 before and 1 after.  One thread
- * does, while the others wait at a barrier. */
+/* Adds the exchanges of the pool so far: `sign` is -1 before and 1 after.  One thread does this
+ * while the others wait at a barrier. */
 static void add_exchanges(struct runner *runner, double sign)
 {
     const struct bench_rival *rival = runner->worker.shared->rival;
@@ -157,9 +157,8 @@ static void warm_up(struct runner *runner, uint64_t nanoseconds)
 }
 
 /*
- * While other programs had the processor this thread did nothing: that is no
- * time of the rival's.  With more threads than processors the others are its
- * own kind, and it is.
+ * Time in which other programs had the processor does not count for the rival.  With more threads
+ * than processors, the others are its own threads, and it counts.
  */
 static void count_waiting(struct runner *runner, uint64_t before, uint64_t after)
 {
@@ -246,9 +245,9 @@ static void check_sums(const struct runner *runners, unsigned threads)
 }
 
 /*
- * Operations a second.  With a processor for each thread the threads' own rates
- * add up.  Otherwise they take turns, and begin and end with theirs: then it is
- * all operations from the first beginning to the last end.
+ * Operations a second.  If there is a processor for each thread, the threads' rates are added up.
+ * Otherwise threads take turns, and start and end at different times, so the rate is all operations
+ * divided by the time from the first start to the last end.
  */
 static double total_rate(const struct runner *runners, unsigned threads, bool taking_turns)
 {
@@ -271,7 +270,7 @@ static double total_rate(const struct runner *runners, unsigned threads, bool ta
     return rate;
 }
 
-/* The share of the threads' time for which other programs had their processors. */
+/* The share of the threads' time in which other programs had their processors. */
 static double waited_share(const struct runner *runners, unsigned threads)
 {
     double elapsed = 0.0, waited = 0.0;
@@ -285,8 +284,8 @@ static double waited_share(const struct runner *runners, unsigned threads)
 }
 
 /*
- * Returns operations a second.  Nanoseconds per operation on one processor: with as many threads as
- * processors, all of them at work, an operation costs that much of each.
+ * Returns operations a second.  Nanoseconds per operation are for one processor: with as many
+ * threads as processors, all of them busy, an operation costs that much on each.
  */
 static double report_rates(const struct runner *runners, const struct bench_workload *workload,
                            unsigned threads, unsigned processors)
@@ -308,9 +307,8 @@ static double report_rates(const struct runner *runners, const struct bench_work
 }
 
 /*
- * With more threads than processors no figure tells why a thread waited.  Then
- * the share of the processors' time that other programs took tells of
- * disturbance.
+ * With more threads than processors no figure tells why a thread waited.  Then the processor time
+ * of other programs shows disturbances.
  */
 static void report_others(double others, uint64_t elapsed, unsigned threads, unsigned processors)
 {
@@ -321,8 +319,8 @@ static void report_others(double others, uint64_t elapsed, unsigned threads, uns
         bench_metric("waited", share < 0.0 ? 0.0 : share < 1.0 ? share : 1.0);
 }
 
-/* Cycles and instructions per operation, of all threads together.  Threads with a clock
- * of their own are left out. */
+/* Cycles and instructions per operation, of all threads together.  Threads that time themselves are
+ * left out. */
 static void report_counters(const struct runner *runners, const struct bench_workload *workload,
                             unsigned threads)
 {
@@ -343,8 +341,8 @@ static void report_counters(const struct runner *runners, const struct bench_wor
     bench_metric("instructions", spent.instructions / operations);
 }
 
-/* Exchanges a second, and how many compare-and-swaps had to be repeated: in the time
- * that operations a second are reckoned by. */
+/* Exchanges a second and the number of retried compare-and-swaps, for the same time as the
+ * operations a second. */
 static void report_exchanges(const struct runner *runners, const struct bench_rival *rival,
                              unsigned threads, double rate)
 {
@@ -409,7 +407,8 @@ void bench_measure(const struct bench_rival *rival, const struct bench_workload 
 
     shared->cell = cell;
     shared->rival = rival;
-    /* A run of one chunk gives nothing back: no thread keeps what another needs. */
+    /* In a run of one chunk nothing is freed, so no thread's cache holds slots that another
+     * needs. */
     cell->capacity = ((workload->traits & BENCH_ONCE) != 0 ? 1 : 2) * workload->live(cell) +
                      cell->threads * room(cell);
     bench_pool = rival->create(cell);

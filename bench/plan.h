@@ -2,8 +2,8 @@
 /*
  * plan.h - the matrix: which workloads are measured, with how many threads.
  *
- * Includes bench.h only.  A plan is a list of lines.  A line with every
- * contestant and repetition becomes the cells that cell.c runs.
+ * Includes bench.h only.  A plan is a list of lines.  A line with every contestant and repetition
+ * makes the cells that cell.c runs.
  */
 #ifndef BENCH_PLAN_H
 #define BENCH_PLAN_H
@@ -25,8 +25,8 @@ enum plan_section {
     PLAN_RECLAIM,
     PLAN_RETIRE,
     PLAN_SCALING, /* over the number of threads */
-    PLAN_FIGURES, /* lines with figures in units of their own */
-    PLAN_OBJECTS, /* the same, of handles, visits and objects */
+    PLAN_FIGURES, /* lines whose figures have their own units */
+    PLAN_OBJECTS, /* as PLAN_FIGURES, about handles, iteration and objects */
     PLAN_SECTIONS
 };
 
@@ -43,29 +43,28 @@ struct plan {
     struct plan_line *lines;
     size_t count, room;
     unsigned milliseconds; /* per cell, and twice that with more threads than processors */
-    unsigned repetitions;  /* most that a line has */
-    double seconds;        /* the run may take; 0: any time */
+    unsigned repetitions;  /* the most that a line has */
+    double seconds;        /* that the run may take; 0: unlimited */
 };
 
-/* The measurements of a size of plan by default. */
+/* Sets the default measurements for a size of plan. */
 void plan_init(struct plan *plan, enum plan_size size);
 void plan_fini(struct plan *plan);
 
 /* Adds the lines of that size. */
 void plan_fill(struct plan *plan, enum plan_size size);
 
-/* Adds a line for one workload, NAME[:PARAMETER[:fifo|random]].  Returns NULL, or
- * why there is no such line. */
+/* Adds a line for one workload, NAME[:PARAMETER[:fifo|random]].  Returns NULL, or why that is not
+ * possible. */
 const char *plan_add(struct plan *plan, const char *text, size_t slot_size, unsigned threads);
 
-/* Gives every line the plan's milliseconds and repetitions.  Last of all. */
+/* Gives every line the plan's milliseconds and repetitions.  Called last. */
 void plan_settle(struct plan *plan);
 
 /* Drops the lines with other numbers of threads. */
 void plan_keep_threads(struct plan *plan, const unsigned *threads, size_t count);
 
-/* Drops the lines of other workloads.  Returns false when the plan has none of that
- * name. */
+/* Drops the lines of other workloads.  Returns false if none is left. */
 bool plan_keep_workloads(struct plan *plan, const char *names);
 
 /* The title of a section's table. */

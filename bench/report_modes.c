@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report_modes.c - results for people: the modes of libcpool beside the plain pair and
- * the mallocs of the same lines, a row for each mode and a column for each line.
+ * report_modes.c - results for people: the modes of libcpool compared with the plain pair and the
+ * mallocs on the same lines, a row for each mode and a column for each line.
  *
  * Includes report.h only.
  */
@@ -22,7 +22,7 @@ static bool is_malloc(const struct results *results, size_t contestant)
     return strcmp(results->contestants[contestant].rival, "malloc") == 0;
 }
 
-/* Whether a contestant did, or should have done, anything on these lines. */
+/* Whether a contestant has, or should have, results on these lines. */
 static bool has_row(const struct results *results, size_t contestant)
 {
     const struct contestant *who = &results->contestants[contestant];

@@ -29,14 +29,14 @@ static bool takes_part(const struct results *results, size_t contestant)
            results->contestants[contestant].absent[0] == '\0';
 }
 
-/* Whether its ratio to libcpool is of interest: that of rivals, and of variants. */
+/* Whether its ratio to libcpool is shown: for rivals, and for variants. */
 static bool is_compared(const struct results *results, size_t contestant)
 {
     return results_is_peer(results, contestant) || results->contestants[contestant].variant;
 }
 
-/* Whether a contestant did, or should have done, anything on a section's lines.  The modes
- * have a table of their own. */
+/* Whether a contestant has, or should have, results on a section's lines.  The modes have a
+ * separate table. */
 static bool has_column(const struct results *results, enum plan_section section,
                        size_t contestant)
 {
@@ -99,8 +99,8 @@ static void print_summary(FILE *out, const struct summary *summary)
     }
 }
 
-/* Ours are named by the way in which they are used, and liburcu with a pool: a column has no
- * room for more. */
+/* libcpool's ways are named by how they are used, and liburcu with a pool has a short name, because
+ * columns are narrow. */
 static const char *column_name(const char *name)
 {
     static const char *const ours[][2] = { { "cpool-typed", "(typed)" },
@@ -148,8 +148,8 @@ static void print_ratio(const struct results *results, size_t line, size_t peer,
         fprintf(out, " %6s", "-");
 }
 
-/* The best peer, how many times longer it takes than libcpool, by the handle and by a
- * typed pool, and how far the quartiles of libcpool's own repetitions lie apart. */
+/* The best rival, how many times longer it takes than libcpool (by handle and typed), and how far
+ * apart the quartiles of libcpool's own repetitions are. */
 static void print_best(const struct results *results, size_t line, FILE *out)
 {
     size_t best = results_best_peer(results, line, "ns");
@@ -262,7 +262,7 @@ static void print_latencies(const struct results *results, FILE *out)
     }
 }
 
-/* A second table of a section: another metric of the same cells. */
+/* A second table for a section: another metric of the same cells. */
 static void print_metric(const struct results *results, enum plan_section section,
                          const char *title, const char *metric, FILE *out)
 {
@@ -334,7 +334,7 @@ static void print_modes(const struct results *results, FILE *out)
     report_modes(results, out);
 }
 
-/* Cells that went wrong, one by one: a table that hides them would be a lie. */
+/* Names all cells that failed. */
 static void print_failures(const struct results *results, FILE *out)
 {
     size_t line, i;

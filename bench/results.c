@@ -11,11 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A larger share of its time than this a cell may not have lost to others. */
+/* A cell may not have lost a larger share of its time than this to others. */
 #define WAITED_MAX 0.05
 
-/* Nor may it have been interrupted this often in a second, where nothing says how
- * long that took. */
+/* Nor may it have been preempted more often in a second, if nothing says how long that took. */
 #define SWITCHES_MAX 100.0
 
 /* Most repetitions that are summarised. */
@@ -59,7 +58,7 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The value that a share of sorted values lie below, between two in proportion. */
+/* The value below which a share of the sorted values lie, interpolated. */
 static double quantile(const double *sorted, unsigned count, double share)
 {
     double at = share * (double)(count - 1);
@@ -104,8 +103,7 @@ struct summary results_summary(const struct results *results, size_t line, size_
     summary.high = quantile(samples, summary.samples, 0.75);
     if (summary.median > 0.0)
         summary.spread = (summary.high - summary.low) / summary.median;
-    /* A disturbed minority does not move a median.  One sample of several shows no
-     * spread. */
+    /* A disturbed minority does not move the median.  A single sample has no spread. */
     summary.disturbed = summary.spread > RESULTS_SPREAD_MAX || disturbed * 2 > summary.samples ||
                         (summary.samples == 1 && results->plan->repetitions > 1);
     return summary;

@@ -2,8 +2,8 @@
 /*
  * results.h - all answers of a run, and the figures made of them.
  *
- * Includes cell.h and plan.h.  Answers are kept one by one.  Medians, spreads
- * and ratios are worked out when a report asks for them.
+ * Includes cell.h and plan.h.  Answers are kept individually.  Medians, spreads and ratios are
+ * computed when a report asks for them.
  */
 #ifndef BENCH_RESULTS_H
 #define BENCH_RESULTS_H
@@ -11,7 +11,7 @@
 #include "cell.h"
 #include "plan.h"
 
-/* A spread above this share of the median says that a line was disturbed. */
+/* If the spread exceeds this share of the median, the line was disturbed. */
 #define RESULTS_SPREAD_MAX 0.15
 
 struct results {
@@ -42,14 +42,14 @@ unsigned results_repetitions(const struct results *results, size_t line);
 /* Whether a cell lost time to other programs, or to other machines. */
 bool results_was_disturbed(const struct cell_answer *answer);
 
-/* A metric's figure on a line for a contestant. */
+/* A contestant's figure for a metric on a line. */
 struct summary results_summary(const struct results *results, size_t line, size_t contestant,
                                const char *metric);
 
 /*
- * How many times longer `contestant` takes than `reference`: the median of the
- * ratios of the single repetitions, in which both ran one shortly after the
- * other, so that a slow drift of the machine cancels out.  0 when either is missing.
+ * How many times longer `contestant` takes than `reference`: the median of the ratios of single
+ * repetitions, in which one ran shortly after the other, so that a slow drift of the machine
+ * cancels out. 0 if either is missing.
  */
 double results_ratio(const struct results *results, size_t line, size_t contestant,
                      size_t reference, const char *metric);

@@ -3,17 +3,15 @@
  * ring.h - a bounded queue from one producer to one consumer, for workloads
  * that hand slots from thread to thread.
  *
- * Includes bench.h only.  The queue is not what is measured, so it must cost as little
- * as a queue can.  Each end keeps its own copy of the other end's counter and looks at
- * the real one only when the copy says full or empty (the idea of L.  Lamport's queue,
- * "Specifying concurrent program modules", 1983, with the traffic taken out).  It shows
- * its own progress in batches, or when it has to wait (P.  Lee, T.  Bu, G.
- * Chandranmenon, "A lock-free, cache-efficient multi-core synchronization mechanism for
- * line-rate network traffic monitoring", 2010).  Shown item by item, two ends that run
- * in step stay in step, and fight over three lines for every slot: that took up to six
- * times as long as in the same program a moment later, and was what was measured.
- * ck_ring reads the other end's counter every time, which costs more than an allocation
- * and would hide what is compared.
+ * Includes bench.h only.  The queue is not what is measured, so it must be as cheap as possible.
+ * Each end keeps a copy of the other end's counter, and reads the real one only when the copy says
+ * full or empty (L. Lamport, "Specifying concurrent program modules", 1983, with less traffic).
+ * It publishes its own progress in batches, or when it has to wait (P. Lee, T. Bu, G.
+ * Chandranmenon, "A lock-free, cache-efficient multi-core synchronization mechanism for line-rate
+ * network traffic monitoring", 2010).  If it published every item, two ends that run in step would
+ * stay in step and compete for three lines with every slot: that took up to six times as long as in
+ * the same program a moment later, and dominated the measurement. ck_ring reads the other end's
+ * counter every time, which costs more than an allocation and would hide the differences.
  *
  *   tag | operation               | order   | pairs with | what it publishes
  *   R1  | store of tail, by put   | release | R2         | the cells before tail
@@ -33,12 +31,12 @@ struct bench_ring {
     void **cells; /* constant */
     size_t mask;  /* constant: cells - 1 */
     char padding0[BENCH_LINE];
-    size_t tail;      /* atomic: as far as the producer has shown */
-    size_t put;       /* as far as it has put, its own */
+    size_t tail;      /* what the producer has published */
+    size_t put;       /* what it has put; its own */
     size_t seen_head; /* its copy of head */
     char padding1[BENCH_LINE];
-    size_t head;      /* atomic: as far as the consumer has shown */
-    size_t got;       /* as far as it has got, its own */
+    size_t head;      /* what the consumer has published */
+    size_t got;       /* what it has got; its own */
     size_t seen_tail; /* its copy of tail */
     char padding2[BENCH_LINE];
 };

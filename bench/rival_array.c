@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rival_array.c - an unsynchronised stack of addresses: no rival, but the limit
- * of what a machine can do.  One thread, no validation, no owner to find.
+ * rival_array.c - an unsynchronised stack of addresses: not a rival, but the limit of what a
+ * machine can do.  One thread, no validation, no search for an owner.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

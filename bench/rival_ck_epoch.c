@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rival_ck_epoch.c - Concurrency Kit's epochs, nodes from a pool of libcpool: ck_epoch_call, with
- * a poll for every bag of them, where its manual polls after each.  Left out under sanitizers,
- * which do not see Concurrency Kit's inline assembly.
+ * rival_ck_epoch.c - Concurrency Kit's epochs, with nodes from a pool of libcpool: ck_epoch_call,
+ * with a poll for every bag of nodes, where its manual polls after each node.  Left out under
+ * sanitizers, which do not see Concurrency Kit's inline assembly.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -16,7 +16,7 @@
 
 #include "rival_cpool.h"
 
-/* A thread's record, which must stay. */
+/* A thread's record, which must never be freed. */
 struct epoch_reader {
     ck_epoch_record_t record;
     size_t until_poll;

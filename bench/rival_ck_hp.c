@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rival_ck_hp.c - Concurrency Kit's hazard pointers, nodes from a pool of libcpool: one pointer
- * a thread, and ck_hp_free, which looks at the readers when a bag of nodes waits.  Left out
- * under sanitizers, which do not see Concurrency Kit's inline assembly.
+ * rival_ck_hp.c - Concurrency Kit's hazard pointers, with nodes from a pool of libcpool: one
+ * pointer a thread, and ck_hp_free, which scans the readers when a bag of nodes is waiting.  Left
+ * out under sanitizers, which do not see Concurrency Kit's inline assembly.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -16,7 +16,7 @@
 
 #include "rival_cpool.h"
 
-/* A thread's record, which must stay. */
+/* A thread's record, which must never be freed. */
 struct hazard_reader {
     ck_hp_record_t record;
     void *pointer;
@@ -57,7 +57,7 @@ static void rival_reader_leave(void *reader)
     ck_hp_purge(&((struct hazard_reader *)reader)->record);
 }
 
-/* The pointer protects the node if the node was still in its place afterwards. */
+/* The pointer protects the node if the node is still in its place afterwards. */
 static inline void *rival_read(void *reader, void **place)
 {
     ck_hp_record_t *record = &((struct hazard_reader *)reader)->record;

@@ -3,17 +3,16 @@
  * rival_ck_stack.c - Concurrency Kit's lock-free stack with a slot per entry:
  * ck_stack_push_mpmc and ck_stack_pop_mpmc (many producers, many consumers).
  *
- * Not the _upmc pair, although it is shorter: it has no generation, so an entry
- * must not be pushed again while any thread may still be popping it.  A pool
- * does just that.  Tried here, two threads taking and giving back 16 slots each
- * corrupted the stack and crashed within 3 milliseconds in 3 runs of 20 (ABA).
+ * Not the _upmc pair, although it is shorter: it has no generation, so an entry must not be pushed
+ * again while any thread may still be popping it, and a pool does exactly that.  When we tried it,
+ * two threads that allocated and freed 16 slots each corrupted the stack and crashed within 3
+ * milliseconds in 3 runs of 20 (ABA).
  *
- * The _mpmc pair compares and swaps 128 bits, generation included.  It still reads the
- * link of the top entry, which lies in the slot, while another thread may already own
- * that slot and be writing to it.  The value is not used then.  By C11 it is a data
- * race, and the slots must never be unmapped while any thread may be popping.  So no
- * pool made this way can give memory back.  Left out under sanitizers, which do not see
- * Concurrency Kit's inline assembly.
+ * The _mpmc pair compares and swaps 128 bits, including a generation.  It still reads the link of
+ * the top entry, which is in the slot, while another thread may already own that slot and write to
+ * it.  The value is not used then, but by C11 it is a data race, and the slots must not be unmapped
+ * while any thread may be popping.  So no pool made this way can give memory back.  Left out under
+ * sanitizers, which do not see Concurrency Kit's inline assembly.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rival_no_grace.c - libcpool without sections, and with a free where others retire.  Its
- * readers may find nodes that were freed and handed out again, so it is no rival, but what is
- * left to others for their sections and for waiting until they end.  Slots stay mapped.  Left
- * out under sanitizers, which (rightly) complain.
+ * rival_no_grace.c - libcpool without sections, and with a free where others retire.  Its readers
+ * may find nodes that were freed and handed out again, so it is not a rival: it shows the costs
+ * without sections and without waiting for them.  Slots stay mapped.  Left out under sanitizers,
+ * which (rightly) complain.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

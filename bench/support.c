@@ -57,18 +57,18 @@ void *bench_memory(size_t count, size_t size)
 }
 
 /*
- * A barrier that spins and then yields: a sleeping one would let the threads
- * start a wake-up apart, and one that only spins would starve those it waits
- * for when threads outnumber processors.
+ * A barrier that spins and then yields.  If threads slept, some would start a wake-up later than
+ * others; if they only spun, they would starve the others when there are more threads than
+ * processors.
  *
  *   tag | operation                   | order   | pairs with | what it publishes
  *   S1  | fetch-and-add of arrived    | acq_rel | S1         | all before the barrier
- *   S2  | store of generation         | release | S3         | the same, to those waiting
+ *   S2  | store of generation         | release | S3         | all before it, to those waiting
  *   S3  | load of generation, waiting | acquire | S2         |
  */
 void bench_barrier(struct bench_shared *shared)
 {
-    /* Relaxed: it cannot change before this thread has arrived. */
+    /* Relaxed: it cannot change before this thread arrives. */
     unsigned generation = __atomic_load_n(&shared->generation, __ATOMIC_RELAXED);
     unsigned spins = 0;
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * windows.c - a typed pool and a pool by its handle beside the C runtime's malloc, on Windows.
+ * windows.c - a typed pool and a pool by its handle compared with the C runtime's malloc, on
+ * Windows.
  *
  *   figures [ROUNDS]     medians of so many turns of each (15), in nanoseconds for an alloc and
  *                        its free, and how many times longer malloc takes
  *
- * The three take turns, so that whatever else the machine does befalls all of them:
+ * The three take turns, so that whatever else the machine does affects all of them:
  *
  *   same slot      one block is allocated and freed
  *   burst of N     N blocks are allocated, then freed in the same order
