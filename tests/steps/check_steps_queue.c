@@ -118,23 +118,31 @@ static void wait_with_few_steps(void *argument)
     steps_allow(0);
 }
 
-/* One that has been called in vain sleeps on: it does not look again and again. */
+/* One that has been called in vain naps before each look, longer each time, and sleeps on
+ * afterwards: it does not look again and again. */
 TEST(waiter_called_in_vain_goes_to_sleep_again)
 {
     const struct timespec a_while = { 0, 300000000 };
+    const unsigned calls = 8;
     struct worker *workers[3];
     struct meeting meeting;
     struct meeting_second second;
+    uint64_t begun;
 
     start_workers(workers);
     meeting_init(&meeting, workers, CALLS);
     second.pool = meeting.giver.pool;
     worker_begin(workers[2], wait_with_few_steps, &second);
     meeting_await_waits(&meeting, 1);
-    worker_do(meeting.gives, give_and_take_back, &meeting.giver);
+    begun = cpi_os_now();
+    for (unsigned i = 0; i < calls; i++) {
+        cpi_waiters_call(&inside(second.pool)->waiters);
+        while (!says(&meeting, CPI_QUEUE_ASKS))
+            sched_yield();
+    }
+    REQUIRE(cpi_os_now() - begun >= 4 * calls * CPI_NAP);
     REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
-    if (meeting.giver.hold.count > 0)
-        worker_do(meeting.gives, meeting_gives[0], &meeting.giver);
+    worker_do(meeting.gives, meeting_gives[0], &meeting.giver);
     worker_await(workers[2]);
     REQUIRE(second.slot != NULL);
     cpool_free(second.pool, second.slot);
