@@ -8,6 +8,7 @@
  */
 #include "support.h"
 
+#include "inside.h"
 #include "pool/config.h"
 #include "pool/pool.h"
 
@@ -175,6 +176,34 @@ TEST_TIMES(last_magazine_has_a_number, 4)
     REQUIRE((layout.for_caches_at - layout.for_slots_at) / stride +
                 cpi_registry_magazines(layout.caches, layout.spares) <=
             CPI_INDEX_MAX);
+}
+
+/* The watermark stands where it does after as many allocs. */
+TEST(last_slots_of_the_largest_pool_are_slots)
+{
+    enum { LAST = 1000 };
+    const size_t first = CPOOL_CAPACITY_MAX - LAST;
+    struct cpi_slab *slab;
+    void *slots[LAST];
+    cpool_t *pool;
+
+    SKIP_IF(sizeof(size_t) < 8 || SUPPORT_SANITIZED, "there are not enough addresses");
+    pool = support_create_plain(1, CPOOL_CAPACITY_MAX);
+    slab = &inside(pool)->slab;
+    SKIP_IF(!cpi_slab_provide(slab, first), "there is not enough memory");
+    REQUIRE(cpi_slab_set_bounds(slab, cpi_slab_bounds(slab),
+                                CPI_BOUNDS(CPOOL_CAPACITY_MAX, first)));
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < LAST; i++) {
+            slots[i] = cpool_alloc(pool);
+            REQUIRE(slots[i] != NULL && cpool_at(pool, cpool_index(pool, slots[i])) == slots[i]);
+            REQUIRE(cpool_index(pool, slots[i]) >= first);
+        }
+        REQUIRE(cpool_alloc(pool) == NULL);
+        for (size_t i = 0; i < LAST; i++)
+            cpool_free(pool, slots[i]);
+    }
+    REQUIRE_EQUAL(support_destroy(pool), first);
 }
 
 /* The first lines of as many slots as a cache has sets fall on all of its sets, and
