@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_allocate.h - take n slots, one after the other, and give none back.
+ * workload_allocate.h - allocate n slots, one after the other, and free none.
  *
- * Included by workloads.h, once per rival.  The shape of J. Dunstan's table
- * ("Unmanaged memory pools", 2017): 10,000,000 times 8 bytes on fresh memory.
- * The parameter is n.  Nothing is given back: the process ends, and with it the
- * slots.  Untouched and touched memory apart, because the page faults of the
- * touched kind cost more than any allocator:
+ * Included by workloads.h, once per rival.  Modelled on J.  Dunstan's table ("Unmanaged memory
+ * pools", 2017): 10,000,000 times 8 bytes on fresh memory.  The parameter is n.  Nothing is freed:
+ * the slots end with the process.  Untouched and touched memory are separate workloads, because the
+ * page faults of touching cost more than any allocator:
  *
  *   allocate         take                allocate-touch   take and write
  *   zeroed           take cleared        zeroed-touch     take cleared and read
@@ -60,7 +59,7 @@ static uint64_t zeroed_chunk(struct bench_worker *self)
     return n;
 }
 
-/* The bytes read are added to the sum, so a slot that is not clear is found out. */
+/* The bytes read are added to the sum, so a slot that is not zero is noticed. */
 static uint64_t zeroed_touch_chunk(struct bench_worker *self)
 {
     void *handle = self->handle;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_burst.h - take n slots, then give all n back.
+ * workload_burst.h - allocate n slots, then free all n.
  *
- * Included by workloads.h, once per rival.  The parameter is n.  Slots return
- * last in first out, first in first out, or in an order drawn once per thread.
+ * Included by workloads.h, once per rival.  The parameter is n.  Slots are freed last in first out,
+ * first in first out, or in a random order that is fixed for each thread.
  */
 
 struct burst {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_create.h - make a pool of n slots and destroy it again.
+ * workload_create.h - create a pool of n slots and destroy it again.
  *
- * Included by workloads.h, once per rival, for rivals that have such pools.
- * The parameter is n.  Reports the memory that is resident after creation too.
+ * Included by workloads.h, once per rival, for rivals that have such pools.  The parameter is n.
+ * Also reports the memory that is resident after creation.
  */
 
-/* Bytes of slots above which a pool that touches all of them is left out. */
+/* A pool that touches all its slots is left out above this many bytes. */
 #define CREATE_EAGER_MAX ((size_t)1 << 30)
 
 static size_t create_live(const struct bench_cell *cell)
@@ -35,7 +35,7 @@ static void create_setup(struct bench_worker *self)
     if ((self->shared->rival->traits & BENCH_EAGER) != 0 &&
         self->cell->parameter > CREATE_EAGER_MAX / self->cell->slot_size)
         bench_leave_out("it would touch all of the memory");
-    rival_destroy(create_pool(self)); /* the one-time costs of the first */
+    rival_destroy(create_pool(self)); /* pays the one-time costs of the first pool */
     before = bench_resident();
     pool = create_pool(self);
     *resident = bench_resident() - before;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_foreach.h - visiting the live ones of 1,000,000 slots, beside two ways in which
+ * workload_foreach.h - iterating over the live ones of 1,000,000 slots, compared with ways in which
  * users do it themselves.
  *
- * Included by workloads.h for pools of libcpool only.  The parameter is the percentage of
- * slots that are live, chosen at random.  A run of one chunk, which only shows that it
- * works, has 10,000 slots.
+ * Included by workloads.h for pools of libcpool only.  The parameter is the percentage of slots
+ * that are live, chosen at random.  A run of one chunk, which only shows that it works, has 10,000
+ * slots.
  *
  *   iterator   cpool_iter_next on a tracked pool
  *   flags      an array of structures with a flag in each
  *   list       the live structures of an array, linked in the order of their addresses
  *   shuffled   the same in random order, as after much use
  *
- * Every visit reads and writes one word of the slot, and all slots and structures have 64
- * bytes.  The array and the lists do it in their loops, the iterator behind a call.  Each way is
- * walked once before the walk that counts, so that it finds in the caches what fits there.
+ * Every visit reads and writes one word of the slot, and all slots and structures have 64 bytes.
+ * The array and the lists do it in their loops, the iterator behind a call.  Each way is walked
+ * once before it is timed, so that whatever fits into the caches is there.
  */
 
 #include <cpool/track.h>
@@ -57,7 +57,7 @@ static inline void foreach_touch(void *slot)
     ++*(volatile uint64_t *)slot;
 }
 
-/* Links the first `live` of the bodies that `order` names.  Returns the first of them. */
+/* Links the first `live` bodies in `order`.  Returns the first of them. */
 static struct foreach_body *foreach_link(struct foreach_body *bodies, const uint32_t *order,
                                          size_t live)
 {
@@ -154,7 +154,7 @@ static size_t foreach_list(struct foreach_body *body)
     return visited;
 }
 
-/* Walks once in one way.  Returns how many were visited. */
+/* Walks once in one way.  Returns the number of visits. */
 static size_t foreach_walk(const struct foreach *all, enum foreach_way way)
 {
     switch (way) {

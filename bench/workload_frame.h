@@ -3,9 +3,8 @@
  * workload_frame.h - a job system's frame: spawn n jobs, finish them anywhere,
  * then the next frame.
  *
- * Included by workloads.h, once per rival.  The parameter is n, the jobs of all
- * threads together.  Each thread spawns its share.  A thread that has time
- * takes the next batch of any thread.
+ * Included by workloads.h, once per rival.  The parameter is n, the jobs of all threads together.
+ * Each thread spawns its share.  A thread that is idle takes the next batch of any thread.
  */
 
 #define FRAME_BATCH 32u

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_frame_end.h - giving n slots back: by the end of a frame, and one by one.
+ * workload_frame_end.h - freeing n slots: by the end of a frame, and one by one.
  *
- * Included by workloads.h and by others for pools of libcpool only.  The parameter is n.
- * A chunk takes n slots in a frame and ends it, then takes n slots and frees each, in
- * the order in which it took them.  The allocs are timed, too, because a cost that had
- * moved there would be none saved.
+ * Included by workloads.h and by others for pools of libcpool only.  The parameter is n.  A chunk
+ * allocates n slots in a frame and ends it, then allocates n slots and frees each, in the order of
+ * allocation.  The allocs are timed, too, because a cost that has only moved there is not saved.
  */
 
 #include <cpool/frame.h>
 
-/* Slots that the pool has beyond those taken: it does not run dry. */
+/* Slots that the pool has in addition, so that it never runs dry. */
 #define FRAME_END_ROOM ((size_t)65536)
 
 struct frame_end {

@@ -2,15 +2,15 @@
 /*
  * workload_grow.h - the cost of growing, and the gain of reserving.
  *
- * Included by workloads.h for pools of libcpool only.  The parameter is n, 2 * GROW_PART
- * slots or more.  Each chunk makes four pools and destroys them again:
+ * Included by workloads.h for pools of libcpool only.  The parameter is n, at least 2 * GROW_PART
+ * slots.  Each chunk creates four pools and destroys them again:
  *
- *     1. n / GROW_PART slots, up to n   takes n: it grows by itself; all together,
- *                                       and then the same with every alloc timed
- *     2. n slots                        takes n: it need not grow
+ *     1. n / GROW_PART slots, up to n   allocates n: it grows by itself; timed as a whole,
+ *                                       and again with every alloc timed
+ *     2. n slots                        allocates n: it need not grow
  *     3. n / 2 slots, up to n           cpool_grow(n / 2)
- *     4. n slots                        takes and touches n / GROW_PART as they are,
- *                                       and as many after cpool_reserve
+ *     4. n slots                        allocates and touches n / GROW_PART slots, and again
+ *                                       as many after cpool_reserve
  */
 
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_larson.h - threads die, and their successors free their slots.
+ * workload_larson.h - threads end, and their successors free their slots.
  *
  * Included by workloads.h, once per rival.  After P. Larson and M. Krishnan,
  * "Memory allocation for long-running server applications", ISMM 1998: a thread
@@ -27,7 +27,7 @@ static void *larson_life(void *argument)
     return NULL;
 }
 
-/* The successor works on this worker's data while the worker waits for it. */
+/* The successor uses this worker's data while the worker waits for it. */
 static uint64_t larson_chunk(struct bench_worker *self)
 {
     void *own = self->handle;

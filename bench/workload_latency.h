@@ -2,9 +2,9 @@
 /*
  * workload_latency.h - how long single operations take: the distribution.
  *
- * Included by workloads.h, once per rival.  Bursts of random length, from 1 to
- * the parameter.  Every alloc and every free is timed on its own, and the cost
- * of reading the clock is subtracted.  The touching is not timed.
+ * Included by workloads.h, once per rival.  Bursts of random length, from 1 to the parameter.
+ * Every alloc and every free is timed individually, without touching the slot, and the cost of
+ * reading the clock is subtracted.
  */
 
 struct latency {

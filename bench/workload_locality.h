@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_locality.h - the cost of a walk through n slots that lie about at random,
- * and the effect of giving memory back.
+ * workload_locality.h - the cost of a walk through n slots in random places, and the effect of
+ * giving memory back.
  *
- * Included by workloads.h for rivals that can give memory back: rival_trim(pool)
- * returns the bytes it says it gave.  The parameter is n.
+ * Included by workloads.h for rivals that can give memory back: rival_trim(pool) returns the number
+ * of bytes that it claims to have given back.  The parameter is n.
  *
  *     take n                      walk: as they lay when the pool was new
  *     free all at random, take n  walk: scattered
- *     free all at random, trim    its duration, and resident memory around it
+ *     free all at random, trim    its duration, and resident memory before and after
  *     take n                      walk: trimmed
  *
- * A walk reads and writes one word of each slot, in the order in which they were
- * taken, once for the page faults and then again, which is what is timed.  In
- * order is a slot that lies just behind the one before.
+ * A walk reads and writes one word of each slot, in the order of allocation.  The first walk takes
+ * the page faults, the second one is timed.  A slot is in order if it follows the previous one
+ * directly.
  */
 
 struct locality {
@@ -50,12 +50,12 @@ static void locality_touch(struct locality *locality, size_t n)
         ++*(volatile uint64_t *)locality->slots[i];
 }
 
-/* Percent of the slots that lie behind the one that was taken before. */
+/* The percentage of slots that directly follow the one that was allocated before. */
 static double locality_in_order(const struct bench_worker *self, const struct locality *locality)
 {
     size_t n = self->cell->parameter, step, good = 0, i;
 
-    /* An allocator may put something between two slots: the first two tell. */
+    /* An allocator may put something between two slots, so use the distance of the first two. */
     step = (size_t)((char *)locality->slots[1] - (char *)locality->slots[0]);
     if (step < self->cell->slot_size || step > 2 * self->cell->slot_size)
         step = self->cell->slot_size;
@@ -65,7 +65,7 @@ static double locality_in_order(const struct bench_worker *self, const struct lo
     return 100.0 * (double)good / (double)(n - 1);
 }
 
-/* Takes n slots, checks that they are n, and walks through them. */
+/* Allocates n slots, checks their number, and walks through them. */
 static void locality_take(struct bench_worker *self, struct locality *locality, unsigned walk)
 {
     size_t n = self->cell->parameter, i;
@@ -127,7 +127,7 @@ static void locality_report(const struct bench_worker *all)
     unsigned i;
 
 #ifndef BENCH_SANITIZER
-    /* The memory that a rival claims to have given back must have gone.  A sanitizer takes
+    /* Memory that a rival claims to have given back must not be resident.  A sanitizer may take
      * memory of its own meanwhile. */
     if (locality->returned > 0.0 && locality->before - locality->after < locality->returned / 2)
         bench_fail("it says %.0f bytes went back, and %.0f did", locality->returned,

@@ -3,9 +3,9 @@
  * workload_object_frame.h - putting n objects back: by the end of a frame, all active ones at once,
  * and one by one.
  *
- * Included by workloads.h for pools of libcpool only.  The parameter is n.  A chunk is three
- * rounds of n gets, one for each way.  All n objects exist before it.  The gets are timed, too,
- * because a cost that had moved there would be none saved.
+ * Included by workloads.h for pools of libcpool only.  The parameter is n.  A chunk is three rounds
+ * of n gets, one for each way.  All n objects exist before.  The gets are timed, too, because a
+ * cost that has only moved there is not saved.
  */
 
 #include <cpool/object_frame.h>

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_occupancy.h - a pool that is full, or as good as: every thread hunts
- * for the last slots.
+ * workload_occupancy.h - a pool that is nearly or completely full: every thread hunts for the last
+ * slots.
  *
- * Included by workloads.h, once per rival.  The parameter is k, the slots that each of
- * T threads holds all the time.  The workload makes its own pool of exactly that
- * capacity.  Rivals that hand out more than their capacity are left out.
+ * Included by workloads.h, once per rival.  The parameter is k, the number of slots that each of T
+ * threads holds all the time.  The workload creates its own pool of exactly that capacity.  Rivals
+ * that hand out more than their capacity are left out.
  *
  *   occupancy   T x k slots.  Give one back, take one: each thread has the right
  *               to one, so what counts as an operation always comes, if not at once.
  *   last-slot   T x k + 1 slots.  Take one more if there is one.  The thread that gets
  *               it gives another back.  With T threads T - 1 look in vain at a time.
  *
- * An operation is a slot obtained.  Attempts that found nothing are counted apart, and
- * so are the slots of the thread that got least.
+ * An operation is a slot obtained.  Failed attempts are counted separately, as are the slots of the
+ * thread that got the fewest.
  */
 
-/* Misses of one chunk, each of which may take long, before the clock is looked at. */
+/* Failed attempts in a chunk, each of which may take long, between two readings of the clock. */
 #define OCCUPANCY_MISSES 16u
 
-/* Nanoseconds after which a slot that must be free is out of reach for good. */
+/* Nanoseconds after which a slot that must be free counts as out of reach. */
 #define OCCUPANCY_PATIENCE UINT64_C(2000000000)
 
 struct occupancy {
@@ -34,7 +34,7 @@ static size_t occupancy_live(const struct bench_cell *cell)
     return cell->parameter * cell->threads;
 }
 
-/* Whether the pool hands out as many slots as asked for when made, and no more. */
+/* Whether the pool hands out exactly as many slots as it was created for. */
 static bool occupancy_is_bounded(const struct bench_shared *shared)
 {
     size_t n = shared->cell->capacity, i;
@@ -64,13 +64,13 @@ static void occupancy_make(const struct bench_cell *cell)
         bench_fail("no memory for the pool");
 }
 
-/* Puts a pool of just that many slots in the place of the roomy one. */
+/* Replaces the roomy pool by one of exactly that many slots. */
 static void occupancy_confine(const struct bench_shared *shared, size_t capacity)
 {
     struct bench_cell cell = *shared->cell;
     struct bench_shared trial = *shared;
 
-    /* In a pool of no more slots than are needed, threads would wait for them for ever. */
+    /* If the pool had only the slots that are needed, threads would wait for them forever. */
     if ((shared->rival->traits & BENCH_STRANDS) != 0)
         bench_leave_out("what one thread has cached others cannot have");
     cell.capacity = capacity;
@@ -91,8 +91,8 @@ static void last_slot_prepare(struct bench_shared *shared)
     occupancy_confine(shared, occupancy_live(shared->cell) + 1);
 }
 
-/* Takes a slot that this thread has a right to: there is one, but another thread
- * may have it in its hands. */
+/* Allocates a slot to which this thread has a right: there is one, but another thread's operation
+ * may be holding it. */
 static inline void *occupancy_take(struct bench_worker *self, struct occupancy *occupancy)
 {
     unsigned spins = 0;

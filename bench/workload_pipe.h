@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_pipe.h - slots taken by producers are given back by consumers.
+ * workload_pipe.h - slots allocated by producers are freed by consumers.
  *
- * Included by workloads.h, once per rival.  Four shapes, with one ring for
- * every arrow.  The parameter is the room in each ring:
+ * Included by workloads.h, once per rival.  Four shapes, with one ring for every arrow.  The
+ * parameter is the room in each ring:
  *
  *   pipe       p -> c  p -> c      pairs, each on its own
  *   fan-out    p -> c, p -> c      one producer, all others consume
  *   fan-in     p -> c, p -> c      all others produce for one consumer
  *   mesh       every p -> every c  half of the threads each
  *
- * An operation is one slot taken here and given back there.  Consumers count.  A thread
- * that serves several rings waits only when none of them lets it go on.
+ * An operation is one slot allocated here and freed there.  Consumers count.  A thread that serves
+ * several rings waits only when it can proceed with none of them.
  */
 
 struct pipe_map {
@@ -62,8 +62,8 @@ static void mesh_prepare(struct bench_shared *shared)
     pipe_make(shared, shared->cell->threads / 2, shared->cell->threads / 2, false);
 }
 
-/* As many as all rings can hold, and one in the hands of every thread.  Of rings
- * there are at most as many as threads, but in a mesh half as many squared. */
+/* As many as all rings can hold, and one held by every thread.  There are at most as many rings as
+ * threads, but in a mesh half as many, squared. */
 static size_t pipe_live(const struct bench_cell *cell)
 {
     return (cell->parameter + 1) * cell->threads;
@@ -76,7 +76,7 @@ static size_t mesh_live(const struct bench_cell *cell)
     return cell->parameter * half * half + cell->threads;
 }
 
-/* Neighbouring threads are a pair, so that processors are shared evenly. */
+/* Neighbouring threads are a pair, so that they share processors evenly. */
 static void pipe_setup(struct bench_worker *self)
 {
     const struct pipe_map *map = (const struct pipe_map *)self->shared->state;

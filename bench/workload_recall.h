@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_recall.h - one thread needs what all others have cached and do not use.
+ * workload_recall.h - one thread needs the slots that all others have cached but do not use.
  *
- * Included by workloads.h for pools of libcpool only.  The parameter is n, the number
- * of other threads.  Each has filled its cache to the brim, two magazines, and sleeps.
- * Nothing is left in the depot, nothing is fresh.  Then the measured thread takes the
- * whole capacity:
+ * Included by workloads.h for pools of libcpool only.  The parameter is n, the number of other
+ * threads.  Each has filled its cache completely, with two magazines, and sleeps.  The depot is
+ * empty, and no slot is fresh.  Then the measured thread allocates the whole capacity:
  *
  *     n x 1 magazine   spare ones, by an atomic exchange    spare
  *     n x 1 magazine   loaded ones, all by one barrier      loaded
  *
- * One round times every alloc on its own and asks the pool's statistics after
- * each about the origin of the slot.  The next times all of them together.  A
- * round in which slots came from elsewhere fails the cell.
+ * One round times every alloc individually, and finds out the origin of the slot from the pool's
+ * statistics.  The next round times all allocs together.  If slots came from elsewhere, the cell
+ * fails.
  */
 
 #include <semaphore.h>
 #include <stdio.h>
 
-/* Rounds of a magazine: fixed, so that a cache holds two magazines and no more. */
+/* Rounds of a magazine: fixed, so that a cache holds exactly two magazines. */
 #define RECALL_ROUNDS ((size_t)64)
 #define RECALL_CONFIG "magazine_rounds=64"
 #define RECALL_CACHE (2 * RECALL_ROUNDS)
@@ -113,7 +112,7 @@ static void recall_figures(const struct recall *recall, cpool_stats_t *stats)
         bench_fail("cpool_stats failed");
 }
 
-/* All slots into the depot, in full magazines: fresh ones come in smaller runs. */
+/* Puts all slots into the depot, in full magazines: fresh ones come in smaller runs. */
 static void recall_stock(struct recall *recall)
 {
     size_t i;
@@ -126,7 +125,7 @@ static void recall_stock(struct recall *recall)
     cpool_flush(recall->pool);
 }
 
-/* All slots into the caches of the others, one after the other. */
+/* Puts all slots into the caches of the others, one after the other. */
 static void recall_hoard(struct recall *recall)
 {
     cpool_stats_t stats;
@@ -152,7 +151,7 @@ static enum recall_source recall_source(const struct recall *recall, size_t take
     return taken < recall->idle_count * RECALL_ROUNDS ? RECALL_SPARE : RECALL_LOADED;
 }
 
-/* Every cache had one spare to give.  What was loaded came all at once. */
+/* Every cache must have given one spare, and the loaded magazines must have come all at once. */
 static void recall_check(const struct recall *recall, const size_t counts[RECALL_SOURCES])
 {
     if (counts[RECALL_SPARE] != recall->idle_count || counts[RECALL_LOADED] != 1)
@@ -167,7 +166,7 @@ static void *recall_must(void *slot, size_t taken)
     return slot;
 }
 
-/* Gives all back, reading what was written. */
+/* Frees all slots, and reads what was written. */
 static void recall_return(struct bench_worker *self, const struct recall *recall)
 {
     size_t i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_reclaim.h - a pool with priorities that is dry: every get takes the least
- * important object from its holder.
+ * workload_reclaim.h - a dry pool with priorities: every get takes the least important object from
+ * its holder.
  *
  * Included by workloads.h for rivals that define RIVAL_RECLAIMS and
  *
@@ -9,9 +9,9 @@
  *     void rival_reclaim_destroy(void *pool)
  *     void *rival_reclaim_get(void *pool, int64_t priority)   NULL: none to be had
  *
- * The parameter is n, all of which are active.  Priorities rise slowly, and spread over
- * twice n, so that a new object comes to lie anywhere in the heap: the model of a voice
- * that grows less important with time, or of an event queue in steady state.
+ * The parameter is n, all of which are active.  Priorities rise slowly, and spread over twice n, so
+ * that a new object may end up anywhere in the heap: this models voices that become less important
+ * with time, or an event queue in steady state.
  */
 
 struct reclaim {

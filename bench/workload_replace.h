@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_replace.h - hold a working set, and replace members of it at random.
+ * workload_replace.h - hold a working set, and replace random members of it.
  *
- * Included by workloads.h, once per rival.  The parameter is the size of each
- * thread's working set.  The new slot is taken before the old one is given
- * back, as in a program that builds an object before it drops its forerunner.
- * So addresses wander through the set instead of staying the same.
+ * Included by workloads.h, once per rival.  The parameter is the size of each thread's working set.
+ * The new slot is allocated before the old one is freed, as in a program that builds an object
+ * before it drops the previous one.  So addresses move through the set instead of staying the same.
  */
 
 static size_t replace_live(const struct bench_cell *cell)

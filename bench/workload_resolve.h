@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_resolve.h - from handles to slots, beside an array with generations as a user
+ * workload_resolve.h - from handles to slots, compared with an array with generations as a user
  * would write it.
  *
  * Included by workloads.h for pools of libcpool only.  The parameter is n, the slots, all
@@ -11,9 +11,9 @@
  *   inside   an array of slots with the generation in each: the line that the caller
  *            touches next
  *
- * The order is that of the slots, or random.  A touch reads and writes a word of the
- * slot.  Without one `inside` loads the line all the same, so that it has no such figure.
- * No handle waits for the one before: the figures are of throughput, not of latency.
+ * The order is that of the slots, or random.  A touch reads and writes a word of the slot.  Without
+ * a touch, `inside` loads the line just the same, so it has no such figure.  No handle depends on
+ * the previous one: the figures are throughput, not latency.
  */
 
 #include <cpool/track.h>

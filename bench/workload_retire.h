@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_retire.h - nodes that are replaced while other threads read them without a lock.
+ * workload_retire.h - nodes are replaced while other threads read them without a lock.
  *
  * Included by workloads.h for rivals that define RIVAL_RETIRES, and by those that have no
  * other workload.  All of them define
@@ -35,15 +35,15 @@
 
 #include "machine.h"
 
-/* Nodes for which a thread looks at the readers once. */
+/* A thread scans the readers once for this many nodes. */
 #define RETIRE_BAG 256u
 
-/* In a batch: enough that reading the clock is little beside them.  An odd number of updates
- * ends at each place of a bag in turn, where it counts the nodes that are held back. */
+/* In a batch: enough to hide the cost of reading the clock.  Because the number of updates is odd,
+ * batches end at all places of a bag in turn, where the nodes that are held back are counted. */
 #define RETIRE_UPDATES 4001u
 #define RETIRE_SECTIONS 65536u
 
-/* Slots of a pool beyond those live, for nodes that are held back. */
+/* Slots of the pool in addition to the live ones, for nodes that are held back. */
 #define RETIRE_ROOM ((size_t)1 << 20)
 
 struct retire_node {

@@ -2,8 +2,7 @@
 /*
  * workload_wait.h - threads that sleep until there is a slot.
  *
- * Included by workloads.h and by the rivals that can do nothing else, for rivals
- * with
+ * Included by workloads.h, and by the rivals that have no other workload, for rivals with
  *
  *     void *rival_create_waitable(const struct bench_cell *cell)
  *     void *rival_alloc_wait(void *handle)   never NULL
@@ -19,10 +18,10 @@
  *              give it back.  How often one slept is counted.
  */
 
-/* Hand-offs in a chunk: even, so that the slot comes back to the first thread. */
+/* Hand-offs in a chunk: an even number, so that the slot returns to the first thread. */
 #define WAIT_HAND_OFFS 32u
 
-/* From when a thread says that it will sleep until it does, nanoseconds. */
+/* Nanoseconds from when a thread announces that it will sleep until it does. */
 #define WAIT_SETTLE 30000u
 
 /* Operations of `waiters` in a chunk. */
@@ -69,7 +68,7 @@ static void hand_off_setup(struct bench_worker *self)
         line->slot = bench_take(rival_alloc_wait(BENCH_HANDLE(self->handle)), self->stamp++);
 }
 
-/* Gives the slot back once the other thread has gone to sleep for it. */
+/* Frees the slot once the other thread sleeps for it. */
 static void hand_off_give(struct bench_worker *self, struct wait_line *line)
 {
     void *slot = line->slot;
@@ -85,8 +84,8 @@ static void hand_off_give(struct bench_worker *self, struct wait_line *line)
     /* Relaxed: the hand-over of the slot publishes this as well. */
     __atomic_store_n(&line->given, bench_now(), __ATOMIC_RELAXED);
     rival_free(BENCH_HANDLE(self->handle), slot);
-    /* Else the giver might be faster in taking it again.  Acquire: pairs with the
-     * release in hand_off_take, which publishes the line. */
+    /* Otherwise this thread might be faster in taking it again.  Acquire: pairs with the release in
+     * hand_off_take, which publishes the line. */
     while (__atomic_load_n(&line->taken, __ATOMIC_ACQUIRE) != asked)
         bench_pause(&spins);
 }
@@ -186,7 +185,8 @@ static void waiters_report(const struct bench_worker *all)
 
 /* ---- pressure ----------------------------------------------------------------- */
 
-/* Slots of a pair in a chunk, which ends for both at once: nobody is left asleep. */
+/* Slots of a pair in a chunk, which ends for both at the same time, so that nobody is left
+ * asleep. */
 #define WAIT_PRESSURE 1024u
 
 struct wait_pressure {
@@ -211,7 +211,7 @@ static void pressure_prepare(struct bench_shared *shared)
     shared->state = pressure;
 }
 
-/* Each slot is shown before the thread may sleep for the next one. */
+/* Publishes each slot before the thread may sleep for the next one. */
 static uint64_t pressure_produce(struct bench_worker *self, struct bench_ring *ring)
 {
     unsigned i;
