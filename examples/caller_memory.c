@@ -2,9 +2,8 @@
 /*
  * caller_memory.c - a pool in memory that the program provides.
  *
- * For programs that may not ask the system for memory once they run: the pool,
- * slots and bookkeeping, is in a static array.  cpool_memory_required returns
- * the number of bytes.
+ * For programs that must not ask the system for memory while they run: the pool, with slots and
+ * bookkeeping, is in a static array.  cpool_memory_required returns the number of bytes.
  *
  *     cc caller_memory.c $(pkg-config --cflags --libs cpool)
  */
@@ -27,7 +26,7 @@ static bool lies_in_memory(const void *slot)
     return address >= memory && address < memory + sizeof memory;
 }
 
-/* Takes all messages there are, and gives them back. */
+/* Allocates all messages, and frees them. */
 static void take_all(cpool_t *messages)
 {
     struct message *taken[MESSAGES];

@@ -2,10 +2,10 @@
 /*
  * connections.c - a bounded pool of TCP connections.
  *
- * The hook create opens a connection, activate looks whether the server has closed it in the
- * meantime, and destroy closes it.  So a connection is used again as long as it is healthy.
- * More threads than there may be connections wait for one, for a while.  The server, here on
- * the loopback interface, hangs up after a few requests on each connection.  After a peak
+ * The hook create opens a connection, activate checks whether the server has closed it in the
+ * meantime, and destroy closes it.  So a connection is reused as long as it is healthy.
+ * When there are more threads than connections, they wait for one, for a limited time.  The server,
+ * here on the loopback interface, hangs up after a few requests on each connection.  After a peak
  * idle connections are closed, but for one.
  *
  *     cc connections.c $(pkg-config --cflags --libs cpool) -pthread
@@ -106,7 +106,7 @@ static int open_connection(void *object, void *arg)
     return 0;
 }
 
-/* Nothing is to be read from a connection at rest: if there is, it is the end. */
+/* An idle connection has nothing to read: if it does, it was closed. */
 static int check_connection(void *object, void *arg)
 {
     struct connection *connection = object;
@@ -141,7 +141,7 @@ static unsigned ask(struct connection *connection, unsigned number)
     return answer;
 }
 
-/* The server may hang up after the check and before the request.  So a request is tried
+/* The server may hang up after the check and before the request, so the request is tried
  * again on another connection. */
 static void *run_client(void *argument)
 {

@@ -2,10 +2,10 @@
 /*
  * fiber_cache.c - a cache that travels with a task from thread to thread.
  *
- * A fiber runs on any free thread.  A thread's own cache would stay
- * behind when the fiber moves on.  cpool_cache_create makes one that belongs to
- * the holder of the handle.  One thread at a time may use it, and handing it
- * over must synchronise: here by the mutex under which the fiber changes hands.
+ * A fiber runs on any free thread, so the thread's own cache would stay behind when the fiber moves
+ * on.  cpool_cache_create makes a cache that belongs to the holder of the handle.  One thread at a
+ * time may use it, and handing it over must synchronise: here by the mutex under which the fiber
+ * changes threads.
  *
  *     cc fiber_cache.c $(pkg-config --cflags --libs cpool) -pthread
  */
@@ -24,15 +24,15 @@ struct node {
 
 /* A task in steps, each of which may run on another thread. */
 struct fiber {
-    cpool_cache_t *cache; /* goes where the fiber goes */
+    cpool_cache_t *cache; /* moves with the fiber */
     struct node *nodes;   /* the slots it has allocated */
     int step;             /* the next one */
 };
 
-/* The one fiber, and the thread that is to run it next. */
+/* The only fiber, and the thread that runs it next. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
-static struct fiber fiber; /* by the thread that has the turn */
+static struct fiber fiber; /* used by the thread whose turn it is */
 static int turn;           /* number of a thread; under the mutex */
 
 /* The first half of the steps allocate, the second half free. */

@@ -2,11 +2,11 @@
 /*
  * frame.c - objects that live for one frame, and one call to end them all.
  *
- * A game takes what it needs while it computes a frame and frees nothing: at the end
- * cpool_frame_reset gives every slot of the frame back at once, and the next one begins with the
+ * A game allocates what it needs while it computes a frame, and frees nothing: at the end
+ * cpool_frame_reset gives every slot of the frame back at once, and the next frame begins with the
  * same slots, still warm in the processor's cache.  Slots that outlive their frame come from
  * cpool_alloc, and another frame adopts them when their end is known.  Other threads may use the
- * pool meanwhile, each with frames of its own.
+ * pool meanwhile, each with its own frames.
  *
  *     cc frame.c $(pkg-config --cflags --libs cpool)
  */

@@ -2,19 +2,19 @@
 /*
  * hashtable.c - a hash table with lookups that take no lock.
  *
- * A bucket is a list in the order of the keys.  A removal marks the link of a node, so that
- * nothing can be inserted behind it, and then unlinks the node.  Both are compare-and-swaps, as
- * an insertion is.  A lookup writes nothing to the table.
+ * A bucket is a list sorted by key.  A removal marks the link of a node, so that nothing can be
+ * inserted behind it, and then unlinks the node.  Insertions and both steps of a removal are
+ * compare-and-swaps.  A lookup writes nothing to the table.
  * (T. Harris, "A pragmatic implementation of non-blocking linked-lists", DISC 2001; M. Michael,
  * "High performance dynamic lock-free hash tables and list-based sets", SPAA 2002.)
  *
  * Nodes are slots of a pool.  A lookup may still be at a node that has been unlinked, so the node
- * is retired.  Its slot goes back after all sections that can have found it.  For the same reason
- * no link has an address, in a section, that was freed and handed out again in between.  So the
+ * is retired: its slot goes back after all sections that may have found it.  For the same reason,
+ * inside a section no address in a link can have been freed and handed out again, so the
  * compare-and-swaps need no tag.
  *
- * The number of buckets is fixed.  Insertions and removals are outside of sections, because they
- * may have to wait for them.
+ * The number of buckets is fixed.  Call insertions and removals outside sections, because
+ * they may have to wait for sections.
  *
  * ORDERING TABLE
  *   insert | CAS of a link  | release | publishes the new node's key, value and link to [follow]
@@ -85,7 +85,7 @@ struct place {
     uintptr_t next;    /* the node's link, not marked */
 };
 
-/* Returns NULL, or a removed node that it has unlinked on its way, to be retired. */
+/* Returns NULL, or a removed node that it has unlinked on the way, which the caller retires. */
 static struct node *search(link_t *bucket, uint64_t key, struct place *place)
 {
     place->link = bucket;
@@ -112,8 +112,8 @@ static struct node *search(link_t *bucket, uint64_t key, struct place *place)
 }
 
 /*
- * Begins a section, and finds the key's place in it.  Removed nodes are retired outside, where
- * this thread's own section cannot hold them back.  Returns true if the key is there.
+ * Enters a section, and finds the key's place.  Removed nodes are retired outside, where this
+ * thread's own section cannot hold them back.  Returns true if the key is there.
  */
 static bool find_place(const struct table *self, cpool_reader_t *reader, uint64_t key,
                        struct place *place)
@@ -130,7 +130,8 @@ static bool find_place(const struct table *self, cpool_reader_t *reader, uint64_
     return place->node != NULL && place->node->key == key;
 }
 
-/* Returns the node with this key, or NULL.  The caller is in a section, and uses the node there. */
+/* Returns the node with this key, or NULL.  The caller is in a section, and may use the node
+ * there. */
 static const struct node *table_find(const struct table *self, uint64_t key)
 {
     const link_t *link = bucket_of(self, key);
@@ -147,8 +148,8 @@ static const struct node *table_find(const struct table *self, uint64_t key)
 }
 
 /*
- * Returns 0, EEXIST or ENOMEM.  The slot comes first, because in a section a dry pool could not
- * take back what is retired.
+ * Returns 0, EEXIST or ENOMEM.  Allocates the slot before the section, because inside one a dry
+ * pool could not take back retired slots.
  */
 static int table_insert(const struct table *self, cpool_reader_t *reader, uint64_t key,
                         uint64_t value)
@@ -198,7 +199,7 @@ static bool table_remove(const struct table *self, cpool_reader_t *reader, uint6
     return true;
 }
 
-/* `threads` may use the table at once, and each of them may hold back so many nodes. */
+/* Up to `threads` threads may use the table, and each may hold back this many nodes. */
 static int table_create(struct table *self, size_t capacity, size_t buckets, size_t threads,
                         size_t held)
 {
@@ -282,7 +283,7 @@ static void change(struct worker *worker, cpool_reader_t *reader, size_t number)
     }
 }
 
-/* The node stays what it is in the section, though other threads remove it. */
+/* The node does not change during the section, even if other threads remove it. */
 static void look_up(struct worker *worker, cpool_reader_t *reader, uint64_t key, bool stay)
 {
     const struct node *node;
