@@ -26,14 +26,14 @@ man_date = 2026-11-22
 dist_man3_MANS = \
 	doc/man/CPOOL_OBJECTS_DECLARE.3 doc/man/CPOOL_OBJECTS_DEFINE.3 doc/man/cpool_object_release.3 doc/man/cpool_object_typed.3 \
 	doc/man/cpool_object.3 \
-	doc/man/cpool_object_each.3 doc/man/cpool_object_get.3 doc/man/cpool_object_grow.3 \
+	doc/man/cpool_object_each.3 doc/man/cpool_object_get.3 \
 	doc/man/cpool_object_frame.3 \
-	doc/man/cpool_object_frame_adopt.3 doc/man/cpool_object_frame_begin.3 \
-	doc/man/cpool_object_frame_end.3 doc/man/cpool_object_frame_get.3 doc/man/cpool_object_frame_reset.3 \
+	doc/man/cpool_object_frame_begin.3 \
+	doc/man/cpool_object_frame_end.3 doc/man/cpool_object_frame_get.3 \
 	doc/man/cpool_object_get_with.3 doc/man/cpool_object_populate.3 doc/man/cpool_object_put.3 \
-	doc/man/cpool_object_shrink.3 doc/man/cpool_object_size.3 doc/man/cpool_object_stats.3 \
+	doc/man/cpool_object_size.3 doc/man/cpool_object_stats.3 \
 	doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 \
-	doc/man/cpool_objects_pool.3 doc/man/cpool_objects_reset.3 doc/man/cpool_objects_trim.3 \
+	doc/man/cpool_objects_pool.3 doc/man/cpool_objects_reset.3 doc/man/cpool_objects_resize.3 \
 	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 doc/man/cpool_error.3 \
 	doc/man/cpool_info.3 doc/man/cpool_memory.3 \
 	doc/man/cpool_typed.3 doc/man/cpool_version.3 doc/man/CPOOL_DECLARE.3 \

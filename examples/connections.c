@@ -217,7 +217,7 @@ static void close_idle(void)
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
 
     cpool_object_stats(connections, &stats);
-    cpool_object_shrink(connections, stats.capacity - stats.active - IDLE_LEAST, 0);
+    cpool_objects_resize(connections, -(ptrdiff_t)(stats.capacity - stats.active - IDLE_LEAST), 0);
     cpool_object_stats(connections, &stats);
     printf("%zu idle connection stays open\n", stats.inactive);
 }

@@ -188,10 +188,10 @@ static void objects_meanwhile(struct episode *episode, void *context)
 
     switch (random_below(random, 6)) {
     case 0:
-        STRESS_REQUIRE(cpool_object_grow(objects->pool, n) <= n);
+        STRESS_REQUIRE(cpool_objects_resize(objects->pool, (ptrdiff_t)n, 0) <= n);
         break;
     case 1:
-        STRESS_REQUIRE(cpool_object_shrink(objects->pool, n, 0) <= n);
+        STRESS_REQUIRE(cpool_objects_resize(objects->pool, -(ptrdiff_t)n, 0) <= n);
         break;
     case 2:
         STRESS_REQUIRE(cpool_object_populate(objects->pool, n, NULL) <= n);
@@ -204,7 +204,7 @@ static void objects_meanwhile(struct episode *episode, void *context)
         STRESS_REQUIRE(cpool_object_each(objects->pool, objects_visit, visits) <= OBJECTS_MOST);
         break;
     default:
-        cpool_objects_trim(objects->pool);
+        cpool_objects_resize(objects->pool, 0, 0);
     }
     sched_yield();
 }
@@ -258,7 +258,7 @@ static void objects_audit(struct objects *objects)
     STRESS_REQUIRE(cpool_object_stats(objects->pool, &stats) == 0);
     STRESS_REQUIRE(stats.active == 0 && stats.peak <= OBJECTS_MOST);
     STRESS_REQUIRE(stats.objects == objects->created - objects->destroyed);
-    cpool_object_grow(objects->pool, OBJECTS_MOST);
+    cpool_objects_resize(objects->pool, OBJECTS_MOST, 0);
     while ((code = cpool_object_get_with(objects->pool, &object, NULL)) == 0)
         count++;
     STRESS_REQUIRE(code == CPOOL_EDRY && count == OBJECTS_MOST);

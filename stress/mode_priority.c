@@ -241,13 +241,13 @@ static void priority_meanwhile(struct episode *episode, void *context)
 
     switch (random_below(random, 4)) {
     case 0:
-        cpool_object_shrink(priority->pool, random_below(random, 4), 0);
+        cpool_objects_resize(priority->pool, -(ptrdiff_t)(random_below(random, 4)), 0);
         break;
     case 1:
-        cpool_object_grow(priority->pool, PRIORITY_MOST);
+        cpool_objects_resize(priority->pool, PRIORITY_MOST, 0);
         break;
     case 2:
-        cpool_objects_trim(priority->pool);
+        cpool_objects_resize(priority->pool, 0, 0);
         break;
     default:
         STRESS_REQUIRE(cpool_object_each(priority->pool, priority_visit, &visits) == visits);
@@ -300,7 +300,7 @@ static void priority_audit(struct priority *priority)
                     stats.active);
     STRESS_REQUIRE(cpool_objects_reset(priority->pool, SIZE_MAX - 1) == stats.active);
     STRESS_REQUIRE(cpool_object_stats(priority->pool, &stats) == 0 && stats.active == 0);
-    cpool_object_grow(priority->pool, PRIORITY_MOST);
+    cpool_objects_resize(priority->pool, PRIORITY_MOST, 0);
     while (cpool_object_get_with(priority->pool, &object, &grant) == 0 && grant.ended == 0)
         got++;
     if (got != PRIORITY_MOST)

@@ -55,11 +55,6 @@ CPI_COLD bool cpi_object_refuse_ended(const cpool_objects_t *pool, const char *f
     return true;
 }
 
-cpool_t *cpool_objects_pool(const cpool_objects_t *pool)
-{
-    return CPI_OBJECTS_ENDED(pool) || cpi_object_is_fake(pool) ? NULL : pool->client.face;
-}
-
 /* In a pool without priorities. */
 static cpool_claim_t plain_claim(uintptr_t index, uint32_t uses)
 {

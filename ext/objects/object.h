@@ -104,6 +104,8 @@ struct cpi_object_wish {
 enum cpi_object_resets { CPI_RESET_NEVER, CPI_RESET_ON_GET, CPI_RESET_ON_PUT };
 
 struct cpool_objects {
+    cpool_t *face; /* what cpool_objects_pool returns: first */
+
     /* Constant. */
     cpool_t *pool;                 /* of slots, or NULL for a fake pool */
     void *records_block;           /* where the records lie, from calloc */
@@ -372,6 +374,9 @@ void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index);
 
 /* Takes a stretch of slots that were never used for the calling thread.  False if there is none. */
 bool cpi_object_claim(cpool_objects_t *pool);
+
+/* Gives the pages of vacant slots back to the operating system. */
+void cpi_object_trim(cpool_objects_t *pool);
 
 /* Indices below it may have been used. */
 uintptr_t cpi_object_reached(const cpool_objects_t *pool);

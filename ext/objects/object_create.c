@@ -123,6 +123,7 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
 static void choose_ways(cpool_objects_t *pool)
 {
     pool->forks = cpi_objects_forks(pool);
+    pool->face = cpi_object_is_fake(pool) ? NULL : pool->client.face;
     if (cpi_object_is_fake(pool))
         pool->pool_flags &= ~CPOOL_CHECKED;
     else if ((pool->client.flags & CPOOL_CHECKED) != 0)
@@ -372,6 +373,7 @@ int cpool_objects_destroy(cpool_objects_t *pool)
     code = end_slots(pool);
     free_tables(pool);
     /* The inline parts of a later get or put find no slot and no object, and go on at length. */
+    pool->face = NULL;
     pool->slots = pool->client.none;
     pool->short_get = pool->client.none;
     pool->brief_get = 0;

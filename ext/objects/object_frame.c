@@ -58,7 +58,7 @@ int cpool_object_frame_begin(cpool_object_frame_t **frame, cpool_objects_t *pool
     return 0;
 }
 
-/* --- Getting and adopting --- */
+/* --- Getting --- */
 
 static int record_fake(cpool_frame_t *frame, void *object)
 {
@@ -150,23 +150,6 @@ void *cpool_object_frame_get(cpool_object_frame_t *objects)
     return CPI_LIKELY(object != NULL) ? object : get_and_join(pool, frame, CPI_CALLER());
 }
 
-int cpool_object_frame_adopt(cpool_object_frame_t *objects, void *object)
-{
-    static const char function[] = "cpool_object_frame_adopt";
-    cpool_frame_t *frame = (cpool_frame_t *)(void *)objects;
-    cpool_objects_t *pool = objects_of(frame, function);
-    uintptr_t index;
-
-    if (pool == NULL)
-        return CPOOL_EFRAME;
-    if (object == NULL)
-        return 0;
-    index = cpi_object_index(pool, object);
-    if (index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index))
-        return cpi_object_refuse(pool, object, function);
-    return join_frame(pool, frame, index);
-}
-
 /* --- The end --- */
 
 /* Puts each object back, or ends it with the pool and counts it.  It is off the record before its
@@ -189,40 +172,29 @@ static void end_each(cpool_frame_t *frame, void *count)
     }
 }
 
-static void end_fake(cpool_frame_t *frame, bool ends)
+static void end_fake(cpool_frame_t *frame)
 {
     while (frame->next != frame->first)
         (void)cpool_object_put(frame->owner, *--frame->next);
-    if (ends) {
-        free(frame->first);
-        free(frame);
-    }
+    free(frame->first);
+    free(frame);
 }
 
-static void give_back(cpool_object_frame_t *objects, bool ends, const char *function)
+void cpool_object_frame_end(cpool_object_frame_t *objects)
 {
     cpool_frame_t *frame = (cpool_frame_t *)(void *)objects;
-    const cpool_objects_t *pool = frame != NULL ? objects_of(frame, function) : NULL;
+    const cpool_objects_t *pool =
+        frame != NULL ? objects_of(frame, "cpool_object_frame_end") : NULL;
 
     if (pool == NULL)
         return;
     if (cpi_object_is_fake(pool)) {
-        end_fake(frame, ends);
+        end_fake(frame);
         return;
     }
     if (!ends_as_slots(pool))
         end_each(frame, NULL);
-    (ends ? cpool_frame_end : cpool_frame_reset)(frame);
-}
-
-void cpool_object_frame_end(cpool_object_frame_t *frame)
-{
-    give_back(frame, true, "cpool_object_frame_end");
-}
-
-void cpool_object_frame_reset(cpool_object_frame_t *frame)
-{
-    give_back(frame, false, "cpool_object_frame_reset");
+    cpool_frame_end(frame);
 }
 
 size_t cpi_object_frames_end(const cpool_objects_t *pool)

@@ -107,13 +107,12 @@ bool cpi_object_take_place(cpool_objects_t *pool)
 
 /* --- Raising and lowering the number of objects --- */
 
-size_t cpool_object_grow(cpool_objects_t *pool, size_t n)
+/* Raises the capacity by up to n objects. */
+static size_t raise_capacity(cpool_objects_t *pool, size_t n)
 {
     uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
     uintptr_t more;
 
-    if (CPI_OBJECTS_ENDED(pool))
-        return 0;
     do {
         more = pool->max - CPI_ROOM_CAPACITY(room);
         if (more > n)
@@ -185,12 +184,10 @@ static size_t drop_active(cpool_objects_t *pool, size_t n)
     return dropped;
 }
 
-size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
+static size_t lower_capacity(cpool_objects_t *pool, size_t n, unsigned flags)
 {
     size_t lowered;
 
-    if (CPI_OBJECTS_ENDED(pool))
-        return 0;
     cpi_store(&pool->shrunk, true, relaxed); /* [shrunk] */
     lowered = lower_unused(pool, n);
     lowered += drop_inactive(pool, n - lowered);
@@ -199,6 +196,19 @@ size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
     if (pool->growth != 0 || pool->percent != 0)
         cpi_object_offer_some(pool, lowered);
     return lowered;
+}
+
+size_t cpool_objects_resize(cpool_objects_t *pool, ptrdiff_t by, unsigned flags)
+{
+    size_t done;
+
+    if (CPI_OBJECTS_ENDED(pool))
+        return 0;
+    if (by > 0)
+        return raise_capacity(pool, (size_t)by);
+    done = by < 0 ? lower_capacity(pool, 0 - (size_t)by, flags) : 0;
+    cpi_object_trim(pool);
+    return done;
 }
 
 /* Creates one inactive object, within the capacity.  Returns 0 or a code. */

@@ -462,14 +462,13 @@ static uintptr_t find_down(const uint64_t *bits, uintptr_t above, bool set)
 }
 
 /* With the lock held, so that a fork and a get that finds nothing wait until the slots are back. */
-static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
+static void trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
 {
     uint64_t mask = n < 64 ? (((uint64_t)1 << n) - 1) << from % 64 : UINT64_MAX;
     _Atomic uint64_t *vacancy = pool->vacancy + from / 64;
     uintptr_t words = (n + 63) / 64;
     uint64_t taken[CPI_TRIM_WORDS];
     uintptr_t begin, end = from % 64 + n; /* of a run of vacant slots */
-    size_t bytes = 0;
     uintptr_t i = 0;
 
     do /* there is a word at least */
@@ -477,27 +476,23 @@ static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
     while (++i < words);
     for (; (end = find_down(taken, end, true)) > 0; end = begin) {
         begin = find_down(taken, end, false);
-        bytes += cpool_client_discard(pool->pool, cpool_at(pool->pool, from - from % 64 + begin),
+        (void)cpool_client_discard(pool->pool, cpool_at(pool->pool, from - from % 64 + begin),
                                    end - begin);
     }
     for (i = 0; i < words; i++)
         cpi_fetch_add(&vacancy[i], taken[i], release); /* [vacate]: none of them is set */
-    return bytes;
 }
 
-size_t cpool_objects_trim(cpool_objects_t *pool)
+void cpi_object_trim(cpool_objects_t *pool)
 {
-    uintptr_t reached = CPI_OBJECTS_ENDED(pool) ? 0 : cpi_object_reached(pool);
-    uintptr_t end = cpi_object_is_fake(pool) ? 0 : (reached + 63) / 64 * 64;
+    uintptr_t end = cpi_object_is_fake(pool) ? 0 : (cpi_object_reached(pool) + 63) / 64 * 64;
     uintptr_t portion = 64 * CPI_TRIM_WORDS; /* whole words, or a part of one that divides it */
-    size_t bytes = 0;
 
     while (portion > 1 && portion > CPI_TRIM_BYTES / pool->type.object_size)
         portion /= 2;
     for (uintptr_t from = 0; from < end; from += portion) {
         (void)cpool_client_lock();
-        bytes += trim_portion(pool, from, end - from < portion ? end - from : portion);
+        trim_portion(pool, from, end - from < portion ? end - from : portion);
         cpool_client_unlock();
     }
-    return bytes;
 }

@@ -84,7 +84,7 @@ typedef struct cpool_objects cpool_objects_t;
 
 /*
  * CPOOL_OBJECT_NO_DEACTIVATE  Active objects that cpool_objects_destroy or
- *                       cpool_object_shrink destroys are not deactivated before.
+ *                       cpool_objects_resize destroys are not deactivated before.
  */
 #define CPOOL_OBJECT_NO_DEACTIVATE 0x100000u
 
@@ -286,33 +286,30 @@ CPOOL_API int cpool_object_release(void *object);
  * ---- Number of objects (cpool_object_size.3) -------------------------------
  */
 
-/*
- * cpool_object_grow - raises the capacity by up to n objects, within max_capacity.
- *
- * It creates none: gets create objects when they need them, or cpool_object_populate does.
- *
- * Returns the number of objects by which the capacity was raised.
- * Any thread, lock-free.  In a pool with CPOOL_OBJECT_WAITABLE it may block.
- */
-CPOOL_API size_t cpool_object_grow(cpool_objects_t *pool, size_t n) CPOOL_NONNULL_(1);
-
-/* cpool_object_shrink's flag: active objects may be destroyed, too, as cpool_objects_destroy
+/* cpool_objects_resize's flag: active objects may be destroyed, too, as cpool_objects_destroy
  * does it, after all inactive ones.  Their callers must not use them any more. */
 #define CPOOL_OBJECT_ACTIVE_TOO 0x200000u
 
 /*
- * cpool_object_shrink - lowers the capacity by up to n objects.
+ * cpool_objects_resize - raises or lowers the capacity by up to so many objects.
  *
+ * by      objects more, within max_capacity, or fewer, if it is negative
  * flags   0, or CPOOL_OBJECT_ACTIVE_TOO
  *
- * Objects that do not exist yet go first, then inactive ones, which are destroyed.  Of a
- * priority pool's active ones the least important go first, and those of CPOOL_PRIORITY_KEPT stay.
- * A pool that grows by itself may grow again.
+ * More: it creates none.  Gets create objects when they need them, or cpool_object_populate does.
  *
- * Returns the number of objects by which the capacity was lowered.
- * Any thread.  It takes as long as the hooks deactivate and destroy.
+ * Fewer: objects that do not exist yet go first, then inactive ones, which are destroyed.  Of a
+ * priority pool's active ones the least important go first, and those of CPOOL_PRIORITY_KEPT stay.
+ * Then pages that hold only destroyed objects go back to the operating system, also where `by` is
+ * 0.  A pool that grows by itself may grow again.
+ *
+ * Returns the number of objects by which the capacity was raised or lowered.
+ * Any thread.  Raising is lock-free, but in a pool with CPOOL_OBJECT_WAITABLE it may block.
+ * Lowering takes as long as the hooks deactivate and destroy, may block and makes system calls.  It
+ * gives back at most 4 MiB, or one object, at a time, and meanwhile a fork waits, and so does a get
+ * that finds no other slot.
  */
-CPOOL_API size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
+CPOOL_API size_t cpool_objects_resize(cpool_objects_t *pool, ptrdiff_t by, unsigned flags)
     CPOOL_NONNULL_(1);
 
 /*
@@ -327,18 +324,6 @@ CPOOL_API size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned f
  */
 CPOOL_API size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
     CPOOL_NONNULL_(1);
-
-/*
- * cpool_objects_trim - gives pages that hold only destroyed objects back to the operating
- * system.
- *
- * Inactive objects keep their memory.  Destroy them before, with cpool_object_shrink.
- *
- * Returns the bytes given back that were resident.
- * Any thread.  It may block, and makes system calls.  It gives back at most 4 MiB, or one
- * object, at a time, and meanwhile a fork waits, and so does a get that finds no other slot.
- */
-CPOOL_API size_t cpool_objects_trim(cpool_objects_t *pool) CPOOL_NONNULL_(1);
 
 /*
  * A pool's figures.  While other threads use the pool, `active`, `inactive` and `available`
@@ -427,9 +412,15 @@ CPOOL_API size_t cpool_objects_reset(cpool_objects_t *pool, size_t n) CPOOL_NONN
  * counts as live all slots but those of inactive objects, and cpool_print those of active
  * objects.  The object pool owns its slots: functions that allocate or free slots, or change
  * their number, report it as CPOOL_EPOOL.
+ * Returns NULL for a pool that has ended, too.
  * Any thread, wait-free.
  */
-CPOOL_API cpool_t *cpool_objects_pool(const cpool_objects_t *pool) CPOOL_NONNULL_(1);
+CPOOL_LOCAL_ cpool_t *cpool_objects_pool(const cpool_objects_t *pool)
+{
+    const void *first = pool; /* the pool of slots is the first word */
+
+    return *CPOOL_CAST_(cpool_t *const *, first);
+}
 
 #include <cpool/object_typed.h>
 

@@ -25,6 +25,7 @@
 #include <cpool/error.hpp>
 #include <cpool/object_frame.h>
 
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <type_traits>
@@ -242,12 +243,10 @@ public:
         return put;
     }
 
-    std::size_t grow(std::size_t n) noexcept { return cpool_object_grow(handle_, n); }
-    std::size_t shrink(std::size_t n, unsigned flags = 0) noexcept
+    std::size_t resize(std::ptrdiff_t by, unsigned flags = 0) noexcept
     {
-        return cpool_object_shrink(handle_, n, flags);
+        return cpool_objects_resize(handle_, by, flags);
     }
-    std::size_t trim() noexcept { return cpool_objects_trim(handle_); }
 
     /* As cpool_object_each, with visit(object, info).  Its exception ends the walk. */
     template <class Visit> std::size_t each(Visit visit) const
@@ -310,35 +309,17 @@ public:
             return object;
         }
 
-        /* As cpool_object_frame_adopt.  After a code the object is still the pointer's. */
-        int adopt(pointer &object) noexcept
-        {
-            int code = handle_ != nullptr ? cpool_object_frame_adopt(handle_, object.get())
-                                          : static_cast<int>(CPOOL_EFRAME);
-
-            if (code == 0)
-                (void)object.release();
-            return code;
-        }
-
-        /* Ends the frame, or gives the objects back and leaves it open. */
         void end() noexcept
-        {
-            give(cpool_object_frame_end);
-            handle_ = nullptr;
-        }
-        void reset() noexcept { give(cpool_object_frame_reset); }
-
-    private:
-        template <class Function> void give(Function function) noexcept
         {
             bool before = detail::is_pending();
 
-            function(handle_);
+            cpool_object_frame_end(handle_);
+            handle_ = nullptr;
             if (!before && detail::is_pending())
                 std::terminate();
         }
 
+    private:
         cpool_object_frame_t *handle_;
     };
 

@@ -12,8 +12,6 @@
  *     ...
  *     cpool_object_frame_end(frame);                           all of them are inactive again
  *
- * A loop opens one frame, and ends each of its rounds with cpool_object_frame_reset(frame).
- *
  * No object is put back by itself.  At the end of the frame all of them are inactive, and stay
  * constructed.  Each is reset when it is got again, if ever.
  *
@@ -30,12 +28,12 @@
  *
  * Objects of a frame count as active in the figures and against the capacity.  They are the
  * frame's, and no caller's: cpool_object_each does not visit them, a put is refused as
- * CPOOL_EINACTIVE, and cpool_objects_reset and cpool_object_shrink leave them alone.  A priority
+ * CPOOL_EINACTIVE, and cpool_objects_reset and cpool_objects_resize leave them alone.  A priority
  * pool does not reclaim them.  In a pool with CPOOL_OBJECT_FAKE they are active objects.
  *
  * Hooks: the hooks of a get run in cpool_object_frame_get, and those of a put at the end of the
- * frame, in its owner.  The object of a hook left by longjmp stays out of use, and the next end or
- * reset of the frame goes on with the others.
+ * frame, in its owner.  The object of a hook left by longjmp stays out of use, and the next end of
+ * the frame goes on with the others.
  *
  * Destruction: cpool_objects_destroy ends all frames of the pool.  The objects in them count as
  * active.  In a pool with CPOOL_OBJECT_FAKE every frame is ended before.
@@ -77,21 +75,6 @@ CPOOL_API void *cpool_object_frame_get(cpool_object_frame_t *frame) CPOOL_MUST_U
     CPOOL_NONNULL_(1);
 
 /*
- * cpool_object_frame_adopt - moves an active object into the frame.
- *
- * object   from a get on the frame's pool, and not put back since.  NULL is a no-op
- *
- * From then on it is as if obtained by cpool_object_frame_get.
- *
- * Returns 0, or a reported code, after which the object is still the caller's: CPOOL_EFRAME if
- * the frame has ended, or a code of cpool_object_put.  If several threads adopt or put one
- * object at once, exactly one call returns 0.
- * The frame's owner, progress as cpool_frame_adopt.
- */
-CPOOL_API int cpool_object_frame_adopt(cpool_object_frame_t *frame, void *object)
-    CPOOL_NONNULL_(1);
-
-/*
  * cpool_object_frame_end - gives every object of the frame back, and closes it.
  *
  * frame   NULL is a no-op
@@ -103,30 +86,17 @@ CPOOL_API int cpool_object_frame_adopt(cpool_object_frame_t *frame, void *object
 CPOOL_API void cpool_object_frame_end(cpool_object_frame_t *frame);
 
 /*
- * cpool_object_frame_reset - gives every object of the frame back, and leaves it open.
- *
- * As cpool_object_frame_end.
- * The frame's owner, progress as cpool_frame_reset.
- * (As cpool_frame_reset.)
- */
-CPOOL_API void cpool_object_frame_reset(cpool_object_frame_t *frame);
-
-/*
  * CPOOL_OBJECTS_DECLARE_FRAMES - defines the functions of a typed object pool
  * (CPOOL_OBJECTS_DECLARE) for frames, which are inline.
  *
- * At file scope, after the declaration of the pool.  cpool_object_frame_end and
- * cpool_object_frame_reset take such a frame:
+ * At file scope, after the declaration of the pool.  cpool_object_frame_end takes such a frame:
  *
  *     int <name>_frame_begin(cpool_object_frame_t **frame);    as cpool_object_frame_begin
  *     type *<name>_frame_get(cpool_object_frame_t *frame);     as cpool_object_frame_get
- *     int <name>_frame_adopt(cpool_object_frame_t *frame, type *object);
- *                                                              as cpool_object_frame_adopt
  */
 #define CPOOL_OBJECTS_DECLARE_FRAMES(name, type)                                       \
     /* int <name>_frame_begin(cpool_object_frame_t **frame)    opens a frame: 0 or a code \
-     * type *<name>_frame_get(cpool_object_frame_t *frame)     an object that goes back with it \
-     * int <name>_frame_adopt(cpool_object_frame_t *frame, type *object)   0 or a code */ \
+     * type *<name>_frame_get(cpool_object_frame_t *frame)     an object that goes back with it */ \
     CPOOL_TYPED_INLINE_ int name##_frame_begin(cpool_object_frame_t **cpool_frame_)    \
     {                                                                                  \
         cpool_objects_t *cpool_pool_ = name##_objects();                               \
@@ -140,12 +110,6 @@ CPOOL_API void cpool_object_frame_reset(cpool_object_frame_t *frame);
     CPOOL_TYPED_INLINE_ type *name##_frame_get(cpool_object_frame_t *cpool_frame_)     \
     {                                                                                  \
         return CPOOL_CAST_(type *, cpool_object_frame_get(cpool_frame_));              \
-    }                                                                                  \
-                                                                                       \
-    CPOOL_TYPED_INLINE_ int name##_frame_adopt(cpool_object_frame_t *cpool_frame_,     \
-                                               type *cpool_object_)                    \
-    {                                                                                  \
-        return cpool_object_frame_adopt(cpool_frame_, cpool_object_);                  \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_END_

@@ -244,14 +244,13 @@ static void require_objects_refused(void)
     REFUSED(cpool_object_get(pool), NULL);
     REFUSED(cpool_object_get_with(pool, &object, NULL), CPOOL_EPOOL);
     REFUSED(cpool_object_put(pool, ended.slot), CPOOL_EPOOL);
-    REFUSED(cpool_object_grow(pool, 1), 0);
-    REFUSED(cpool_object_shrink(pool, 1, CPOOL_OBJECT_ACTIVE_TOO), 0);
+    REFUSED(cpool_objects_resize(pool, 1, 0), 0);
+    REFUSED(cpool_objects_resize(pool, -1, CPOOL_OBJECT_ACTIVE_TOO), 0);
     REFUSED(cpool_object_populate(pool, 1, NULL), 0);
-    REFUSED(cpool_objects_trim(pool), 0);
     REFUSED(cpool_object_stats(pool, &stats), CPOOL_EPOOL);
     REFUSED(cpool_object_each(pool, never, NULL), 0);
     REFUSED(cpool_objects_reset(pool, SIZE_MAX), 0);
-    REFUSED(cpool_objects_pool(pool), NULL);
+    REQUIRE(cpool_objects_pool(pool) == NULL);
     REFUSED(cpool_objects_destroy(pool), CPOOL_EPOOL);
     REFUSED(cpool_object_get_with(pool, &object, &grant), CPOOL_EPOOL);
     REFUSED(cpool_priority_put(pool, (cpool_claim_t)1 << 32 | 1), CPOOL_EPOOL);

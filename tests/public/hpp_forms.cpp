@@ -55,7 +55,7 @@ void object_pools_have_the_size_that_they_are_given()
     REQUIRE(pool.open(config) == 0 && pool.populate(3, &code) == 2 && code == CPOOL_EDRY);
     REQUIRE(pool.get_with(one, &grant) == 0 && grant.uses == 1 && grant.claim != 0);
     REQUIRE(pool.get_with(two) == 0 && two && pool.get() == nullptr);
-    REQUIRE(pool.grow(9) == 2 && pool.shrink(1) == 1);
+    REQUIRE(pool.resize(9) == 2 && pool.resize(-1) == 1);
     REQUIRE(objects::release(one.release()) == 0 && pool.stats().active == 1);
 #if THROWS
     int caught = 0;
@@ -78,8 +78,8 @@ void object_pools_have_the_size_that_they_are_given()
     (void)two.release();
     REQUIRE(pool.reset() == 1 && pool.stats().active == 0);
     REQUIRE(pool.get_with(one) == 0 && pool.get_with(two) == 0);
-    REQUIRE(pool.shrink(3) == 1);
-    (void)pool.trim();
+    REQUIRE(pool.resize(-3) == 1);
+    (void)pool.resize(0);
     one.reset();
     two.reset();
     REQUIRE(pool.close() == 0 && living == 0);

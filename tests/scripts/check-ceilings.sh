@@ -72,7 +72,7 @@ implementations() {
 # A second system takes a file of its own, and a header for what both systems have.
 windows=$(lines lib/host/os_windows.c lib/host/os_windows.h lib/host/sync.h)
 ceiling 'lines of lib/ without Windows' $(($(lines lib) - windows)) 12500 13236
-ceiling 'lines of ext/ without its tests' "$(lines ext)" 6000 6114
+ceiling 'lines of ext/ without its tests' "$(lines ext)" 6000 6093
 # What a build in the source tree leaves there has other names.
 ceiling 'lines of tests/' "$(find tests -type f \( -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.sh' -o \
     -name '*.txt' -o -name '*.mk' \) -exec cat {} + | wc -l)" 50000
@@ -81,5 +81,5 @@ ceiling 'pointers to functions in structures of lib/' \
     "$(cat lib/*/*.[ch] | grep -c '^    [a-z][a-z_0-9 ]*[ *](\*[a-z_0-9]*)(')" 12
 ceiling 'implementations of one alloc' "$(implementations)" 3
 ceiling 'exported functions of lib/' "$(exported library)" 65
-ceiling 'exported functions of lib/ and ext/' "$(exported all)" 110 115
+ceiling 'exported functions of lib/ and ext/' "$(exported all)" 110
 exit "$status"

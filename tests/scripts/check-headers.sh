@@ -103,8 +103,7 @@ unsigned char *form(cpool_reader_t *reader, cpool_handle_t *handle)
     *handle = jobs_handle(job);
     cpool_read_end(reader);
     if (jobs_frame_begin(&frame) != 0 || jobs_frame_adopt(frame, jobs_frame_alloc(frame)) != 0 ||
-        makers_frame_begin(&objects) != 0 ||
-        makers_frame_adopt(objects, makers_frame_get(objects)) != 0)
+        makers_frame_begin(&objects) != 0 || makers_frame_get(objects) == NULL)
         return NULL;
     jobs_free(jobs_alloc_or_notify());
     jobs_free(jobs_alloc_or_notify());

@@ -111,12 +111,11 @@ static int object_populate(struct fault_scene *scene)
 static void make_shrunk(struct fault_scene *scene)
 {
     make_populated(scene);
-    REQUIRE_EQUAL(cpool_object_shrink(scene->object, OBJECTS, 0), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_resize(scene->object, -OBJECTS, 0), OBJECTS);
     REQUIRE_EQUAL(created, 0);
 }
 
-FAULT_CALL(objects_trim, cpool_objects_trim(scene->object) > 0 ? SOME : NONE)
-FAULT_CALL(object_shrink, (int)cpool_object_shrink(scene->object, OBJECTS, 0))
+FAULT_CALL(object_shrink, (int)cpool_objects_resize(scene->object, -OBJECTS, 0))
 
 static void make_with_object(struct fault_scene *scene)
 {
@@ -146,7 +145,7 @@ static int objects_put_all(struct fault_scene *scene)
     return (int)cpool_objects_reset(scene->object, SIZE_MAX);
 }
 
-FAULT_CALL(object_grow, (int)cpool_object_grow(scene->object, OBJECTS))
+FAULT_CALL(object_grow, (int)cpool_objects_resize(scene->object, OBJECTS, 0))
 FAULT_CALL(objects_destroy, cpool_objects_destroy(scene->object))
 
 /* Every object can be had, and each that was created is destroyed. */
@@ -156,7 +155,7 @@ static void end_objects(struct fault_scene *scene)
 
     if (scene->slot != NULL)
         REQUIRE_EQUAL(cpool_object_put(scene->object, scene->slot), 0);
-    cpool_object_grow(scene->object, OBJECTS);
+    cpool_objects_resize(scene->object, OBJECTS, 0);
     while (count <= OBJECTS && (scene->slots[count] = cpool_object_get(scene->object)) != NULL)
         count++;
     REQUIRE_EQUAL(count, OBJECTS);
@@ -312,11 +311,10 @@ static const struct fault_case objects[] = {
       NO_ROWS },
     { "cpool_object_release", 0, make_with_object, object_release, end_objects, 0, NO_ROWS },
     { "cpool_objects_reset", 0, make_with_object, objects_put_all, end_objects, 1, NO_ROWS },
-    { "cpool_object_grow", 0, make_shrunk, object_grow, end_objects, OBJECTS, NO_ROWS },
-    { "cpool_object_shrink", 0, make_populated, object_shrink, end_objects, OBJECTS, NO_ROWS },
-    { "cpool_objects_trim", 0, make_shrunk, objects_trim, end_objects, SOME,
-      ROWS({ MINCORE, 1, 1, SOME, NONE },
-           { MADVISE, 1, 1, NONE, NONE }) },
+    { "cpool_objects_resize, more", 0, make_shrunk, object_grow, end_objects, OBJECTS, NO_ROWS },
+    { "cpool_objects_resize, fewer", 0, make_populated, object_shrink, end_objects, OBJECTS,
+      ROWS({ MINCORE, 1, 1, OBJECTS, OBJECTS },
+           { MADVISE, 1, 1, OBJECTS, OBJECTS }) },
     { "cpool_objects_destroy", 0, make_with_object, objects_destroy, nothing_left, CPOOL_ELIVE,
       ROWS({ MUNMAP, 1, 1, CPOOL_ELIVE, CPOOL_ELIVE }) },
 };

@@ -659,7 +659,7 @@ static void end_active(int kind, unsigned more_flags, size_t deactivated)
 
     for (i = 0; i < CAPACITY; i++)
         REQUIRE(cpool_object_get(pool) != NULL);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, SHRUNK, CPOOL_OBJECT_ACTIVE_TOO), SHRUNK);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -SHRUNK, CPOOL_OBJECT_ACTIVE_TOO), SHRUNK);
     REQUIRE_EQUAL(account.destroyed, SHRUNK);
     REQUIRE_EQUAL(account.deactivated, deactivated != 0 ? SHRUNK : 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_ELIVE);

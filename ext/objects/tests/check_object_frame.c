@@ -145,26 +145,28 @@ static void end_all(cpool_object_frame_t *frame)
     thing_end(pool, &account);
 }
 
+/* A frame in place of one that ends. */
+static cpool_object_frame_t *anew(cpool_object_frame_t *frame)
+{
+    cpool_object_frame_end(frame);
+    return begin();
+}
+
 static bool is_eager(int kind)
 {
     return (kinds[kind].flags & CPOOL_OBJECT_EAGER) != 0;
 }
 
-/* By ends and by resets: each object of each frame was activated and deactivated. */
-TEST_TIMES(objects_go_back_constructed, 2 * KINDS)
+/* Each object of each frame was activated and deactivated. */
+TEST_TIMES(objects_go_back_constructed, KINDS)
 {
-    int kind = _i / 2;
+    int kind = _i;
     cpool_object_frame_t *frame = open_with(kind, 0);
 
     for (size_t times = 1; times <= 3; times++) {
         get_some(frame, OBJECTS);
         REQUIRE_EQUAL(thing_stats(pool).active, OBJECTS);
-        if (_i % 2 == 0) {
-            cpool_object_frame_reset(frame);
-        } else {
-            cpool_object_frame_end(frame);
-            frame = begin();
-        }
+        frame = anew(frame);
         thing_require(pool, &account, 0);
         if (kinds[kind].hooks)
             REQUIRE(account.activated == times * OBJECTS &&
@@ -212,7 +214,7 @@ TEST_TIMES(frames_overlap_with_each_other_and_with_callers, KINDS)
             objects[3 * i + 2] = get(two);
         }
         require_distinct(objects, 3 * OBJECTS);
-        cpool_object_frame_reset(one);
+        one = anew(one);
         REQUIRE_EQUAL(thing_stats(pool).active, 2 * OBJECTS);
         for (size_t i = 0; i < OBJECTS; i++)
             REQUIRE_EQUAL(cpool_object_put(pool, own[i]), 0);
@@ -231,7 +233,7 @@ TEST_TIMES(frame_gets_all_objects_and_no_more, KINDS)
         get_some(frame, ROOM);
         REQUIRE(cpool_object_frame_get(frame) == NULL);
         REQUIRE(cpool_object_get(pool) == NULL);
-        cpool_object_frame_reset(frame);
+        frame = anew(frame);
     }
     for (size_t i = 0; i < ROOM; i++)
         REQUIRE((objects[i] = cpool_object_get(pool)) != NULL);
@@ -253,39 +255,19 @@ TEST_TIMES(object_of_a_frame_is_no_callers, FAKE)
     cpool_object_frame_t *frame = open_with(_i, 0);
     size_t visits = 0;
 
-    for (int round = 0; round < 3; round++) { /* a new one, a recycled one, an adopted one */
-        void *object = round < 2 ? get(frame) : cpool_object_get(pool);
+    for (int round = 0; round < 2; round++) { /* a new one, a recycled one */
+        void *object = get(frame);
 
-        if (round == 2)
-            REQUIRE_EQUAL(cpool_object_frame_adopt(frame, object), 0);
         REQUIRE(!object_active(pool, object));
         EXPECT_REPORT(CPOOL_EINACTIVE, REQUIRE_EQUAL(cpool_object_put(pool, object),
                                                      CPOOL_EINACTIVE));
-        EXPECT_REPORT(CPOOL_EINACTIVE,
-                      REQUIRE_EQUAL(cpool_object_frame_adopt(frame, object), CPOOL_EINACTIVE));
         REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 0);
         REQUIRE_EQUAL(cpool_object_each(pool, count_visit, &visits), 0);
         REQUIRE_EQUAL(visits, 0);
-        REQUIRE_EQUAL(cpool_object_shrink(pool, ROOM, CPOOL_OBJECT_ACTIVE_TOO), ROOM - 1);
-        REQUIRE_EQUAL(cpool_object_grow(pool, ROOM), ROOM - 1);
-        cpool_object_frame_reset(frame);
+        REQUIRE_EQUAL(cpool_objects_resize(pool, -ROOM, CPOOL_OBJECT_ACTIVE_TOO), ROOM - 1);
+        REQUIRE_EQUAL(cpool_objects_resize(pool, ROOM, 0), ROOM - 1);
+        frame = anew(frame);
     }
-    REQUIRE_EQUAL(cpool_object_frame_adopt(frame, NULL), 0);
-    EXPECT_REPORT(CPOOL_EFOREIGN,
-                  REQUIRE_EQUAL(cpool_object_frame_adopt(frame, &frame), CPOOL_EFOREIGN));
-    end_all(frame);
-}
-
-/* A fake pool reads the bytes before an address, so the foreign one lies inside an object. */
-TEST(fake_pool_has_frames)
-{
-    cpool_object_frame_t *frame = open_with(FAKE, 3);
-    struct thing *object = cpool_object_get(pool);
-
-    REQUIRE_EQUAL(cpool_object_frame_adopt(frame, object), 0);
-    REQUIRE_EQUAL(thing_stats(pool).active, 4);
-    EXPECT_REPORT(CPOOL_EINACTIVE, REQUIRE_EQUAL(cpool_object_frame_adopt(frame, &object->uses),
-                                                 CPOOL_EINACTIVE));
     end_all(frame);
 }
 
@@ -307,12 +289,8 @@ TEST_TIMES(frame_that_has_ended_is_refused, FAKE)
 
     cpool_object_frame_end(frame);
     EXPECT_REPORT(CPOOL_EFRAME, REQUIRE(cpool_object_frame_get(frame) == NULL));
-    EXPECT_REPORT(CPOOL_EFRAME,
-                  REQUIRE_EQUAL(cpool_object_frame_adopt(frame, object), CPOOL_EFRAME));
     EXPECT_REPORT(CPOOL_EFRAME, cpool_object_frame_end(frame));
-    EXPECT_REPORT(CPOOL_EFRAME, cpool_object_frame_reset(frame));
     cpool_object_frame_end(NULL);
-    cpool_object_frame_reset(NULL);
     REQUIRE_EQUAL(cpool_object_frame_begin(NULL, pool), CPOOL_ENULL);
     REQUIRE_EQUAL(cpool_object_frame_begin(&frame, NULL), CPOOL_ENULL);
     REQUIRE(frame == NULL);
@@ -378,7 +356,7 @@ TEST(get_in_a_frame_replaces_an_unfit_object)
 {
     cpool_object_frame_t *frame = open_with(LISTED, 2);
 
-    cpool_object_frame_reset(frame);
+    frame = anew(frame);
     account.activate_fails = 5;
     REQUIRE(cpool_object_frame_get(frame) == NULL); /* the one in its place is unfit, too */
     account.activate_fails = 0;
@@ -430,7 +408,7 @@ TEST_TIMES(reset_that_is_left_keeps_its_object_out_of_use, 2)
     pool = thing_pool(&config, &type);
     frame = begin();
     get_some(frame, 1);
-    cpool_object_frame_reset(frame);
+    frame = anew(frame);
     leaves = true;
     if (setjmp(out) == 0)
         REQUIRE(cpool_object_frame_get(frame) == NULL); /* does not return */
@@ -459,9 +437,9 @@ TEST(object_of_a_frame_is_not_reclaimed)
             active = cpool_object_get(pool);
             REQUIRE(active != NULL && active != framed);
         }
-        REQUIRE_EQUAL(cpool_object_frame_adopt(frame, active), 0);
+        REQUIRE(cpool_object_frame_get(frame) == active); /* it is reclaimed for the frame */
         REQUIRE(cpool_object_frame_get(frame) == NULL);
-        cpool_object_frame_reset(frame);
+        frame = anew(frame);
         thing_require(pool, &account, 0);
     }
     end_all(frame);

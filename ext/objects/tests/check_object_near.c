@@ -210,7 +210,7 @@ TEST(get_that_looks_everywhere_leaves_the_offers)
     config.max_capacity = OBJECTS;
     open_pool(WAITABLE, &config);
     worker_do(worker, get_and_put_all, &theirs);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, OBJECTS - 1, 0), OBJECTS - 1);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, 1 - OBJECTS, 0), OBJECTS - 1);
     get_all(&ours);
     REQUIRE(is_in(&theirs, ours.object[0]));
     stats = support_stats(cpool_objects_pool(pool));

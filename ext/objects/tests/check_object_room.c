@@ -202,7 +202,7 @@ TEST_TIMES(grow_and_populate_tell_what_they_did, KINDS)
     REQUIRE(thing_stats(pool).available == 0);
     REQUIRE_EQUAL(cpool_object_populate(pool, 5, &code), 0);
     REQUIRE_EQUAL(code, fake ? 0 : CPOOL_EDRY);
-    REQUIRE_EQUAL(cpool_object_grow(pool, 20), 20);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, 20, 0), 20);
     REQUIRE(account.created == 0 && thing_stats(pool).available > 0);
     REQUIRE_EQUAL(cpool_object_populate(pool, 15, &code), fake ? 0 : 15);
     REQUIRE_EQUAL(code, 0);
@@ -215,8 +215,8 @@ TEST_TIMES(grow_and_populate_tell_what_they_did, KINDS)
     thing_require(pool, &account, 0);
     get_all(pool, 20);
     require_dry(pool);
-    REQUIRE_EQUAL(cpool_object_grow(pool, 1000), 30);
-    REQUIRE_EQUAL(cpool_object_grow(pool, 1), 0);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, 1000, 0), 30);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, 1, 0), 0);
     put_all(pool, 20);
     get_all(pool, 50);
     require_dry(pool);
@@ -254,25 +254,25 @@ TEST(shrink_takes_unused_then_inactive_then_by_choice_active_ones)
 
     get_all(pool, 70);
     put_all(pool, 30);                                       /* 30 unused, 30 inactive */
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 20, 0), 20);     /* 10, 30 */
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -20, 0), 20);     /* 10, 30 */
     REQUIRE(account.destroyed == 0 && thing_stats(pool).capacity == 80);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 15, 0), 15);     /* 0, 25 */
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -15, 0), 15);     /* 0, 25 */
     REQUIRE_EQUAL(account.destroyed, 5);
     thing_require(pool, &account, 40);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 1000, 0), 25);   /* 40 are active */
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 1, 0), 0);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -1000, 0), 25);   /* 40 are active */
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -1, 0), 0);
     thing_require(pool, &account, 40);
     REQUIRE(account.destroyed == 30 && account.deactivated == 30);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 3, CPOOL_OBJECT_ACTIVE_TOO), 3);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -3, CPOOL_OBJECT_ACTIVE_TOO), 3);
     REQUIRE(account.destroyed == 33 && account.deactivated == 33);
     thing_require(pool, &account, 37);
     require_dry(pool);
-    REQUIRE_EQUAL(cpool_object_grow(pool, 63), 63);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 1000, CPOOL_OBJECT_ACTIVE_TOO), 100);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, 63, 0), 63);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -1000, CPOOL_OBJECT_ACTIVE_TOO), 100);
     thing_require(pool, &account, 0);
     REQUIRE_EQUAL(thing_stats(pool).capacity, 0);
     require_dry(pool);
-    REQUIRE_EQUAL(cpool_object_grow(pool, 1000), 100);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, 1000, 0), 100);
     get_all(pool, 100);
     require_dry(pool);
     put_all(pool, 100);
@@ -285,7 +285,7 @@ TEST(put_of_an_object_that_a_shrink_destroyed_refused)
     cpool_objects_t *pool = fixed_pool(0, 1);
 
     get_all(pool, 1);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 1, CPOOL_OBJECT_ACTIVE_TOO), 1);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -1, CPOOL_OBJECT_ACTIVE_TOO), 1);
     support_capture_reports();
     REQUIRE_EQUAL(cpool_object_put(pool, things[0]), CPOOL_EINACTIVE);
     REQUIRE_REPORT(CPOOL_EINACTIVE);
@@ -298,9 +298,9 @@ TEST(shrink_of_a_fake_pool_lowers_its_capacity)
     cpool_objects_t *pool = fixed_pool(CPOOL_OBJECT_FAKE, 10);
 
     get_all(pool, 6);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 10, 0), 4);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -10, 0), 4);
     require_dry(pool);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -2, CPOOL_OBJECT_ACTIVE_TOO), 2);
     thing_require(pool, &account, 4);
     REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 4);
     thing_require(pool, &account, 0);
@@ -339,7 +339,7 @@ TEST_TIMES(put_beyond_max_inactive_destroys_the_object, 2)
     REQUIRE_EQUAL(cpool_object_populate(pool, 100, &code), 7);
     put_all(pool, 7);
     REQUIRE_EQUAL(thing_stats(pool).inactive, 10);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, SIZE_MAX, 0), 50);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, PTRDIFF_MIN, 0), 50);
     get_all(pool, 12);
     put_all(pool, 12);
     REQUIRE_EQUAL(thing_stats(pool).inactive, 10);
@@ -472,12 +472,12 @@ TEST_TIMES(each_tells_age_and_caller_where_traced, 2)
 enum { PAGE_ISH = 65536 };
 
 /* Objects are destroyed before their pages go, and others keep every byte. */
-TEST(trim_gives_back_the_pages_of_destroyed_objects_alone)
+TEST(lower_capacity_gives_back_the_pages_of_destroyed_objects_alone)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     static unsigned char *blocks[64];
     cpool_objects_t *pool;
-    size_t gone = 0;
+    int gone = 0;
 
     type = (cpool_object_type_t)CPOOL_OBJECT_TYPE_INIT;
     type.object_size = PAGE_ISH;
@@ -488,20 +488,18 @@ TEST(trim_gives_back_the_pages_of_destroyed_objects_alone)
         REQUIRE(blocks[i] != NULL);
         memset(blocks[i], i + 1, PAGE_ISH);
     }
-    REQUIRE_EQUAL(cpool_objects_trim(pool), 0);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, 0, 0), 0);
     for (int i = 0; i < 64; i += 2)
         REQUIRE_EQUAL(cpool_object_put(pool, blocks[i]), 0);
-    REQUIRE_EQUAL(cpool_objects_trim(pool), 0); /* those are constructed */
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 20, 0), 20);
-    gone = cpool_objects_trim(pool);
-    REQUIRE(gone >= 20 * (PAGE_ISH / 2) && gone <= 20 * PAGE_ISH);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, 0, 0), 0); /* those are constructed */
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -20, 0), 20);
     for (int i = 0; i < 64; i++) {
         bool zero = i % 2 == 0 && blocks[i][PAGE_ISH / 2] == 0;
 
         REQUIRE(zero || blocks[i][PAGE_ISH / 2] == i + 1);
-        gone -= zero ? PAGE_ISH / 2 : 0;
+        gone += zero;
     }
-    REQUIRE(gone <= 20 * (PAGE_ISH / 2));
+    REQUIRE_EQUAL(gone, 20);
     REQUIRE_EQUAL(thing_stats(pool).inactive, 12);
     for (int i = 1; i < 64; i += 2)
         REQUIRE_EQUAL(cpool_object_put(pool, blocks[i]), 0);

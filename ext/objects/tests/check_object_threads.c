@@ -87,16 +87,16 @@ static void manage(struct player *player)
 
     switch (random_below(&player->random, 4)) {
     case 0:
-        REQUIRE(cpool_object_grow(pool, n) <= n);
+        REQUIRE(cpool_objects_resize(pool, (ptrdiff_t)n, 0) <= n);
         break;
     case 1:
-        REQUIRE(cpool_object_shrink(pool, n, 0) <= n);
+        REQUIRE(cpool_objects_resize(pool, -(ptrdiff_t)n, 0) <= n);
         break;
     case 2:
         REQUIRE(cpool_object_populate(pool, n, NULL) <= n);
         break;
     default:
-        cpool_objects_trim(pool);
+        cpool_objects_resize(pool, 0, 0);
     }
 }
 
@@ -134,7 +134,7 @@ TEST_TIMES(threads_share_objects_and_all_come_back, KINDS)
     for (size_t i = 0; i < THREADS; i++)
         support_join(threads[i]);
     thing_require(pool, &account, 0);
-    cpool_object_grow(pool, CAPACITY);
+    cpool_objects_resize(pool, CAPACITY, 0);
     for (size_t i = 0; i < thing_stats(pool).capacity; i++)
         REQUIRE(cpool_object_get(pool) != NULL);
     REQUIRE(cpool_object_get(pool) == NULL);
@@ -239,7 +239,7 @@ TEST_TIMES(thread_that_waits_gets_an_object, WAITS)
     waiter = support_start(wait_for_one, &code);
     nanosleep(&moment, NULL);
     if (_i == WAITED_FOR_GROWTH)
-        REQUIRE_EQUAL(cpool_object_grow(pool, 1), 1);
+        REQUIRE_EQUAL(cpool_objects_resize(pool, 1, 0), 1);
     else
         REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
     REQUIRE_EQUAL(pthread_join(waiter, &object), 0);
@@ -270,7 +270,7 @@ TEST(growth_serves_all_threads_that_wait)
         waiters[i] = support_start(wait_for_one, &codes[i]);
     while (support_stats(cpool_objects_pool(pool)).waits < CROWD)
         sched_yield();
-    REQUIRE_EQUAL(cpool_object_grow(pool, CROWD), CROWD);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, CROWD, 0), CROWD);
     for (size_t i = 0; i < CROWD; i++) {
         REQUIRE_EQUAL(pthread_join(waiters[i], &object), 0);
         REQUIRE(codes[i] == 0 && object != NULL);
@@ -300,7 +300,7 @@ TEST_TIMES(thread_that_waits_gets_an_object_after_a_shrink, GROWTHS)
     waiter = support_start(wait_for_one, &code);
     while (support_stats(cpool_objects_pool(pool)).waits == 0)
         sched_yield();
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 1, CPOOL_OBJECT_ACTIVE_TOO), 1);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -1, CPOOL_OBJECT_ACTIVE_TOO), 1);
     REQUIRE_EQUAL(pthread_join(waiter, &object), 0);
     REQUIRE(code == 0 && object != NULL);
     thing_require(pool, &account, 2);

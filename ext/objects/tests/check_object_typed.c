@@ -100,8 +100,8 @@ TEST(typed_pool_opened_has_the_given_settings)
     REQUIRE(widget != NULL && widgets_get() == NULL);
     REQUIRE_EQUAL(widgets_put(widget), 0);
     create_fails = EIO;
-    REQUIRE_EQUAL(cpool_object_shrink(widgets_objects(), 1, 0), 1);
-    REQUIRE_EQUAL(cpool_object_grow(widgets_objects(), 1), 1);
+    REQUIRE_EQUAL(cpool_objects_resize(widgets_objects(), -1, 0), 1);
+    REQUIRE_EQUAL(cpool_objects_resize(widgets_objects(), 1, 0), 1);
     REQUIRE_EQUAL(widgets_get_with(&widget, NULL), EIO);
     REQUIRE(widget == NULL);
     create_fails = 0;

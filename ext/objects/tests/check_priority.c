@@ -211,8 +211,8 @@ TEST(claims_outlive_the_objects_memory)
     make(1);
     old = obtain(0).claim;
     REQUIRE_EQUAL(cpool_priority_put(pool, old), 0);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 1, 0), 1);
-    REQUIRE_EQUAL(cpool_object_grow(pool, 1), 1);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -1, 0), 1);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, 1, 0), 1);
     REQUIRE_EQUAL(obtain(0).uses, 1);
     require_ended(old);
     end(1);
@@ -265,12 +265,12 @@ TEST(shrink_takes_the_least_important_active_objects)
     for (size_t i = 0; i < 4; i++)
         claims[i] = obtain((int64_t)(4 - i)).claim;
     REQUIRE_EQUAL(cpool_priority_set(pool, claims[3], CPOOL_PRIORITY_KEPT), 0);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -2, CPOOL_OBJECT_ACTIVE_TOO), 2);
     require_ended(claims[1]);
     require_ended(claims[2]);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 1); /* one is kept */
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -2, CPOOL_OBJECT_ACTIVE_TOO), 1); /* one is kept */
     REQUIRE_EQUAL(cpool_priority_set(pool, claims[3], 0), 0);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 1, CPOOL_OBJECT_ACTIVE_TOO), 1);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -1, CPOOL_OBJECT_ACTIVE_TOO), 1);
     require_ended(claims[3]);
     end(0);
 }

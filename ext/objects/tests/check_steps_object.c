@@ -37,14 +37,14 @@ static cpool_objects_t *make_pool(void)
     }
     for (int i = 0; i < OBJECTS; i++)
         REQUIRE_EQUAL(cpool_object_put(pool, objects[i]), 0);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, OBJECTS, 0), OBJECTS);
-    REQUIRE_EQUAL(cpool_object_grow(pool, OBJECTS), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -OBJECTS, 0), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, OBJECTS, 0), OBJECTS);
     return pool;
 }
 
 static void trim(void *pool)
 {
-    (void)cpool_objects_trim(pool);
+    (void)cpool_objects_resize(pool, 0, 0);
 }
 
 static void get_all(void *pool)
@@ -150,7 +150,7 @@ static cpool_objects_t *make_waitable(size_t capacity, size_t max)
 /* Offered slots, and those that are trimmed meanwhile, are used once each. */
 static void grow_and_get_all(void *pool)
 {
-    REQUIRE_EQUAL(cpool_object_grow(pool, SOME), SOME);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, SOME, 0), SOME);
     for (int i = 0; i < OBJECTS + SOME; i++)
         REQUIRE(cpool_object_get(pool) != NULL);
     REQUIRE(cpool_object_get(pool) == NULL);
@@ -162,8 +162,8 @@ static bool offer_beside_trim(struct beside *beside, size_t nth)
 
     beside->pool = make_waitable(OBJECTS, OBJECTS + SOME);
     REQUIRE_EQUAL(cpool_object_populate(beside->pool, OBJECTS, NULL), OBJECTS);
-    REQUIRE_EQUAL(cpool_object_shrink(beside->pool, OBJECTS, 0), OBJECTS);
-    REQUIRE_EQUAL(cpool_object_grow(beside->pool, OBJECTS), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_resize(beside->pool, -OBJECTS, 0), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_resize(beside->pool, OBJECTS, 0), OBJECTS);
     steps_plan(NULL, nth, run_beside, beside);
     trim(beside->pool);
     done = steps_drop();
@@ -191,7 +191,7 @@ TEST(get_after_a_large_grow_takes_few_steps)
 {
     cpool_objects_t *pool = make_waitable(1, MANY);
 
-    REQUIRE_EQUAL(cpool_object_grow(pool, MANY - 1), MANY - 1);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, MANY - 1, 0), MANY - 1);
     steps_allow(MANY * 1000);
     for (int i = 0; i < MANY; i++)
         REQUIRE(cpool_object_get(pool) != NULL);
@@ -207,7 +207,7 @@ TEST(populate_after_a_grow_creates_all)
     int code;
 
     REQUIRE_EQUAL(cpool_object_populate(pool, OBJECTS, &code), OBJECTS);
-    REQUIRE_EQUAL(cpool_object_grow(pool, SOME), SOME);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, SOME, 0), SOME);
     REQUIRE_EQUAL(cpool_object_populate(pool, SOME, &code), SOME);
     REQUIRE_EQUAL(code, 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
@@ -255,7 +255,7 @@ static cpool_objects_t *make_failing(bool *fails, size_t max)
 /* The slot is offered in the calling thread's cache, where its next get passes it by. */
 static void grow_by_one(void *pool)
 {
-    REQUIRE_EQUAL(cpool_object_grow(pool, 1), 1);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, 1, 0), 1);
 }
 
 struct get {
@@ -407,7 +407,7 @@ static bool grow_beside_claim(struct worker *worker, size_t nth)
     bool stopped = steps_run(&stop, worker, NULL, nth, grow_by_one, pool);
     size_t offered;
 
-    REQUIRE_EQUAL(cpool_object_grow(pool, 1), 1);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, 1, 0), 1);
     offered = support_stats(cpool_objects_pool(pool)).in_caches;
     steps_go_on(&stop);
     REQUIRE(offered > 0);
@@ -433,7 +433,7 @@ enum { OFFERS = 8 };
 
 static void grow_beyond_offers(void *pool)
 {
-    REQUIRE_EQUAL(cpool_object_grow(pool, OFFERS + 1), OFFERS + 1);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, OFFERS + 1, 0), OFFERS + 1);
 }
 
 static size_t count_offers(const cpool_objects_t *pool)
@@ -494,7 +494,7 @@ TEST(room_that_a_get_leaves_beside_taken_offers_wakes_a_thread)
         workers[i] = worker_start();
     for (size_t i = 0; i < OFFERS; i++)
         worker_do(workers[TAKERS + i], grow_by_one, pool);
-    REQUIRE_EQUAL(cpool_object_grow(pool, 1), 1);
+    REQUIRE_EQUAL(cpool_objects_resize(pool, 1, 0), 1);
     gets[FAILS].pool = pool;
     REQUIRE(steps_run(&gets[FAILS].stop, workers[FAILS], "cpi_object_count_out", 1, get_one,
                       &gets[FAILS]));

@@ -248,7 +248,7 @@ static void put_and_shrink(void *argument)
     struct player *player = argument;
 
     REQUIRE_EQUAL(cpool_priority_put(player->pool, player->claims[2]), 0);
-    REQUIRE_EQUAL(cpool_object_shrink(player->pool, 1, 0), 1);
+    REQUIRE_EQUAL(cpool_objects_resize(player->pool, -1, 0), 1);
     REQUIRE_EQUAL(stats_of(player->pool).inactive, 1);
 }
 

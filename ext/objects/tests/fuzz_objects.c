@@ -252,11 +252,11 @@ static void resize(void)
     size_t idle = stats.capacity - (flags != 0 ? 0 : stats.active);
 
     if (input_below(2) == 0) {
-        FUZZ_EQUAL(cpool_object_grow(objects.pool, n), n < room ? n : room);
+        FUZZ_EQUAL(cpool_objects_resize(objects.pool, (ptrdiff_t)n, 0), n < room ? n : room);
         return;
     }
     fuzz_trace("shrink objects", n);
-    FUZZ_EQUAL(cpool_object_shrink(objects.pool, n, flags), n < idle ? n : idle);
+    FUZZ_EQUAL(cpool_objects_resize(objects.pool, -(ptrdiff_t)n, flags), n < idle ? n : idle);
     FUZZ_EQUAL(verify().capacity, stats.capacity - (n < idle ? n : idle));
 }
 
@@ -384,7 +384,7 @@ void objects_any(void)
         case 1: populate(); break;
         case 2: each(); break;
         case 3: put_wrong(); break;
-        case 4: cpool_objects_trim(objects.pool); break;
+        case 4: cpool_objects_resize(objects.pool, 0, 0); break;
         case 5: put_all(); break;
         case 6: objects.fails_create = true; break;
         case 7: objects.fails_activate = true; break;

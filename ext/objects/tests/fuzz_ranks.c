@@ -236,9 +236,9 @@ static void resize(void)
     size_t idle = stats.capacity - stats.active;
 
     if (input_below(2) == 0)
-        FUZZ_EQUAL(cpool_object_grow(ranks.pool, n), n < room ? n : room);
+        FUZZ_EQUAL(cpool_objects_resize(ranks.pool, (ptrdiff_t)n, 0), n < room ? n : room);
     else
-        FUZZ_EQUAL(cpool_object_shrink(ranks.pool, n, 0), n < idle ? n : idle);
+        FUZZ_EQUAL(cpool_objects_resize(ranks.pool, -(ptrdiff_t)n, 0), n < idle ? n : idle);
 }
 
 static void put_all(void)
@@ -308,7 +308,7 @@ void ranks_any(void)
         case 2: let_go(); break;
         case 3: use_ended(); break;
         case 4: ranks.fails = true; break;
-        case 5: cpool_objects_trim(ranks.pool); break;
+        case 5: cpool_objects_resize(ranks.pool, 0, 0); break;
         case 6:
         case 7:
         case 8:

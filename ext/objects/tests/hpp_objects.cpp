@@ -428,19 +428,18 @@ template <class Reset> void require_frames()
 
     for (int i = 0; i < 2; i++) {
         typename objects::frame frame(pool), other(pool);
-        auto one = pool.get();
 
         REQUIRE(frame.is_open() && frame.native_handle() != nullptr);
-        REQUIRE(frame.get() != nullptr && frame.adopt(one) == 0 && !one);
+        REQUIRE(frame.get() != nullptr && frame.get() != nullptr);
         REQUIRE(other.get() != nullptr && other.get() == nullptr && !pool.get());
         other = std::move(frame); // which gives back the third one
-        REQUIRE(!frame.is_open() && frame.get() == nullptr && frame.adopt(one) == CPOOL_EFRAME);
-        frame.reset();
+        REQUIRE(!frame.is_open() && frame.get() == nullptr);
         frame.end();
         REQUIRE(pool.get()); // one of those that `other` had
         REQUIRE(pool.stats().active == 2);
-        other.reset();
-        REQUIRE(other.is_open() && pool.stats().active == 0);
+        other.end();
+        REQUIRE(!other.is_open() && pool.stats().active == 0);
+        other = typename objects::frame(pool);
         REQUIRE(other.get() != nullptr && other.get() != nullptr && pool.stats().active == 2);
         typename objects::frame last(std::move(other));
         REQUIRE(!other.is_open() && last.is_open());
