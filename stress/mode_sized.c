@@ -280,8 +280,7 @@ static void sized_audit(struct sized *sized, uint64_t *random)
 
 static void sized_run(struct episode *episode)
 {
-    static const unsigned flags[] = {0, CPOOL_SIZED_LARGER, CPOOL_SIZED_BOUNDED,
-                                     CPOOL_SIZED_LARGER | CPOOL_SIZED_BOUNDED};
+    static const unsigned flags[] = {0, CPOOL_SIZED_BOUNDED};
     static const unsigned pool_flags[] = {0, 0, 0, CPOOL_CHECKED};
     cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
     cpool_sized_fallback_t fallback = {sizeof fallback, NULL, sized_fall_back, sized_fall_free,

@@ -10,7 +10,7 @@
  *     has returned
  *
  * ORDERING TABLE
- *   count | dry, lent and the fallback's counters fetch-and-add | relaxed | - | -
+ *   count | dry and the fallback's counters fetch-and-add | relaxed | - | -
  *   glance | pools load | relaxed | - | -
  *
  * [glance] A thread with an entry of the pool has met it before, and so has one that frees its
@@ -225,25 +225,15 @@ static inline void *take_slowly(struct cpool_sized *blocks, size_t number)
     return cpool_alloc_abi1(pool, cache);
 }
 
-/* Of a larger class, or of the fallback, where the class `number` is dry. */
+/* From the fallback, once the class is dry. */
 CPI_APART static void *alloc_slowly(struct cpool_sized *blocks, size_t number, size_t size,
                                     size_t align)
 {
     void *block = take_slowly(blocks, number);
-    size_t next = number + 1;
 
     if (CPI_LIKELY(block != NULL))
         return block;
     cpi_fetch_add(&blocks->dry[number], 1u, relaxed); /* [count] */
-    if ((blocks->given.flags & CPOOL_SIZED_LARGER) == 0)
-        next = blocks->classes;
-    for (; next < blocks->classes; next++) {
-        block = is_aligned(blocks, next, align) ? take_slowly(blocks, next) : NULL;
-        if (block != NULL) {
-            cpi_fetch_add(&blocks->lent[next], 1u, relaxed); /* [count] */
-            return block;
-        }
-    }
     return fallback_alloc(blocks, size, align);
 }
 

@@ -266,7 +266,7 @@ static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config,
 
     memset(&plan, 0, sizeof plan);
     plan.given = *config;
-    if ((config->flags & ~(CPOOL_SIZED_LARGER | CPOOL_SIZED_BOUNDED)) != 0)
+    if ((config->flags & ~CPOOL_SIZED_BOUNDED) != 0)
         return CPOOL_EFLAGS;
     code = config->classes != NULL ? take_sizes(&plan) : choose_sizes(&plan);
     if (code == 0)
@@ -364,8 +364,7 @@ int cpool_sized_class(const cpool_sized_t *blocks, size_t size, cpool_sized_clas
     known.block_size = blocks->sizes[number];
     known.source = cpi_sized_pool(blocks, number);
     known.pool = known.source != NULL ? cpool_of(cpool_at(known.source, 0), NULL) : NULL;
-    known.dry = cpi_load(&blocks->dry[number], relaxed);   /* [count] */
-    known.lent = cpi_load(&blocks->lent[number], relaxed); /* [count] */
+    known.dry = cpi_load(&blocks->dry[number], relaxed); /* [count] */
     return cpi_given_write(description, &known, sizeof known);
 }
 

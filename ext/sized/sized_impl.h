@@ -50,7 +50,6 @@ struct cpool_sized {
 
     /* Written by any thread, when the class of a request cannot serve it. */
     _Atomic uint64_t dry[CPOOL_SIZED_CLASSES_MAX];
-    _Atomic uint64_t lent[CPOOL_SIZED_CLASSES_MAX];
     _Atomic size_t fallback_live;
     _Atomic size_t fallback_bytes;
     _Atomic uint64_t fallback_total;

@@ -19,8 +19,9 @@
  * The pool of the smallest class that fits serves a request.  All pools are
  * in one range of reserved addresses, in parts of equal length, a power of two.  So a
  * subtraction and a shift find the class of a block's address, and a free needs no
- * size.  A request larger than every class goes to a fallback, which is malloc
- * unless the program names another.  A free gives such a block back there.
+ * size.  A request that is larger than every class, or finds its class dry, goes to a
+ * fallback, which is malloc unless the program names another.  A free gives such a block
+ * back there.
  *
  * NOTES
  *
@@ -67,19 +68,12 @@ typedef struct cpool_sized cpool_sized_t;
 #define CPOOL_SIZED_CLASSES_MAX CPOOL_NUMBER_(size_t, 128)
 
 /*
- * Flags.  None has a bit of a flag of cpool_config_t.
+ * A flag, with a bit that no flag of cpool_config_t has.
  *
- * CPOOL_SIZED_LARGER   While a class is dry, the next larger class that is not dry serves
- *                      its requests.  Without it they go to the fallback at once, and no
- *                      class holds blocks of a smaller one's size
- */
-#define CPOOL_SIZED_LARGER 0x1000000u
-
-/*
  * CPOOL_SIZED_BOUNDED  There is no fallback, and the configuration must not name one.  An
  *                      alloc returns NULL if no class can serve it
  */
-#define CPOOL_SIZED_BOUNDED 0x2000000u
+#define CPOOL_SIZED_BOUNDED 0x1000000u
 
 /*
  * The source of blocks that no class can serve.  Any thread may call each of these at any
@@ -117,7 +111,7 @@ typedef struct cpool_sized_config {
                                all classes would take over half of a limited space */
     size_t thread_caches;   /* as in cpool_config_t, for each class.  0: as there, or 16 on
                                32-bit systems and where address space is short */
-    unsigned flags;         /* CPOOL_SIZED_LARGER ..., or 0 */
+    unsigned flags;         /* CPOOL_SIZED_BOUNDED or 0 */
     unsigned pool_flags;    /* of the pools: CPOOL_CHECKED ..., or 0 */
     unsigned memory_flags;  /* of the pools: CPOOL_MEMORY_HUGE_PAGES ..., or 0 */
     const cpool_sized_fallback_t *fallback; /* copied.  NULL: malloc, or none with
@@ -142,7 +136,7 @@ typedef struct cpool_sized_config {
  * Reserves address space for all classes, and makes the pool of the smallest.
  *
  * Returns 0, CPOOL_ENULL, CPOOL_ECLASSES for wrong sizes of classes, CPOOL_EFLAGS
- * for unknown flags and for a fallback beside CPOOL_SIZED_BOUNDED, or a code of
+ * for unknown flags and for a fallback with CPOOL_SIZED_BOUNDED, or a code of
  * cpool_create.  A failure leaves nothing behind.
  * Any thread.  It may block and makes system calls.
  */
@@ -199,7 +193,8 @@ CPOOL_API void *cpool_sized_alloc(cpool_sized_t *blocks, size_t size) CPOOL_MUST
  *
  * align   a power of two.  Another number is reported as CPOOL_EALIGN, and NULL returned
  *
- * The block comes from the smallest class that is aligned so, or from the fallback.
+ * The block comes from the smallest class that is aligned so, or from the fallback.  malloc as the
+ * fallback is asked for up to `align` bytes more, in which the block is then aligned.
  * Any thread.
  */
 CPOOL_API void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align)
@@ -254,12 +249,11 @@ typedef struct cpool_sized_class_t {
     cpool_t *source;   /* the same pool for cpool_alloc, which takes a block on the inline path.
                           It goes back by cpool_sized_free.  NULL like `pool` */
     uint64_t dry;      /* requests for this class that found it dry */
-    uint64_t lent;     /* requests of smaller classes that it served */
 } cpool_sized_class_t;
 
 #define CPOOL_SIZED_CLASS_INIT                                                 \
     {                                                                          \
-        sizeof(cpool_sized_class_t), 0, NULL, NULL, 0, 0                       \
+        sizeof(cpool_sized_class_t), 0, NULL, NULL, 0                          \
     }
 
 /*

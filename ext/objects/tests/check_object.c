@@ -583,7 +583,7 @@ TEST_TIMES(flag_in_the_place_of_another_kind_refused, KINDS_AND_FAKE)
             CPOOL_OBJECT_NO_DEACTIVATE | CPOOL_OBJECT_WAITABLE | CPOOL_OBJECT_PRIORITY |
             CPOOL_OBJECT_KEEP_LARGER,
         CPOOL_OBJECT_ACTIVE_TOO,
-        CPOOL_SIZED_LARGER | CPOOL_SIZED_BOUNDED,
+        CPOOL_SIZED_BOUNDED,
     };
     cpool_object_config_t config = configure(_i);
     unsigned *const places[] = {&config.pool_flags, &config.memory_flags, &config.flags};

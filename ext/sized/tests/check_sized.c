@@ -321,11 +321,9 @@ TEST(create_with_mistakes_refused)
     require_refused(&config, CPOOL_ECLASSES);
     config = small_config();
     for (config.flags = 1; config.flags != 0; config.flags <<= 1)
-        if (config.flags != CPOOL_SIZED_LARGER && config.flags != CPOOL_SIZED_BOUNDED)
+        if (config.flags != CPOOL_SIZED_BOUNDED)
             require_refused(&config, CPOOL_EFLAGS);
     config = small_config();
-    config.pool_flags = CPOOL_SIZED_LARGER;
-    require_refused(&config, CPOOL_EFLAGS);
     config.pool_flags = CPOOL_SIZED_BOUNDED;
     require_refused(&config, CPOOL_EFLAGS);
     config = small_config();

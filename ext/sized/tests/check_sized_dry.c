@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_sized_dry.c - blocks of many sizes while their class is dry: larger classes, and
- * the fallback.  The figures that tell so, and their text.
+ * check_sized_dry.c - blocks of many sizes while their class is dry: the fallback, and the figures
+ * that tell so.
  *
  * Includes the public API only.
  */
@@ -75,28 +75,23 @@ static size_t take(cpool_sized_t *blocks, size_t size, void **held, size_t most)
     return count;
 }
 
-enum { FIRST = 6400 / 64, SECOND = 6400 / 128, THIRD = 6400 / 192, FOURTH = 6400 / 256 };
+enum { FIRST = 6400 / 64, SECOND = 6400 / 128 };
 
-TEST_TIMES(alloc_from_dry_class_goes_where_creation_said, 4)
+TEST_TIMES(alloc_from_dry_class_goes_where_creation_said, 2)
 {
-    static const unsigned flags[] = { 0, CPOOL_SIZED_LARGER, CPOOL_SIZED_BOUNDED,
-                                      CPOOL_SIZED_LARGER | CPOOL_SIZED_BOUNDED };
-    bool larger = (flags[_i] & CPOOL_SIZED_LARGER) != 0;
-    bool bounded = (flags[_i] & CPOOL_SIZED_BOUNDED) != 0;
-    size_t in_classes = FIRST + (larger ? SECOND + THIRD + FOURTH : 0);
+    bool bounded = _i != 0;
     struct counting counting;
-    cpool_sized_t *blocks = create_counting(&counting, flags[_i]);
+    cpool_sized_t *blocks = create_counting(&counting, bounded ? CPOOL_SIZED_BOUNDED : 0);
     void *held[1000];
     size_t count = take(blocks, 60, held, 1000);
 
-    REQUIRE_EQUAL(count, bounded ? in_classes : 1000);
-    REQUIRE_EQUAL(stats_of(blocks).live, in_classes);
-    REQUIRE_EQUAL(counting.live, count - in_classes);
+    REQUIRE_EQUAL(count, bounded ? FIRST : 1000);
+    REQUIRE_EQUAL(stats_of(blocks).live, FIRST);
+    REQUIRE_EQUAL(counting.live, count - FIRST);
     REQUIRE_EQUAL(stats_of(blocks).fallback_live, counting.live);
     REQUIRE_EQUAL(stats_of(blocks).fallback_bytes, counting.bytes);
     REQUIRE_EQUAL(class_at(blocks, 0).dry, count - FIRST + (bounded ? 1 : 0));
-    REQUIRE_EQUAL(class_at(blocks, 1).lent, larger ? SECOND : 0);
-    REQUIRE_EQUAL(class_at(blocks, 3).lent, larger ? FOURTH : 0);
+    REQUIRE_EQUAL(class_at(blocks, 1).dry, 0);
     for (size_t i = 0; i < count; i++)
         cpool_sized_free(blocks, held[i]);
     REQUIRE_EQUAL(counting.live, 0);
@@ -104,21 +99,18 @@ TEST_TIMES(alloc_from_dry_class_goes_where_creation_said, 4)
     destroy_empty(blocks);
 }
 
-/* Of the larger classes only those with the alignment. */
 TEST(alloc_aligned_from_dry_class_stays_aligned)
 {
     struct counting counting;
-    cpool_sized_t *blocks = create_counting(&counting, CPOOL_SIZED_LARGER);
-    void *held[SECOND + FOURTH + 1];
+    cpool_sized_t *blocks = create_counting(&counting, 0);
+    void *held[SECOND + 1];
 
-    for (size_t i = 0; i <= SECOND + FOURTH; i++) {
+    for (size_t i = 0; i <= SECOND; i++) {
         held[i] = cpool_sized_alloc_aligned(blocks, 100, 128);
         REQUIRE((uintptr_t)held[i] % 128 == 0);
     }
-    REQUIRE_EQUAL(class_at(blocks, 2).lent, 0);
-    REQUIRE_EQUAL(class_at(blocks, 3).lent, FOURTH);
     REQUIRE_EQUAL(counting.live, 1);
-    for (size_t i = 0; i <= SECOND + FOURTH; i++)
+    for (size_t i = 0; i <= SECOND; i++)
         cpool_sized_free(blocks, held[i]);
     destroy_empty(blocks);
 }
@@ -260,8 +252,7 @@ TEST(fallback_may_be_a_pool)
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
 }
 
-/* Exhausts the class of 64 bytes, takes one block more, which is lent by the next class,
- * and one that only the fallback has. */
+/* Exhausts the class of 64 bytes, takes one block more, and one that no class has. */
 static void take_all_kinds(cpool_sized_t *blocks, void *taken[102])
 {
     for (size_t i = 0; i < 101; i++) {
@@ -272,29 +263,29 @@ static void take_all_kinds(cpool_sized_t *blocks, void *taken[102])
     REQUIRE(taken[101] != NULL);
 }
 
-TEST(figures_tell_what_is_live_lent_and_fallen_back)
+TEST(figures_tell_what_is_live_and_fallen_back)
 {
-    cpool_sized_class_t lender = CPOOL_SIZED_CLASS_INIT;
+    cpool_sized_class_t next = CPOOL_SIZED_CLASS_INIT;
     cpool_sized_class_t dry = CPOOL_SIZED_CLASS_INIT;
     struct counting counting;
-    cpool_sized_t *blocks = create_counting(&counting, CPOOL_SIZED_LARGER);
+    cpool_sized_t *blocks = create_counting(&counting, 0);
     void *taken[102];
     cpool_sized_stats_t stats;
 
     take_all_kinds(blocks, taken);
     stats = stats_of(blocks);
     REQUIRE_EQUAL(stats.classes, 4);
-    REQUIRE_EQUAL(stats.live, 101);
-    REQUIRE_EQUAL(stats.live_bytes, 100 * 64 + 128);
+    REQUIRE_EQUAL(stats.live, 100);
+    REQUIRE_EQUAL(stats.live_bytes, 100 * 64);
     REQUIRE(stats.committed_bytes > 0 && stats.committed_bytes <= stats.reserved_bytes);
     REQUIRE_EQUAL(stats.dry, 1);
-    REQUIRE_EQUAL(stats.fallback_live, 1);
+    REQUIRE_EQUAL(stats.fallback_live, 2);
     REQUIRE_EQUAL(stats.fallback_bytes, counting.bytes);
-    REQUIRE_EQUAL(stats.fallback_total, 1);
+    REQUIRE_EQUAL(stats.fallback_total, 2);
     REQUIRE_EQUAL(cpool_sized_class(blocks, 0, &dry), 0);
-    REQUIRE(dry.block_size == 64 && dry.dry == 1 && dry.lent == 0);
-    REQUIRE_EQUAL(cpool_sized_class(blocks, 65, &lender), 0);
-    REQUIRE(lender.block_size == 128 && lender.dry == 0 && lender.lent == 1);
+    REQUIRE(dry.block_size == 64 && dry.dry == 1);
+    REQUIRE_EQUAL(cpool_sized_class(blocks, 65, &next), 0);
+    REQUIRE(next.block_size == 128 && next.dry == 0);
     REQUIRE_EQUAL(cpool_sized_class(blocks, 257, &dry), CPOOL_ECLASSES);
     REQUIRE_EQUAL(cpool_sized_class(blocks, 0, NULL), CPOOL_ENULL);
     REQUIRE_EQUAL(cpool_sized_stats(blocks, NULL), CPOOL_ENULL);
@@ -305,7 +296,7 @@ TEST(figures_tell_what_is_live_lent_and_fallen_back)
     for (size_t i = 0; i < 102; i++)
         cpool_sized_free(blocks, taken[i]);
     REQUIRE_EQUAL(stats_of(blocks).live, 0);
-    REQUIRE_EQUAL(stats_of(blocks).fallback_total, 1);
+    REQUIRE_EQUAL(stats_of(blocks).fallback_total, 2);
     destroy_empty(blocks);
 }
 

@@ -118,27 +118,6 @@ TEST_TIMES(first_block_makes_its_class_alone, 12)
     destroy_empty(blocks);
 }
 
-/* A class that has no pool is not dry. */
-TEST(larger_class_is_made_for_a_dry_one)
-{
-    cpool_sized_config_t config = bounded_config();
-    cpool_sized_t *blocks;
-    void *held[3];
-
-    config.flags |= CPOOL_SIZED_LARGER;
-    config.class_bytes = SIZE;
-    blocks = create(&config);
-    for (unsigned i = 0; i < 3; i++) {
-        held[i] = cpool_sized_alloc(blocks, SIZE);
-        REQUIRE(held[i] != NULL);
-        REQUIRE_EQUAL(made(blocks), (2u << i) - 1);
-    }
-    REQUIRE_EQUAL(class_at(blocks, 2).lent, 1);
-    for (unsigned i = 0; i < 3; i++)
-        cpool_sized_free(blocks, held[i]);
-    destroy_empty(blocks);
-}
-
 TEST(address_in_a_class_without_a_pool_reported)
 {
     cpool_sized_config_t config = bounded_config();
