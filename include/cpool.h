@@ -30,7 +30,7 @@
  * Empty means empty: never more than `capacity` slots are live, and any thread can obtain all of
  * them, even if they are in other threads' caches, and whether those threads run, sleep or are
  * preempted.  An alloc fails only if at one instant of the call no slot was free.  The exception is
- * a thread that stays preempted inside the library for longer than stall_limit: at most three
+ * a thread that stays preempted inside the library for longer than stall_limit_ms: at most three
  * magazines of its slots are then out of reach.
  *
  * Only an alloc that finds nothing pays for this.  It closes the other threads' caches, makes one

@@ -268,7 +268,7 @@ static struct cpool_domain *make_domain(const cpool_domain_config_t *config)
     domain->epoch = CPI_FIRST_EPOCH;
     domain->readers = config->readers;
     domain->bag_size = bag_size;
-    domain->stall_limit = (uint64_t)config->stall_limit_ms * 1000000;
+    domain->stall_limit_ns = (uint64_t)config->stall_limit_ms * 1000000;
     for (size_t i = 0; i < domain->readers; i++)
         init_reader(domain, &domain->reader[i]);
     return domain;

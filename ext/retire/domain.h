@@ -80,7 +80,7 @@ struct cpool_domain {
     size_t size;           /* bytes of this, with the readers */
     void **arrays;         /* of their bags */
     size_t arrays_size;    /* bytes */
-    uint64_t stall_limit;  /* nanoseconds */
+    uint64_t stall_limit_ns;  /* nanoseconds */
     size_t readers;
     size_t bag_size;       /* slots */
     struct cpi_reader reader[];

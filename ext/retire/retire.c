@@ -327,9 +327,9 @@ static void report_blocker(struct cpi_reader *reader, const struct cpi_blocker *
 
     if (seen->reader != blocker->reader || seen->inside != blocker->inside) {
         *blocker = *seen;
-        blocker->since = domain->stall_limit != 0 ? domain->client.system->now() : 0;
+        blocker->since = domain->stall_limit_ns != 0 ? domain->client.system->now() : 0;
     } else if (seen->reader != NULL && blocker->since != 0 &&
-               domain->client.system->now() - blocker->since >= domain->stall_limit) {
+               domain->client.system->now() - blocker->since >= domain->stall_limit_ns) {
         blocker->since = 0;
         (void)cpi_domain_report(CPOOL_ESTALLED, function, &seen->reader->section);
     }

@@ -27,14 +27,14 @@
  * Returns the slot, or NULL if there is none.  The slot's bytes are as they were last left (on
  * first use zero, or as they were in caller-provided memory).  NULL means that at one instant of
  * the call the whole capacity was live; or that a thread holding slots (at most three magazines)
- * was preempted inside the library for longer than stall_limit (counted in stats.stalls); or that
- * the operating system refused memory, or now refuses membarrier (which a message on standard error
- * says once).  A checked pool that finds CPOOL_EGUARD on the way reports it and still returns the
+ * was preempted inside the library for longer than stall_limit_ms (counted in stats.stalls); or
+ * that the operating system refused memory, or now refuses membarrier (which a message on standard
+ * error says once).  A checked pool that finds CPOOL_EGUARD on the way reports it and still returns the
  * slot.
  * Any thread.  Wait-free from the thread's magazine, else lock-free, unless the depot is empty and
  * no cache has a spare magazine.  Then it closes the caches of all threads, makes a system call,
- * takes their loaded magazines, and waits up to stall_limit for threads that are just using theirs.
- * It also makes a system call when slots are used for the first time.  First use may block, and so
+ * takes their loaded magazines, and waits up to stall_limit_ms for threads that are just using
+ * theirs.  It also makes a system call when slots are used for the first time.  First use may block, and so
  * may an alloc while threads wait for slots.  While cpool_trim or cpool_shrink holds the depot's
  * slots, every kind of alloc that finds the depot empty waits until some are back.
  * (Magazines: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.)

@@ -135,7 +135,7 @@ typedef struct cpool_config {
                                less than two magazines.  0: two magazines if
                                magazine_rounds is set, else 4608, or 16 MiB of
                                them, or a sixteenth of the pool */
-    size_t stall_limit;     /* milliseconds for which an alloc that finds nothing else
+    size_t stall_limit_ms;  /* milliseconds for which an alloc that finds nothing else
                                waits for threads stopped inside the library with slots.
                                0: 1000 */
 } cpool_config_t;

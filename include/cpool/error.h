@@ -65,7 +65,7 @@ enum {
     CPOOL_ETRACKED = -114,    /* the pool was not created with CPOOL_TRACKED */
     CPOOL_EFREED = -115,      /* a slot was written while it was free (CPOOL_FILL) */
     CPOOL_EREADER = -116,     /* a reader is inside a section (cpool/retire.h) */
-    CPOOL_ESTALLED = -117,    /* a section has held slots back for stall_limit (cpool/retire.h) */
+    CPOOL_ESTALLED = -117,    /* a section has held slots back for too long (cpool/retire.h) */
     CPOOL_ERETIRED = -118,    /* the slot is retired already (tracked and checked pools) */
     CPOOL_EFRAME = -119,      /* not an open frame, or one of another pool */
     CPOOL_EFRAMED = -120,     /* the slot goes back with its frame (checked pools) */

@@ -97,7 +97,7 @@ typedef struct cpool_stats_t {
     size_t reserved_bytes;  /* address space reserved */
     size_t committed_bytes; /* of it, bytes that may become resident */
     uint64_t stalls;        /* allocs that returned NULL because a thread was preempted
-                               inside the library for longer than stall_limit */
+                               inside the library for longer than stall_limit_ms */
     size_t peak;            /* the largest count of live slots */
     size_t average;         /* of all counts at exchanges; `live` if there were none */
     uint64_t system_calls;  /* requests to the operating system so far */

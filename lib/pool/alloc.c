@@ -199,7 +199,7 @@ static void *look_closed(struct cpi_pool *pool, struct cpi_backoff *backoff, enu
  * exchange every slot with the depot for as long as this thread waits. */
 static void *look_again(struct cpi_pool *pool)
 {
-    struct cpi_backoff backoff = {pool->stall_limit, 0, 0};
+    struct cpi_backoff backoff = {pool->stall_limit_ns, 0, 0};
     enum verdict verdict;
     unsigned begun;
     void *slot;

@@ -108,7 +108,7 @@ CPI_COLD static struct cpi_pool *build_pool(char *region, const struct cpi_layou
     cpi_text_copy(pool->name, sizeof pool->name, config->name);
     pool->flags = config->flags | config->memory_flags;
     pool->region = region;
-    pool->stall_limit = (uint64_t)layout->stall_ms * 1000000u;
+    pool->stall_limit_ns = (uint64_t)layout->stall_limit_ms * 1000000u;
     pool->region_size = layout->total;
     pool->fixed_bytes = layout->fixed;
     pool->region_owned = !layout->callers;

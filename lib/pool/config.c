@@ -332,7 +332,7 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
     code = choose_magazines(layout, config->magazine_rounds, config->thread_caches);
     if (code != 0)
         return code;
-    layout->stall_ms = config->stall_limit != 0 ? config->stall_limit : CPI_STALL_MS;
+    layout->stall_limit_ms = config->stall_limit_ms != 0 ? config->stall_limit_ms : CPI_STALL_MS;
     layout->fixed = cpi_align_up(sizeof(struct cpi_pool), CPI_LINE);
     layout->caches_at = layout->fixed;
     if (!cpi_add(layout->fixed, cpi_registry_bytes(layout->caches, layout->quota),

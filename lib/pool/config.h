@@ -29,7 +29,7 @@ struct cpi_layout {
     size_t caches;   /* number of caches */
     size_t quota;    /* spares of one cache */
     size_t spares;   /* spares of all caches together, beyond each one's first */
-    size_t stall_ms;  /* as configured, or the default */
+    size_t stall_limit_ms;  /* as configured, or the default */
     size_t fixed;     /* bytes at the start that every pool uses from the beginning */
     size_t caches_at;
     size_t for_slots_at;

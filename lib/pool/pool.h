@@ -91,7 +91,7 @@ struct cpi_pool {
     /* Constant. */
     char name[CPI_NAME_SIZE];
     unsigned flags; /* the flags and the memory flags, which share no bit */
-    uint64_t stall_limit; /* nanoseconds that an alloc waits for a preempted thread */
+    uint64_t stall_limit_ns; /* nanoseconds that an alloc waits for a preempted thread */
     void *region;       /* the whole range of memory */
     size_t region_size; /* bytes */
     size_t fixed_bytes; /* the bytes of it that are committed at creation */

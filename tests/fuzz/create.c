@@ -75,7 +75,7 @@ static cpool_config_t some_config(void)
     cpool_config_t config = CPOOL_CONFIG_INIT;
 
     config.name = "fuzz";
-    config.stall_limit = 1;
+    config.stall_limit_ms = 1;
     choose_size(&config);
     choose_capacity(&config);
     choose_flags(&config);

@@ -20,7 +20,7 @@ static inline cpool_config_t fault_config(const struct fault_scene *scene)
 
     support_set_flags(&config, scene->flags);
     config.magazine_rounds = 8;
-    config.stall_limit = 1;
+    config.stall_limit_ms = 1;
     return config;
 }
 

@@ -19,7 +19,7 @@
 #define REACHES_END(type, last) \
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type), #type)
 
-REACHES_END(cpool_config_t, stall_limit);
+REACHES_END(cpool_config_t, stall_limit_ms);
 REACHES_END(cpool_stats_t, retired);
 REACHES_END(cpool_object_type_t, arg);
 REACHES_END(cpool_object_config_t, thread_caches);

@@ -120,7 +120,7 @@ static cpool_t *make_pool(void)
     cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
 
     config.magazine_rounds = ROUNDS;
-    config.stall_limit = 1; /* a thread that a test has stopped is not waited for */
+    config.stall_limit_ms = 1; /* a thread that a test has stopped is not waited for */
     return support_create(&config);
 }
 

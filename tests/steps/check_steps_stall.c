@@ -26,7 +26,7 @@ static cpool_t *make_pool(unsigned flags, size_t capacity, size_t thread_caches,
     config.magazine_rounds = capacity < ROUNDS ? capacity : ROUNDS;
     config.cache_slots = (SPARES + 1) * ROUNDS;
     config.thread_caches = thread_caches;
-    config.stall_limit = stall;
+    config.stall_limit_ms = stall;
     return support_create(&config);
 }
 
@@ -277,7 +277,7 @@ TEST(free_beyond_those_in_flight_waits_for_one)
     config.magazine_rounds = ROUNDS;
     config.memory = memory;
     config.memory_size = sizeof memory;
-    config.stall_limit = 1;
+    config.stall_limit_ms = 1;
     pool = support_create(&config);
     REQUIRE_EQUAL(take_rest(pool, slots, 0), CAPACITY);
     for (int i = 0; i <= MOST; i++) {

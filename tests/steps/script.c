@@ -108,7 +108,7 @@ static cpool_t *create_impatient(const struct script_door *door, size_t capacity
 {
     cpool_t *pool = create(door, capacity);
 
-    inside(pool)->stall_limit = 1;
+    inside(pool)->stall_limit_ns = 1;
     return pool;
 }
 

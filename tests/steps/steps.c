@@ -18,7 +18,7 @@ cpool_t *steps_pool(unsigned flags, size_t capacity, size_t max_capacity, size_t
     config.flags = flags;
     config.max_capacity = max_capacity;
     config.magazine_rounds = rounds;
-    config.stall_limit = 1; /* a thread that a test has stopped is not waited for */
+    config.stall_limit_ms = 1; /* a thread that a test has stopped is not waited for */
     return support_create(&config);
 }
 

@@ -306,7 +306,7 @@ TEST(bag_that_a_claim_keeps_open_is_not_lost)
     REQUIRE_EQUAL(cpool_retire_flush(&by->section, 0), 1); /* closes a bag that has room */
     while (domain_stats(domain).held < 1 + (CPI_BAGS - 1) * BAG)
         REQUIRE_EQUAL(cpool_retire(&by->section, pool, cpool_alloc(pool)), 0);
-    domain->stall_limit = by->blocker.since = 1; /* the next retire in vain reports */
+    domain->stall_limit_ns = by->blocker.since = 1; /* the next retire in vain reports */
     atomic_store_explicit(&by->claim, (uintptr_t)cpi_thread_forks() * 4 + 2,
                           memory_order_relaxed);
     cpool_set_error_handler(leave_claim, by);
