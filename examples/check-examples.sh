@@ -77,6 +77,15 @@ inputs on time: 120 frames
 inputs late: 144 frames simulated again, 120 of 120 the same
 joined in frame 60: 60 of 60 the same
 OUTPUT
+
+check index sized <<'OUTPUT'
+the: 1 2 4 5
+sea: 1
+it: 4 5
+56 blocks of 12 classes, 1 of malloc
+the end took the rest: slots were still live
+OUTPUT
+
 check connections objects <<'OUTPUT'
 320 of 320 requests answered
 8 clients, no more than 3 connections at once

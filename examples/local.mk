@@ -17,6 +17,9 @@ endif
 if WITH_RETIRE
 examples_programs += examples/hashtable
 endif
+if WITH_SIZED
+examples_programs += examples/index
+endif
 
 check_PROGRAMS += $(examples_programs)
 
@@ -43,6 +46,9 @@ examples_connections_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 examples_quota_SOURCES = examples/quota.c
 examples_quota_LDADD = lib/libcpool.la $(ATOMIC_LIBS)
+
+examples_index_SOURCES = examples/index.c
+examples_index_LDADD = lib/libcpool.la
 
 examples_lockstep_SOURCES = examples/lockstep.c
 examples_lockstep_LDADD = lib/libcpool.la
