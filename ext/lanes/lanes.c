@@ -107,7 +107,7 @@ static bool is_live_at(const cpool_lanes_t *lanes, size_t index)
 }
 
 /* From the top down, so that the lowest index of each lane comes to lie in front. */
-static void deal(cpool_lanes_t *lanes, size_t total)
+static void deal_slots(cpool_lanes_t *lanes, size_t total)
 {
     size_t index = lanes->capacity;
 
@@ -137,11 +137,11 @@ size_t cpool_lanes_balance(cpool_lanes_t *lanes)
      * slot's word and the count. */
     for (size_t i = 0; i < lanes->capacity; i++)
         total += !is_live_at(lanes, i);
-    deal(lanes, total);
+    deal_slots(lanes, total);
     return total;
 }
 
-static int read_config(const cpool_lanes_config_t *given, cpool_config_t *slots, size_t *n)
+static int read_lanes_config(const cpool_lanes_config_t *given, cpool_config_t *slots, size_t *n)
 {
     const unsigned refused = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL;
     cpool_lanes_config_t config;
@@ -170,7 +170,7 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_lanes_config_t *given
     if (result == NULL)
         return CPOOL_ENULL;
     *result = NULL;
-    code = read_config(given, &slots, &n);
+    code = read_lanes_config(given, &slots, &n);
     if (code != 0)
         return code;
     lanes = allocate_lanes(slots.capacity, n);
@@ -187,7 +187,7 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_lanes_config_t *given
         (void)end_lanes(lanes, NULL);
         return code;
     }
-    deal(lanes, lanes->capacity);
+    deal_slots(lanes, lanes->capacity);
     cpool_client_show(&lanes->client, true);
     *result = lanes;
     return 0;

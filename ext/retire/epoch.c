@@ -20,9 +20,9 @@
  *   now    | epoch load        | acquire | retire.c's stamp | what was made unreachable before
  *   hint   | CAS failure, first loads, own word | relaxed | - | -
  *   scan   | inside load       | acquire | a beginning and an end inline, seen, begin | all reads
- *                                          of the sections that are over, and the epoch
- *   seen   | inside store      | release | scan   | the same
- *   begin  | inside store      | release | scan, meet | the same
+ *                                          of sections that have ended, and the epoch
+ *   seen   | inside store      | release | scan   | the epoch, and all reads of earlier sections
+ *   begin  | inside store      | release | scan, meet | all reads of earlier sections
  *   meet   | epoch exchange, CAS | acq_rel | meet, domain.c's meet | the section, or what was made
  *                                          unreachable
  *          | epoch load, CAS failure | acquire | meet | the section

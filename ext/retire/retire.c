@@ -25,7 +25,7 @@
  *
  * ORDERING TABLE
  *   fill   | count store       | release | full, the child of a fork | the slots below
- *   full   | count load        | acquire | fill   | the same
+ *   full   | count load        | acquire | fill   | the slots below
  *   stamp  | epoch CAS         | acq_rel | epoch.c's now, a beginning inline | the unlinked slots
  *   hint   | CAS failure, first loads | relaxed | - | -
  *   claim  | claim CAS         | acquire | leave  | the bags
@@ -40,7 +40,8 @@
  *   move   | pools, slots, from store | release | begun, the child of a fork | count, slot, pool
  *   blank  | slots store of NULL | relaxed | - | - (move)
  *   begin  | count, from store | release | bare, begun, the child of a fork | the count
- *   bare   | count, stamp load | acquire | begin, empty, unstamp | the same
+ *   bare   | count, stamp load | acquire | begin, empty, unstamp | the count, and that the arrays
+ *                                                               are not in use
  *   begun  | from load         | acquire | begin, move | the count
  *   own    | from, to, count, pools load, to, pools store | relaxed | - | -
  *   plain  | plain load, store | relaxed | - | -

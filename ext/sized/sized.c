@@ -76,7 +76,7 @@ static struct header *header_of(const struct cpool_sized *blocks, const void *bl
     return NULL;
 }
 
-static void count(struct cpool_sized *blocks, size_t live, size_t bytes)
+static void count_fallback(struct cpool_sized *blocks, size_t live, size_t bytes)
 {
     cpi_fetch_add(&blocks->fallback_live, live, relaxed);   /* [count] */
     cpi_fetch_add(&blocks->fallback_bytes, bytes, relaxed); /* [count] */
@@ -132,7 +132,7 @@ CPI_APART static void *fallback_alloc(struct cpool_sized *blocks, size_t size, s
     if (start == NULL)
         return NULL;
     header.lead = align_up((uintptr_t)start + sizeof header, header.align) - (uintptr_t)start;
-    count(blocks, 1, header.bytes);
+    count_fallback(blocks, 1, header.bytes);
     cpi_fetch_add(&blocks->fallback_total, 1u, relaxed); /* [count] */
     start = write_header(blocks, start, &header);
     (void)blocks->system->block(start, header.bytes - header.lead, true);
@@ -149,7 +149,7 @@ CPI_APART static void fallback_free(struct cpool_sized *blocks, void *block, con
         return;
     found->mark = 0;
     header = *found;
-    count(blocks, (size_t)-1, 0 - header.bytes);
+    count_fallback(blocks, (size_t)-1, 0 - header.bytes);
     (void)blocks->system->block(block, header.bytes - header.lead, false);
     if (fallback->free != NULL)
         fallback->free((char *)block - header.lead, header.bytes, header.align,
@@ -158,7 +158,8 @@ CPI_APART static void fallback_free(struct cpool_sized *blocks, void *block, con
         free((char *)block - header.lead);
 }
 
-/* realloc keeps no alignment but malloc's.  Memcheck was told of the block inside. */
+/* realloc keeps no alignment but malloc's.  Under Memcheck, which was told of the block inside the
+ * fallback's, that one must not move. */
 static bool can_resize(const struct cpool_sized *blocks, size_t align)
 {
     const cpool_sized_fallback_t *fallback = &blocks->fallback;
@@ -168,7 +169,7 @@ static bool can_resize(const struct cpool_sized *blocks, size_t align)
     return fallback->alloc != NULL ? fallback->resize != NULL : align <= CPI_SIZED_ALIGN;
 }
 
-/* The contents alone go to a new block, unless there is none. */
+/* Copies the contents to a new block, which may be NULL, and frees the old one. */
 static void *move_to(cpool_sized_t *blocks, void *moved, void *block, size_t held, size_t size)
 {
     if (moved == NULL)
@@ -199,7 +200,7 @@ static void *fallback_resize(struct cpool_sized *blocks, void *block, size_t siz
                                      : realloc(start, bytes);
     if (start == NULL)
         return NULL;
-    count(blocks, 0, bytes - header.bytes);
+    count_fallback(blocks, 0, bytes - header.bytes);
     header.bytes = bytes;
     return write_header(blocks, start, &header);
 }
@@ -211,7 +212,8 @@ static bool is_aligned(const struct cpool_sized *blocks, size_t number, size_t a
     return blocks->sizes[number] % align == 0;
 }
 
-/* Where the inline path ends.  The class may have no pool yet, or it cannot be made. */
+/* Where the inline path ends.  The class may have no pool yet, and the
+ * system may refuse to make one. */
 static inline void *take_slowly(struct cpool_sized *blocks, size_t number)
 {
     cpool_t *pool = cpi_sized_pool(blocks, number);
@@ -238,7 +240,8 @@ CPI_APART static void *alloc_slowly(struct cpool_sized *blocks, size_t number, s
 }
 
 /* As cpool_alloc, from the pool of a class. */
-static inline void *alloc(struct cpool_sized *blocks, size_t number, size_t size, size_t align)
+static inline void *alloc_from_class(struct cpool_sized *blocks, size_t number, size_t size,
+                                     size_t align)
 {
     const cpool_t *pool = cpi_load(&blocks->pools[number], relaxed); /* [glance] */
     cpool_cache_t *cache;
@@ -253,7 +256,7 @@ void *cpool_sized_alloc(cpool_sized_t *blocks, size_t size)
 {
     if (CPI_UNLIKELY(size > blocks->largest))
         return fallback_alloc(blocks, size, CPI_SIZED_ALIGN);
-    return alloc(blocks, cpi_sized_first(blocks, size), size, CPOOL_SIZED_GRAIN);
+    return alloc_from_class(blocks, cpi_sized_first(blocks, size), size, CPOOL_SIZED_GRAIN);
 }
 
 void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align)
@@ -267,7 +270,7 @@ void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align
     number = size <= blocks->largest ? cpi_sized_first(blocks, size) : blocks->classes;
     while (number < blocks->classes && !is_aligned(blocks, number, align))
         number++;
-    return number < blocks->classes ? alloc(blocks, number, size, align)
+    return number < blocks->classes ? alloc_from_class(blocks, number, size, align)
                                     : fallback_alloc(blocks, size, align);
 }
 
@@ -304,7 +307,7 @@ void cpool_sized_free(cpool_sized_t *blocks, void *block)
     CPOOL_PUSH_(cache, block, index < cache->bound, give_slowly(pool, block));
 }
 
-static inline bool owns(const cpool_sized_t *blocks, size_t number, const void *block)
+static inline bool class_owns(const cpool_sized_t *blocks, size_t number, const void *block)
 {
     const cpool_t *pool = cpi_sized_pool(blocks, number);
 
@@ -320,7 +323,7 @@ static size_t usable_size(const cpool_sized_t *blocks, const void *block, const 
         header = block != NULL ? header_of(blocks, block, function) : NULL;
         return header != NULL ? header->bytes - header->lead : 0;
     }
-    if (CPI_LIKELY(owns(blocks, number, block)))
+    if (CPI_LIKELY(class_owns(blocks, number, block)))
         return blocks->sizes[number];
     report_address(CPOOL_EFOREIGN, function, block);
     return 0;

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-/* Classes by default: so many steps in each doubling, above so many bytes of the same steps. */
+/* Classes by default: the number of steps in each doubling, and the first step, bytes. */
 #define CPI_SIZED_STEPS ((size_t)4)
 #define CPI_SIZED_STEP_MIN ((size_t)16)
 #define CPI_SIZED_LARGEST ((size_t)32 * 1024)
@@ -126,8 +126,8 @@ static void fill_table(struct cpool_sized *blocks)
 }
 
 /* Makes the header for the plan, and reserves the range.  `sparing` as for cpool_client_memory. */
-static int reserve(struct cpool_sized **blocks, struct cpool_sized *plan, size_t largest,
-                   unsigned sparing)
+static int reserve_range(struct cpool_sized **blocks, struct cpool_sized *plan,
+                         size_t largest, unsigned sparing)
 {
     size_t part = 1;
 
@@ -258,7 +258,8 @@ static int fill_in(struct cpool_sized *blocks)
     return code;
 }
 
-static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config, unsigned sparing)
+static int make_blocks(struct cpool_sized **blocks, const cpool_sized_config_t *config,
+                       unsigned sparing)
 {
     struct cpool_sized plan;
     size_t largest;
@@ -272,7 +273,7 @@ static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config,
     if (code == 0)
         code = largest_pool(&plan, &largest);
     if (code == 0)
-        code = reserve(blocks, &plan, largest, sparing);
+        code = reserve_range(blocks, &plan, largest, sparing);
     if (code != 0)
         return code;
     memcpy(*blocks, &plan, sizeof plan);
@@ -293,12 +294,12 @@ static int make_by_default(struct cpool_sized **blocks, cpool_sized_config_t *co
     int code;
 
     config->class_bytes = CPI_SIZED_CLASS_BYTES;
-    code = make(blocks, config, CPOOL_CLIENT_SPARING);
+    code = make_blocks(blocks, config, CPOOL_CLIENT_SPARING);
     if (config->thread_caches == 0)
         config->thread_caches = CPI_SIZED_CACHES_FEW;
     while (code == CPOOL_ENOMEM && config->class_bytes > CPI_SIZED_CLASS_BYTES_LEAST) {
         config->class_bytes /= 2;
-        code = make(blocks, config, CPOOL_CLIENT_SPARING);
+        code = make_blocks(blocks, config, CPOOL_CLIENT_SPARING);
     }
     return code;
 }
@@ -324,7 +325,7 @@ int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_config_t *given
     }
     if (code != 0)
         return code;
-    code = config.class_bytes != 0 ? make(&made, &config, 0)
+    code = config.class_bytes != 0 ? make_blocks(&made, &config, 0)
                                    : make_by_default(&made, &config);
     if (code == 0)
         *blocks = made;

@@ -27,8 +27,8 @@
 #include "common.h"
 
 struct cpool_sized {
-    /* Written once, with the lock held: none before.  First, because GCC adds any other offset up
-     * beside an atomic load. */
+    /* Written once, with the lock held: none before.  First, because GCC computes any other
+     * offset by an instruction of its own before an atomic load. */
     cpool_t *_Atomic pools[CPOOL_SIZED_CLASSES_MAX];
 
     /* Constant. */
@@ -80,7 +80,7 @@ static inline cpool_t *cpi_sized_pool(const struct cpool_sized *blocks, size_t n
     return pool != blocks->none ? pool : NULL;
 }
 
-/* sized_create.c.  The same, made if there is none.  NULL if it cannot be made, after
+/* sized_create.c.  The pool of a class, made if there is none.  NULL if it cannot be made, after
  * which a later call tries again, and if the caller holds the lock.  Takes the lock. */
 cpool_t *cpi_sized_make_pool(struct cpool_sized *blocks, size_t number);
 

@@ -189,7 +189,7 @@ CPOOL_API void *cpool_sized_alloc(cpool_sized_t *blocks, size_t size) CPOOL_MUST
     CPOOL_NONNULL_(1);
 
 /*
- * cpool_sized_alloc_aligned - the same, at a multiple of `align` bytes.
+ * cpool_sized_alloc_aligned - takes a block at a multiple of `align` bytes.
  *
  * align   a power of two.  Another number is reported as CPOOL_EALIGN, and NULL returned
  *
@@ -219,7 +219,7 @@ CPOOL_LOCAL_ void *cpool_sized_calloc(cpool_sized_t *blocks, size_t count, size_
  * twice as large as needed.  Otherwise the contents move, and an alignment above the
  * class's own is lost.
  *
- * Returns the block, or NULL if there is none.  The old block is then unchanged.
+ * Returns the block, or NULL if there is none.  On failure the old block is unchanged.
  * Any thread.
  */
 CPOOL_API void *cpool_sized_realloc(cpool_sized_t *blocks, void *block, size_t size)

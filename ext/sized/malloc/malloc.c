@@ -135,7 +135,7 @@ static void *remap_block(void *block, size_t bytes, size_t align, size_t wanted,
 
 /* --- Start and end --- */
 
-static cpool_sized_t *make_blocks(void)
+static cpool_sized_t *choose_blocks(void)
 {
     cpool_sized_fallback_t maps = {sizeof maps, NULL, map_block, unmap_block, remap_block};
     cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
@@ -169,7 +169,7 @@ static cpool_sized_t *start_blocks(void)
     if (!atomic_compare_exchange_strong_explicit(&begun, &expected, true, memory_order_relaxed,
                                                  memory_order_relaxed)) /* [begin] */
         return NULL;
-    blocks = make_blocks();
+    blocks = choose_blocks();
     atomic_store_explicit(&made, blocks, memory_order_release); /* [ready] */
     errno = saved;
     return blocks;
