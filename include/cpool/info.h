@@ -77,8 +77,9 @@ typedef struct cpool_stats_t {
     size_t in_depot;        /* free slots in the depot */
     size_t in_caches;       /* free slots in the caches of threads */
     size_t fresh;           /* slots never handed out */
-    size_t circulating;     /* slots in circulation: taken from the fresh ones, and not
-                               removed by a shrink or reset since.  No more have been
+    size_t circulating;     /* slots in circulation: taken from the fresh ones, often a
+                               whole magazine at a time, and not removed by a shrink
+                               or reset since.  No more have been
                                live since the last of these */
     size_t slot_size;       /* bytes, as configured */
     size_t slot_stride;     /* bytes from one slot to the next */

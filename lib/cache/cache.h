@@ -51,8 +51,8 @@
  * magazines or 0, and always 0 beyond the quota.  Only the owner stores a magazine there, and only
  * while the entry is open.  Any thread may take one by a compare-and-swap with 0.
  *
- * `stocked` counts every full spare from before the spare is stored, or at the latest from when the
- * owner leaves, until after it has been taken.
+ * `stocked` is at least the number of full spares, as a thread that takes one does not lower it.
+ * It may be too low only while the owner is inside.
  *
  * A magazine is loaded while the entry is open, and afterwards until somebody takes it.  As long as
  * it is loaded, its own count is 0, and the entry's is valid.

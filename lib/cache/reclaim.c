@@ -92,7 +92,8 @@ void cpi_reclaim_end(struct cpi_registry *registry, unsigned begun)
         cpi_fetch_add(&registry->closed, UINT32_MAX, release); /* [end] */
 }
 
-/* Closes an entry.  Returns whether the cache may hold anything. */
+/* Closes an entry.  Returns whether there may be something to take: it was open, or a magazine is
+ * loaded, or there is a full spare, which another closing thread may not have taken yet. */
 static bool close_entry(const struct cpi_cache *cache)
 {
     cpool_cache_t *active = cpi_load(&cache->active, acquire); /* [scan] */

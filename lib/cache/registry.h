@@ -59,7 +59,7 @@ struct cpi_registry {
     uint32_t leaving;           /* ended threads that are still giving a cache back */
     struct cpi_registry *next;  /* in the list of all registries */
     struct cpi_registry **link; /* the pointer to this registry */
-    int64_t stocked_correction; /* added to the counters' sum, which forks falsify */
+    int64_t stocked_correction; /* for the counters' sum; written while nobody uses the pool */
     unsigned forks;             /* how many forks the pool has gone through in the child */
     bool disturbed;             /* in the child of a fork, a vanished thread was inside */
 };

@@ -199,8 +199,8 @@ int cpool_frame_begin(cpool_frame_t **frame, cpool_t *handle)
 
 /* --- The record --- */
 
-/* Gives a magazine to the depot, or takes an empty one if `node` is 0.  Meanwhile the thread is
- * inside its cache, or in flight at the depot. */
+/* Gives a magazine to the depot, as full or empty as its count says, or takes an empty one if
+ * `node` is 0.  Meanwhile the thread is inside its cache, or in flight at the depot. */
 static uint32_t exchange_magazine(struct cpi_pool *pool, uint32_t node)
 {
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
@@ -409,23 +409,24 @@ static void give_one(struct cpi_pool *pool, void *slot, struct cpi_call call)
     cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
 }
 
-/* Gives the slots back by the slow path.  The last slot keeps the pool from being destroyed, and
- * its free calls waiters for all of them. */
+/* A plain pool gets its magazines whole, and others get their slots one by one, each with its word
+ * and record.  The last slot keeps the pool from being destroyed, and its free calls waiters for
+ * all of them. */
 CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi_call call)
 {
     struct cpi_pool *pool = pool_of(frame, NULL, call.function);
-    bool whole;
+    bool plain;
     void *slot;
 
     if (pool == NULL)
         return;
-    whole = cpi_pool_is_plain(pool);
+    plain = cpi_pool_is_plain(pool);
     slot = cpi_frame_take_back(frame);
     while (!is_frame_empty(frame)) {
-        if (whole && frame->full != 0) {
+        if (plain && frame->full != 0) {
             exchange_magazine(pool, unchain_top(&pool->depot, frame));
             cpi_waiters_came(&pool->waiters);
-        } else if (!whole || !give_inside(pool, frame)) {
+        } else if (!plain || !give_inside(pool, frame)) {
             give_one(pool, slot, call);
             slot = cpi_frame_take_back(frame);
         }

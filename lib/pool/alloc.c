@@ -195,7 +195,8 @@ static void *look_closed(struct cpi_pool *pool, struct cpi_backoff *backoff, enu
     return slot;
 }
 
-/* Entries may be opened between two searches.  If they stayed closed all the time, owners would
+/* Takes spares once more, as owners may have swapped loaded magazines for them since find_more.
+ * Entries may be opened between two searches.  If they stayed closed all the time, owners would
  * exchange every slot with the depot for as long as this thread waits. */
 static void *look_again(struct cpi_pool *pool)
 {
