@@ -11,7 +11,7 @@
 top=${srcdir:-.}
 sched=$top/tests/sched
 bugs='no-tag lost-full-magazine slot-twice claim-by-store steal-by-store
-    open-unchecked open-not-retracted taken-inside unloaded-by-store activity-not-compared
+    open-unchecked taken-inside unloaded-by-store activity-not-compared
     loaded-not-taken spares-not-taken announced-after-look push-calls-nobody
     resolve-any found-though-free retire-section-ignored'
 
