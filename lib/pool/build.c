@@ -333,7 +333,6 @@ void cpi_pool_withdraw(struct cpi_pool *pool)
 {
     cpi_registry_remove(&pool->registry);
     close_handles(pool);
-    cpi_pool_note_end(pool);
     give_handles(pool);
     cpi_handle_drop();
 }

@@ -49,43 +49,9 @@ static void report_face(const char *function, const struct cpi_pool *pool)
                (const void *)pool->face);
 }
 
-/* The names of the pools that were destroyed last.  Guarded by the lock. */
-static struct ended {
-    const cpool_t *handle;
-    uintptr_t turn; /* the turn of the handle since then */
-    char name[CPI_NAME_SIZE];
-} ended_pools[32];
-
-void cpi_pool_note_end(const struct cpi_pool *pool)
-{
-    static unsigned noted;
-    struct ended *ended = &ended_pools[noted++ % (sizeof ended_pools / sizeof ended_pools[0])];
-
-    ended->handle = pool->face;
-    ended->turn = cpi_handle_part(pool->face)->turn;
-    memcpy(ended->name, pool->name, sizeof ended->name);
-}
-
-/* Copies the name of the last pool that had this handle, if it is known. */
-static const char *find_ended(const cpool_t *handle, char name[CPI_NAME_SIZE])
-{
-    bool locked;
-
-    if (!cpi_handle_is_one(handle))
-        return name;
-    locked = cpi_lock_unless_held();
-    for (size_t i = 0; i < sizeof ended_pools / sizeof ended_pools[0]; i++)
-        if (ended_pools[i].handle == handle && ended_pools[i].turn == cpi_handle_part(handle)->turn)
-            memcpy(name, ended_pools[i].name, CPI_NAME_SIZE);
-    if (locked)
-        cpi_unlock();
-    return name;
-}
-
 void cpi_pool_report_handle(const char *function, const cpool_t *handle)
 {
     const struct cpi_pool *pool = cpi_pool_behind(handle);
-    char name[CPI_NAME_SIZE] = "";
     cpool_error_t error;
 
     if (pool != NULL) {
@@ -96,13 +62,10 @@ void cpi_pool_report_handle(const char *function, const cpool_t *handle)
     error.code = CPOOL_EPOOL;
     error.function = function;
     error.pool = (cpool_t *)(uintptr_t)handle;
-    error.name = find_ended(handle, name);
+    error.name = "";
     if (handle == NULL)
         cpi_report(&error, "%s: the pool is NULL: it was never created, or cpool_create or "
                    "<name>_open failed and returned why", function);
-    else if (name[0] != '\0')
-        cpi_report(&error, "%s: the pool has been destroyed (pool '%s' %p)", function,
-                   name, (const void *)handle);
     else
         cpi_report(&error, "%s: not a pool: %s (%p)", function,
                    cpi_handle_is_one(handle) ? "it or its cache has been destroyed"

@@ -34,10 +34,6 @@ const char *cpi_client_title(unsigned kind);
 /* Reports that a typed pool of this name cannot be created on first use, and why. */
 CPI_COLD void cpi_pool_report_unmade(const char *name, int code);
 
-/* Remembers the name of a pool that has just been closed, for later reports.  With the lock
- * held. */
-void cpi_pool_note_end(const struct cpi_pool *pool);
-
 /*
  * The pool of a handle.  Reports CPOOL_EPOOL on behalf of `function` and returns NULL if the handle
  * is NULL, or not a descriptor of this copy of the library, or its pool has been destroyed.

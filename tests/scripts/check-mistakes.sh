@@ -123,7 +123,7 @@ is_refused() {
     says 'the slot has never been handed out'
     run "$1" destroyed ${2:+"$2"}
     aborts
-    says "the pool has been destroyed (pool 'jobs'"
+    says 'not a pool: it or its cache has been destroyed'
     run "$1" no_pool ${2:+"$2"}
     aborts
     says 'cpool_calloc: the pool is NULL: it was never created, or cpool_create'
