@@ -54,9 +54,9 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  * and then each working thread fetches a magazine again.  Checked pools, and pools in
  * caller-provided memory, are only sorted.
  *
- * It also examines the free slots.  A slot found twice was freed twice: it is reported, once, as
- * CPOOL_EDOUBLEFREE, and counts once from then on.  A slot that was freed after a shrink had
- * removed it is reported as CPOOL_EUNUSED and dropped.
+ * It also examines the free slots.  A slot found twice was freed twice, and is one slot again.  A
+ * slot that was freed after a shrink had removed it is left out.  Their number is reported, once,
+ * as CPOOL_EDOUBLEFREE.
  *
  * Like cpool_shrink, it takes one bit for each slot from the operating system while it runs, also
  * for pools in caller-provided memory.  If that is refused, it does nothing.

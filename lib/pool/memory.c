@@ -48,56 +48,27 @@ struct drain {
     struct cpi_tagstack magazines; /* emptied ones, as many as the slots will fill */
     uintptr_t held;                /* the number of these magazines */
     uint64_t *marks;               /* bit i: slot i was found in the depot */
-    uint64_t *wrong;               /* bit i: found twice, or above the watermark.  NULL: no such
-                                      slot, or no memory for the bitmap */
-    size_t size;                   /* bytes of each bitmap */
-    uintptr_t slots;               /* end of the range that must still be given back */
-    uintptr_t marked;              /* marked slots in it that are not given back yet */
-    uint32_t filling;              /* the magazine being filled, or 0 */
-    uint32_t rounds;               /* the rounds it will have */
-    uint32_t count;                /* the rounds it has */
+    size_t wrong;                  /* slots found once more, or above the watermark */
+    size_t size;                   /* bytes at marks */
+    uintptr_t slots;               /* end of the range that is still to be returned */
+    uintptr_t marked;              /* of them, not given back yet */
+    uint32_t filling;              /* magazine being filled, 0: none */
+    uint32_t rounds;               /* that it is to have */
+    uint32_t count;                /* that it has */
 };
 
-/*
- * Prepares the slots first .. end - 1, which are about to be given back.  They are the next part of
- * a run that goes down to `bottom`.  The drain holds the whole run.
- */
-typedef void prepare_slots(void *context, struct cpi_pool *pool, uintptr_t bottom, uintptr_t first,
-                         uintptr_t end);
-
-/* Bytes of slots that are prepared and given back at a time, so that others wait for one portion
- * only. */
+/* Bytes of slots that are purged and given back at a time: others wait for one
+ * portion, not for all. */
 #define CPI_PORTION ((size_t)4 * 1024 * 1024)
 
 /* --- Taking --- */
 
-static uint64_t *map_bits(struct drain *drain)
-{
-    cpi_pool_note_calls(drain->pool, 1);
-    return cpi_os_map(drain->size);
-}
-
-static void unmap_bits(struct drain *drain, uint64_t *bits)
-{
-    cpi_pool_note_calls(drain->pool, 1);
-    cpi_os_release(bits, drain->size);
-}
-
-/* A slot that turned up twice was freed twice.  A slot above the watermark was removed by a shrink,
- * and freed by a thread that did not know.  Both are mistakes of the caller, and the slot is
- * dropped. */
-CPI_COLD static void note_wrong(struct drain *drain, uintptr_t index)
-{
-    if (drain->wrong == NULL)
-        drain->wrong = map_bits(drain);
-    if (drain->wrong != NULL)
-        cpi_bitmap_set(drain->wrong, index);
-}
-
+/* A slot that turned up twice was freed twice.  One above the watermark was removed by a shrink, and
+ * freed by a thread that had not noticed. */
 static void mark_slot(struct drain *drain, uintptr_t index, uintptr_t fresh)
 {
     if (CPI_UNLIKELY(index >= fresh || cpi_bitmap_is_set(drain->marks, index))) {
-        note_wrong(drain, index);
+        drain->wrong++;
         return;
     }
     cpi_bitmap_set(drain->marks, index);
@@ -155,7 +126,8 @@ static bool begin_drain(struct drain *drain, struct cpi_pool *pool)
     drain->pool = pool;
     /* Slots that others take and free in the meantime may turn up, too. */
     drain->size = (pool->slab.slots / CPI_WORD_BITS + 1) * sizeof(uint64_t);
-    drain->marks = map_bits(drain);
+    cpi_pool_note_calls(pool, 1);
+    drain->marks = cpi_os_map(drain->size);
     if (drain->marks == NULL)
         return false;
     cpi_lock();
@@ -218,75 +190,8 @@ static void give_marked(struct drain *drain, uintptr_t index)
     }
 }
 
-/* Gives the marked slots back, portion by portion from the top. prepare may be NULL. */
-static void give_portions(struct drain *drain, prepare_slots *prepare, void *context)
-{
-    struct cpi_pool *pool = drain->pool;
-    uintptr_t portion = CPI_PORTION / pool->slab.stride + 1;
-    uintptr_t above = drain->slots;
-    uintptr_t end;
-
-    while ((end = cpi_bitmap_find_down(drain->marks, above, true)) > 0) {
-        uintptr_t bottom = cpi_bitmap_find_down(drain->marks, end, false);
-
-        while (end > bottom) {
-            uintptr_t first = end - bottom > portion ? end - portion : bottom;
-
-            if (prepare != NULL)
-                prepare(context, pool, bottom, first, end);
-            for (; end > first; end--)
-                give_marked(drain, end - 1);
-        }
-        above = bottom;
-    }
-}
-
-/* Gives everything back and releases the lock. */
-static void end_drain(struct drain *drain, prepare_slots *prepare, void *context)
-{
-    struct cpi_pool *pool = drain->pool;
-
-    give_portions(drain, prepare, context);
-    CPI_ASSERT(drain->marked == 0 && drain->filling == 0);
-    while (cpi_tagstack_top(&drain->magazines) != 0) {
-        begin_filling(drain);
-        cpi_depot_give(&pool->depot, &drain->uncached.counters, drain->filling);
-    }
-    CPI_ASSERT(cpi_lock_is_held());
-    cpi_depot_end_drain(&pool->depot);
-    cpi_depot_leave(&pool->depot, &drain->uncached);
-    cpi_unlock();
-}
-
-/* --- Afterwards --- */
-
-CPI_COLD static void report_wrong(const struct drain *drain, const char *function)
-{
-    uintptr_t above = drain->pool->slab.slots;
-
-    while ((above = cpi_bitmap_find_down(drain->wrong, above, true)) > 0) {
-        above--;
-        cpi_pool_report_slot(
-            cpi_bitmap_is_set(drain->marks, above) ? CPOOL_EDOUBLEFREE : CPOOL_EUNUSED, function,
-            drain->pool, above);
-    }
-}
-
-/* Reports wrong slots on behalf of `function`, and frees the bitmaps.  Without the lock, because a
- * handler may use other pools. */
-static void close_drain(struct drain *drain, const char *function)
-{
-    if (CPI_UNLIKELY(drain->wrong != NULL)) {
-        report_wrong(drain, function);
-        unmap_bits(drain, drain->wrong);
-    }
-    unmap_bits(drain, drain->marks);
-}
-
-/* --- Giving back memory --- */
-
-/* The number of bytes whose residence is queried.  Beyond it, the answer is not worth the time,
- * because the library's lock is held. */
+/* Bytes of which it is asked whether they are resident: beyond, the answer takes
+ * longer than it is worth, with the library's lock held. */
 #define CPI_ASKED_MAX ((size_t)1 << (sizeof(size_t) > 4 ? 32 : 28))
 
 struct purge {
@@ -311,10 +216,9 @@ static size_t resident_bytes(struct purge *purge, uintptr_t from, size_t size)
  * whose slots the drain holds, too.  Swapped out pages are not resident, but are purged like all
  * others.
  */
-static void purge_portion(void *context, struct cpi_pool *pool, uintptr_t bottom, uintptr_t first,
-                          uintptr_t end)
+static void purge_portion(struct purge *purge, const struct cpi_pool *pool, uintptr_t bottom,
+                          uintptr_t first, uintptr_t end)
 {
-    struct purge *purge = context;
     size_t page = pool->slab.extent.page;
     uintptr_t least = cpi_align_up((uintptr_t)cpi_slab_slot(&pool->slab, bottom), page);
     uintptr_t from = cpi_align_down((uintptr_t)cpi_slab_slot(&pool->slab, first), page);
@@ -332,7 +236,59 @@ static void purge_portion(void *context, struct cpi_pool *pool, uintptr_t bottom
     purge->bytes += bytes < given ? bytes : given;
 }
 
-/* Checked pools have guard bytes between the slots, and the caller's memory is the caller's. */
+/* Gives the marked slots back, portion by portion from the top. */
+static void give_portions(struct drain *drain, struct purge *purge)
+{
+    struct cpi_pool *pool = drain->pool;
+    uintptr_t portion = CPI_PORTION / pool->slab.stride + 1;
+    uintptr_t above = drain->slots;
+    uintptr_t end;
+
+    while ((end = cpi_bitmap_find_down(drain->marks, above, true)) > 0) {
+        uintptr_t bottom = cpi_bitmap_find_down(drain->marks, end, false);
+
+        while (end > bottom) {
+            uintptr_t first = end - bottom > portion ? end - portion : bottom;
+
+            if (purge != NULL)
+                purge_portion(purge, pool, bottom, first, end);
+            for (; end > first; end--)
+                give_marked(drain, end - 1);
+        }
+        above = bottom;
+    }
+}
+
+/* Gives everything back, each portion after its purge unless that is NULL, and releases the
+ * lock. */
+static void end_drain(struct drain *drain, struct purge *purge)
+{
+    struct cpi_pool *pool = drain->pool;
+
+    give_portions(drain, purge);
+    CPI_ASSERT(drain->marked == 0 && drain->filling == 0);
+    while (cpi_tagstack_top(&drain->magazines) != 0) {
+        begin_filling(drain);
+        cpi_depot_give(&pool->depot, &drain->uncached.counters, drain->filling);
+    }
+    CPI_ASSERT(cpi_lock_is_held());
+    cpi_depot_end_drain(&pool->depot);
+    cpi_depot_leave(&pool->depot, &drain->uncached);
+    cpi_unlock();
+}
+
+/* Without the lock: a handler may use other pools. */
+static void close_drain(struct drain *drain, const char *function)
+{
+    cpi_pool_note_calls(drain->pool, 1);
+    cpi_os_release(drain->marks, drain->size);
+    if (CPI_UNLIKELY(drain->wrong != 0))
+        cpi_pool_report_surplus(function, drain->pool, drain->wrong);
+}
+
+/* --- Giving back memory --- */
+
+/* Checked pools keep guard bytes between the slots, and a caller's memory is his. */
 static bool may_purge(const struct cpi_pool *pool)
 {
     return pool->region_owned && !pool->checked && (pool->flags & CPOOL_MEMORY_KEEP_PAGES) == 0;
@@ -360,7 +316,7 @@ size_t cpool_trim(cpool_t *handle)
     begun = cpi_reclaim_begin(&pool->registry);
     (void)cpi_reclaim_all(&pool->registry, NULL, false);
     if (begin_drain(&drain, pool)) {
-        end_drain(&drain, may_purge(pool) ? purge_portion : NULL, &purge);
+        end_drain(&drain, may_purge(pool) ? &purge : NULL);
         cpi_fetch_add(&pool->maintenance.trims, 1u, relaxed); /* [count] */
         cpi_pool_note_calls(pool, purge.calls);
         close_drain(&drain, function);
@@ -468,7 +424,7 @@ size_t cpool_shrink(cpool_t *handle, size_t n)
         flush_own_cache(pool);
         if (begin_drain(&drain, pool)) {
             removed += drop_top(&drain, n - removed);
-            end_drain(&drain, NULL, NULL);
+            end_drain(&drain, NULL);
             close_drain(&drain, function);
         }
     }
