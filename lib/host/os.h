@@ -117,11 +117,8 @@ uint64_t cpi_os_deadline(const struct timespec *timeout);
  * given back, counted from the first page: fewer than `size` if the system refuses. */
 size_t cpi_os_purge(void *address, size_t size);
 
-/* Whether the system has cpi_os_populate.  Adds the number of system calls made to *calls. */
-bool cpi_os_can_populate(uint64_t *calls);
-
 /* Makes whole pages of usable memory resident without changing a byte, even while other threads use
- * them.  Returns false if the system refuses memory. */
+ * them, where the system can do that.  Returns false if it refuses memory. */
 bool cpi_os_populate(void *address, size_t size);
 
 /* Resident bytes of a committed range of whole pages, without those swapped out.  Pages whose state

@@ -3,8 +3,7 @@
  * os_plain.c - the parts of os.h that are the same on all systems, or on all but Linux, and those
  * that few programs use: which pages are resident, and making them resident.
  *
- * Without Linux there is no way to ask for huge pages, and the library makes pages resident by
- * touching them.
+ * Without Linux there is no way to ask for huge pages, or to make pages resident.
  */
 #include "base/compiler.h"
 
@@ -59,17 +58,11 @@ void cpi_os_want_huge_pages(void *address, size_t size)
     (void)size;
 }
 
-bool cpi_os_can_populate(uint64_t *calls)
-{
-    (void)calls;
-    return false;
-}
-
 bool cpi_os_populate(void *address, size_t size)
 {
     (void)address;
     (void)size;
-    return false;
+    return true;
 }
 
 #endif /* not Linux */
@@ -114,26 +107,8 @@ CPI_COLD size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* Advice that no kernel knows.  An emulator that ignores all advice accepts it. */
-#define CPI_NO_ADVICE 0x7fff
-
-/* Asks for no pages at all, to learn whether the kernel knows the request. */
-CPI_COLD bool cpi_os_can_populate(uint64_t *calls)
-{
-    int saved = errno;
-    bool known = madvise(NULL, 0, MADV_POPULATE_WRITE) == 0;
-
-    ++*calls;
-    if (known) {
-        known = madvise(NULL, 0, CPI_NO_ADVICE) != 0;
-        ++*calls;
-    }
-    errno = saved;
-    return known;
-}
-
-/* EINVAL: the kernel does not manage this memory.  It may be a device's memory that the caller
- * provided. */
+/* EINVAL: an older kernel, or one that does not manage this memory, such as a device's that the
+ * caller provided. */
 CPI_COLD bool cpi_os_populate(void *address, size_t size)
 {
     int saved = errno;

@@ -7,16 +7,12 @@
  *
  * ORDERING TABLE
  *   count | maintenance counters | relaxed | - | -
- *   touch | bytes of a pool's memory fetch-and-add of 0 | relaxed | - | -
- *
- * [touch] changes nothing, and cannot undo another thread's write to the same byte.
  */
 #include "pool/alloc.h"
 #include "pool/report.h"
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "base/tools.h"
 #include "host/os.h"
 #include "cache/reclaim.h"
 
@@ -474,63 +470,31 @@ size_t cpool_grow(cpool_t *handle, size_t n)
  * below the watermark are made resident, and n above it.  The system can populate a range without
  * changing a byte in it, no matter who owns the slots. */
 
-struct residence {
-    bool by_touch;  /* the system cannot populate */
-    uint64_t calls; /* requests to the operating system */
-};
-
-/* Makes the pages of [from, to) resident, touching no byte outside it.  Returns false if the system
- * has no memory. */
-CPI_UNINSTRUMENTED static bool make_resident(struct residence *residence, uintptr_t from,
-                                             uintptr_t to)
+/* The pages of [from, to).  False if the system has no memory. */
+static bool make_resident(struct cpi_pool *pool, uintptr_t from, uintptr_t to)
 {
     size_t page = cpi_os_page_size();
 
-    if (!residence->by_touch) {
-        from = cpi_align_down(from, page);
-        residence->calls++;
-        return cpi_os_populate((void *)from, cpi_align_up(to, page) - from);
-    }
-    cpi_tools_pause();
-    for (; from < to; from = cpi_align_down(from, page) + page)
-        (void)cpi_fetch_add((volatile _Atomic unsigned char *)from, 0, relaxed); /* [touch] */
-    cpi_tools_resume();
-    return true;
+    from = cpi_align_down(from, page);
+    cpi_pool_note_calls(pool, 1);
+    return cpi_os_populate((void *)from, cpi_align_up(to, page) - from);
 }
 
-/* If slots are pages apart, handles them one by one, to skip the pages in between. */
-static bool make_slots_resident(const struct cpi_slab *slab, uintptr_t end,
-                                struct residence *residence)
-{
-    uintptr_t step = slab->stride - slab->slot_size < cpi_os_page_size() ? end : 1;
-
-    for (uintptr_t first = 0; first < end; first += step) {
-        uintptr_t last = (uintptr_t)cpi_slab_slot(slab, first + step - 1);
-
-        if (!make_resident(residence, (uintptr_t)cpi_slab_slot(slab, first),
-                           last + slab->slot_size))
-            return false;
-    }
-    return true;
-}
-
-static bool make_sides_resident(const struct cpi_slab *slab, uintptr_t end,
-                                struct residence *residence)
+static bool make_sides_resident(struct cpi_pool *pool, uintptr_t end)
 {
     for (unsigned i = 0; i < CPI_SIDES; i++) {
-        uintptr_t start = (uintptr_t)slab->sides[i].extent.base;
+        const struct cpi_side *side = &pool->slab.sides[i];
+        uintptr_t start = (uintptr_t)side->extent.base;
 
-        if (slab->sides[i].size != 0 &&
-            !make_resident(residence, start, start + end * slab->sides[i].size))
+        if (side->size != 0 && !make_resident(pool, start, start + end * side->size))
             return false;
     }
     return true;
 }
 
-/* Commits and populates the memory of n more slots.  A cache takes a whole run of fresh slots, and
- * uses the lowest first, so the rest of the run is only committed.  But in a checked pool all its
- * gaps are filled. */
-static bool provide_resident(struct cpi_pool *pool, size_t n, struct residence *residence)
+/* Commits and populates.  A cache takes a whole run of fresh slots, of which the lowest go out
+ * first, but the gaps of a checked pool are filled in all of it. */
+static bool provide_resident(struct cpi_pool *pool, size_t n)
 {
     struct cpi_slab *slab = &pool->slab;
     uintptr_t end = cpi_slab_fresh(slab) + n;
@@ -541,7 +505,8 @@ static bool provide_resident(struct cpi_pool *pool, size_t n, struct residence *
     if (end > run || slab->bumped != NULL)
         end = run;
     return cpi_depot_provide(&pool->depot, run) && cpi_slab_provide(slab, run) &&
-           make_slots_resident(slab, end, residence) && make_sides_resident(slab, end, residence);
+           make_resident(pool, slab->base, slab->base + end * slab->stride) &&
+           make_sides_resident(pool, end);
 }
 
 /* Raises the capacity so that n more slots may be live. */
@@ -576,7 +541,6 @@ int cpool_reserve(cpool_t *handle, size_t n)
 {
     static const char function[] = "cpool_reserve";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
-    struct residence residence = {false, 0};
     int code;
 
     if (pool == NULL)
@@ -584,11 +548,9 @@ int cpool_reserve(cpool_t *handle, size_t n)
     if (n == 0)
         return 0;
     code = make_room(pool, n);
-    residence.by_touch = !cpi_os_can_populate(&residence.calls);
-    if (code == 0 && !provide_resident(pool, n, &residence))
+    if (code == 0 && !provide_resident(pool, n))
         code = CPOOL_ENOMEM;
     if (code == 0)
         warm_cache(pool, CPI_CALL(function));
-    cpi_pool_note_calls(pool, residence.calls);
     return code;
 }

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #if defined(__linux__)
@@ -283,4 +284,13 @@ bool growth_has_filters(void)
 
     support_fork(try_filter, NULL, &outcome);
     return WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 0;
+}
+
+bool growth_populates(void)
+{
+#if defined(__linux__) && !defined(CPOOL_PLAIN_POSIX)
+    return madvise(NULL, 0, 23) == 0 && madvise(NULL, 0, 0x7fff) != 0;
+#else
+    return false;
+#endif
 }

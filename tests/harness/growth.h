@@ -91,6 +91,10 @@ void hold_free_one(struct hold *hold, size_t i);
 /* Whether a child of this process can put one in place. */
 bool growth_has_filters(void);
 
+/* Whether the system makes pages resident at a request.  An emulator that ignores all advice says
+ * so, too, of an advice that no kernel knows. */
+bool growth_populates(void);
+
 /* From now on this call fails with this error. */
 bool growth_refuse_call(long number, int error);
 

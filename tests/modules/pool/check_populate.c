@@ -1,54 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_populate.c - how cpool_reserve makes slots resident: by the system, or by an atomic
- * operation on a byte of each page where the system cannot.
+ * check_populate.c - how cpool_reserve makes slots resident: by the system, where it can.
  *
- * Includes growth.h and the system's.  madvise is defined here, in place of the C
- * library's.
+ * Includes growth.h and the system's.
  */
 #include "growth.h"
 
-#include <errno.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#if defined(__linux__)
-#include <sys/syscall.h>
-#endif
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 enum { SLOT_SIZE = 512, CAPACITY = 3000, ROUNDS = 50 };
 
-/* Sanitizers have their own madvise in that place already. */
-#if defined(SYS_madvise) && !SUPPORT_SANITIZED
-#define CAN_REFUSE 1
-#else
-#define CAN_REFUSE 0
-#endif
-
-static enum { POPULATES, CANNOT_POPULATE, TAKES_HINTS } system_now;
-
-#if CAN_REFUSE
-
-int madvise(void *address, size_t size, int advice)
-{
-    if (system_now == TAKES_HINTS)
-        return 0;
-    if (advice == MADV_POPULATE_WRITE && system_now == CANNOT_POPULATE) {
-        errno = EINVAL;
-        return -1;
-    }
-    return (int)syscall(SYS_madvise, address, size, advice);
-}
-
-#endif
-
 #define SKIP_UNLESS_IT_POPULATES                                               \
-    SKIP_IF(!CAN_REFUSE || madvise(NULL, 0, MADV_POPULATE_WRITE) != 0,         \
-            "the kernel cannot populate, or a sanitizer is in between")
+    SKIP_IF(!growth_populates(), "the system cannot populate")
 
 static cpool_t *create(size_t max_capacity)
 {
@@ -102,6 +65,7 @@ TEST_TIMES(reserve_makes_so_many_resident, SUPPORT_SANITIZED ? 0 : 4)
     cpool_t *pool = create(0);
     size_t wanted = (used[_i] < CAPACITY ? used[_i] + 1000 : CAPACITY) * (size_t)SLOT_SIZE;
 
+    SKIP_UNLESS_IT_POPULATES;
     use(pool, used[_i]);
     cpool_trim(pool);
     REQUIRE(resident(pool) <= support_page_size());
@@ -113,45 +77,18 @@ TEST_TIMES(reserve_makes_so_many_resident, SUPPORT_SANITIZED ? 0 : 4)
     support_destroy_empty(pool);
 }
 
-/* An older kernel, or an emulator that does nothing and says otherwise: pages are touched, and
- * slots keep their bytes. */
-TEST_TIMES(reserve_where_the_system_cannot_touches_pages, 2 * CAN_REFUSE)
-{
-    cpool_t *pool = create(0);
-    uint64_t *words;
-
-    use(pool, CAPACITY / 2);
-    for (size_t i = 0; i < CAPACITY / 2; i++) {
-        words = cpool_at(pool, i);
-        words[1] = i + 1;
-    }
-    system_now = _i == 0 ? CANNOT_POPULATE : TAKES_HINTS;
-    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), 0);
-    system_now = POPULATES;
-    REQUIRE(resident(pool) >= (CAPACITY - 1) * (size_t)SLOT_SIZE - support_page_size());
-    for (size_t i = 0; i < CAPACITY / 2; i++) {
-        words = cpool_at(pool, i);
-        REQUIRE(words[1] == i + 1);
-    }
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
 /* Slots that begin anywhere on a page: the page on which the last of them ends, too. */
-TEST_TIMES(reserve_reaches_the_last_byte, 2 * CAN_REFUSE)
+TEST(reserve_reaches_the_last_byte)
 {
     enum { ODD_SIZE = 5000, MOST = 64 };
     size_t page = support_page_size();
 
-    if (_i == 0)
-        SKIP_UNLESS_IT_POPULATES;
+    SKIP_UNLESS_IT_POPULATES;
     for (size_t n = 1; n <= MOST; n++) {
         cpool_t *pool = support_create_plain(ODD_SIZE, CAPACITY);
         char *last = (char *)cpool_at(pool, 0) + (n - 1) * support_stats(pool).slot_stride;
 
-        system_now = _i == 0 ? POPULATES : CANNOT_POPULATE;
         REQUIRE_EQUAL(cpool_reserve(pool, n), 0);
-        system_now = POPULATES;
         REQUIRE_EQUAL(support_resident_inside(support_page_of(last + ODD_SIZE - 1), page), page);
         support_destroy_empty(pool);
     }
