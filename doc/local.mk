@@ -58,7 +58,7 @@ dist_man3_MANS = \
 	doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \
 	doc/man/cpool_print.3 \
 	doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
-	doc/man/cpool_debug.3 doc/man/cpool_audit.3 \
+	doc/man/cpool_debug.3 \
 	doc/man/cpool_verify.3 \
 	doc/man/cpool_events.3 doc/man/cpool_set_ready.3 \
 	doc/man/cpool_alloc_or_notify.3 doc/man/cpool_wake_all.3 \

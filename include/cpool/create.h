@@ -44,7 +44,7 @@
 /*
  * CPOOL_FILL      Freed slots are filled with the byte 0xDF, so that objects do not stay
  *                 constructed in them.  A write to a free slot is reported as CPOOL_EFREED
- *                 when the slot is taken again, and by cpool_audit.  Implies CPOOL_CHECKED.
+ *                 when the slot is taken again, and by cpool_verify.  Implies CPOOL_CHECKED.
  */
 #define CPOOL_FILL 0x10u
 

@@ -32,27 +32,17 @@ extern "C" {
  */
 
 /*
- * cpool_audit - verifies a whole checked pool: the bytes around every slot, and those of
- * freed slots if the pool fills them.
+ * cpool_verify - verifies one slot, or the whole pool.
  *
- * All damage is reported, as CPOOL_EGUARD or CPOOL_EFREED, and repaired, so that it is
- * found once.
+ * slot   live or free.  NULL: all slots that were ever handed out
  *
- * Returns the number of reports, 0 for a pool that is not checked.
- * Any thread, while others use the pool.  It may block.  An alloc of the slot that is being
- * verified waits.  Its cost depends on the number of slots.
- */
-CPOOL_API size_t cpool_audit(cpool_t *pool);
-
-/*
- * cpool_verify - verifies one slot.
+ * Looks at the bytes around a slot, and at its own if it is free and the pool fills freed slots.
+ * All damage is reported, as CPOOL_EGUARD or CPOOL_EFREED, and repaired, so that it is found once.
  *
- * slot   live or free
- *
- * Returns 0, or the code that was reported: CPOOL_EFOREIGN, CPOOL_EMISALIGNED or
- * CPOOL_EUNUSED in any pool, CPOOL_EGUARD or CPOOL_EFREED in a checked one, or
- * CPOOL_EPOOL.
- * Any thread.  It may block.
+ * Returns 0, or the first code that was reported: CPOOL_EGUARD or CPOOL_EFREED in a checked pool,
+ * CPOOL_EFOREIGN, CPOOL_EMISALIGNED or CPOOL_EUNUSED for the address in any pool, or CPOOL_EPOOL.
+ * Any thread, beside threads that use the pool.  It may block.  An alloc of the slot that
+ * is being looked at waits.
  */
 CPOOL_API int cpool_verify(cpool_t *pool, const void *slot);
 

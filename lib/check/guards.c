@@ -227,14 +227,11 @@ CPI_COLD bool cpi_guard_inspect(const struct cpi_slab *slab, uintptr_t index,
     return untouched;
 }
 
-CPI_COLD bool cpi_guard_find(const struct cpi_slab *slab, uintptr_t *index, uintptr_t end,
-                             struct cpi_damage *damage)
+CPI_COLD bool cpi_guard_is_intact(const struct cpi_slab *slab, uintptr_t index,
+                                    struct cpi_damage *damage)
 {
-    for (; *index < end; ++*index)
-        if (cpi_guard_is_filled(slab, *index) && (!cpi_guard_verify(slab, *index, damage) ||
-                                                  !cpi_guard_inspect(slab, *index, damage)))
-            return true;
-    return false;
+    return !cpi_guard_is_filled(slab, index) || (cpi_guard_verify(slab, index, damage) &&
+                                                 cpi_guard_inspect(slab, index, damage));
 }
 
 /* --- What a report tells --- */

@@ -404,7 +404,7 @@ static void give_one(struct cpi_pool *pool, void *slot, struct cpi_call call)
     unsigned sides = pool->checked ? 2 : 0;
 
     while (sides-- > 0 &&
-           cpi_pool_verify_next(pool, &index, index + 1, call.function) == CPOOL_EGUARD)
+           cpi_pool_verify_slot(pool, index, call.function) == CPOOL_EGUARD)
         ;
     cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
 }

@@ -61,13 +61,13 @@ size_t cpool_reset(cpool_t *handle)
 {
     static const char function[] = "cpool_reset";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
-    size_t damages;
     size_t released;
     int64_t counted;
+    int damage;
 
     if (pool == NULL)
         return 0;
-    counted = cpi_pool_stop(pool, function, &damages);
+    counted = cpi_pool_stop(pool, function, &damage);
     cpi_registry_end_caches(&pool->registry);
     cpi_depot_reset(&pool->depot);
     cpi_announce_reset(pool);

@@ -11,36 +11,31 @@
 
 /* --- The search for damage --- */
 
-/* Slots that are verified at a time: others may want the lock. */
-#define CPI_VERIFY_PORTION ((uintptr_t)1024)
-
-CPI_COLD int cpi_pool_verify_next(const struct cpi_pool *pool, uintptr_t *index, uintptr_t end,
+CPI_COLD int cpi_pool_verify_slot(const struct cpi_pool *pool, uintptr_t index,
                                   const char *function)
 {
     struct cpi_damage damage;
-    bool found;
+    bool intact;
 
     cpi_lock();
-    found = cpi_guard_find(&pool->slab, index, end, &damage);
+    intact = cpi_guard_is_intact(&pool->slab, index, &damage);
     cpi_unlock();
-    if (!found)
+    if (intact)
         return 0;
     cpi_pool_report_damage(pool, &damage, function);
     return cpi_damage_code(&damage);
 }
 
-CPI_COLD size_t cpi_pool_verify_all(const struct cpi_pool *pool, const char *function)
+CPI_COLD int cpi_pool_verify_all(const struct cpi_pool *pool, const char *function)
 {
     uintptr_t end = pool->checked ? cpi_slab_fresh(&pool->slab) : 0;
-    uintptr_t index = 0;
-    size_t count = 0;
+    int first = 0;
+    int code;
 
-    while (index < end) {
-        uintptr_t portion = end - index > CPI_VERIFY_PORTION ? index + CPI_VERIFY_PORTION : end;
-
-        count += cpi_pool_verify_next(pool, &index, portion, function) != 0;
-    }
-    return count;
+    for (uintptr_t index = 0; index < end; index++)
+        while ((code = cpi_pool_verify_slot(pool, index, function)) != 0)
+            first = first != 0 ? first : code;
+    return first;
 }
 
 /* --- Leaks --- */
@@ -76,9 +71,9 @@ __attribute__((__destructor__(102))) static void library_unloaded(void)
 
 /* --- The end --- */
 
-CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size_t *damages)
+CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, int *damage)
 {
-    *damages = cpi_pool_verify_all(pool, function);
+    *damage = cpi_pool_verify_all(pool, function);
     cpi_client_settle(pool);
     /* A thread that has given a slot back may not have left yet: its own slot, which another thread
      * has obtained since, or a retired one. */
@@ -101,8 +96,8 @@ CPI_COLD int cpool_destroy(cpool_t *handle)
 {
     static const char function[] = "cpool_destroy";
     struct cpi_pool *pool;
-    size_t damages;
     int64_t counted;
+    int damage;
     size_t live;
 
     if (handle == NULL)
@@ -110,7 +105,7 @@ CPI_COLD int cpool_destroy(cpool_t *handle)
     pool = cpi_pool_of(handle, function);
     if (pool == NULL)
         return CPOOL_EPOOL;
-    counted = cpi_pool_stop(pool, function, &damages);
+    counted = cpi_pool_stop(pool, function, &damage);
     cpi_registry_end_caches(&pool->registry);
     if (pool->typed != NULL)
         cpi_typed_set(pool->typed, NULL);
@@ -125,7 +120,7 @@ CPI_COLD int cpool_destroy(cpool_t *handle)
     cpi_pool_release(pool);
     if (counted < 0)
         return CPOOL_EDOUBLEFREE;
-    if (damages > 0)
+    if (damage != 0)
         return CPOOL_EGUARD;
     return live > 0 ? CPOOL_ELIVE : 0;
 }

@@ -166,7 +166,7 @@ void cpi_pool_release(struct cpi_pool *pool);
  * the number of live slots minus the number of double frees.  After the lock has been released,
  * judge_live returns the number of live slots for the user, and reports a negative number.
  */
-int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size_t *damages);
+int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, int *damage);
 size_t cpi_pool_judge_live(const struct cpi_pool *pool, int64_t counted, const char *function);
 
 #endif /* CPI_POOL_H */

@@ -57,15 +57,14 @@ void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats);
 /* Set once by client.c.  NULL while no client holds slots back. */
 extern const cpool_client_hooks_t *_Atomic cpi_client_hooks;
 
-/* destroy.c.  Verifies the gaps of a checked pool's slots from *index to before `end`, and the
- * slots that are free and filled, concurrently with threads that use the pool.  Stops at the first
- * damage, with *index the index of that slot.  Returns 0, or the code that was reported.  Takes the
- * lock. */
-int cpi_pool_verify_next(const struct cpi_pool *pool, uintptr_t *index, uintptr_t end,
-                         const char *function);
+/* destroy.c.  Looks at a slot of a checked pool, which has been handed out: at the gaps beside it,
+ * and at its bytes if it is free and filled, concurrently with threads that use the pool.  Returns
+ * 0 or the code that was reported, of damage that is repaired.  Takes the lock. */
+int cpi_pool_verify_slot(const struct cpi_pool *pool, uintptr_t index, const char *function);
 
-/* Verifies all slots if the pool is checked.  Returns the number of damages reported. */
-size_t cpi_pool_verify_all(const struct cpi_pool *pool, const char *function);
+/* Looks at all slots until they are intact, if the pool is checked, and returns 0 or the code that
+ * was reported first. */
+int cpi_pool_verify_all(const struct cpi_pool *pool, const char *function);
 
 /*
  * announce.c.  The tools to which a pool is announced, and what they are told about its memory.

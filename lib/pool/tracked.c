@@ -127,14 +127,6 @@ void *cpool_iter_next(cpool_iter_t *iter)
 
 /* --- Searches for damage --- */
 
-size_t cpool_audit(cpool_t *handle)
-{
-    static const char function[] = "cpool_audit";
-    const struct cpi_pool *pool = cpi_pool_seen(handle, function);
-
-    return pool != NULL ? cpi_pool_verify_all(pool, function) : 0;
-}
-
 int cpool_verify(cpool_t *handle, const void *slot)
 {
     static const char function[] = "cpool_verify";
@@ -144,8 +136,10 @@ int cpool_verify(cpool_t *handle, const void *slot)
 
     if (pool == NULL)
         return CPOOL_EPOOL;
+    if (slot == NULL)
+        return cpi_pool_verify_all(pool, function);
     code = cpi_pool_judge(pool, slot, function, &index);
     if (code != 0 || !pool->checked)
         return code;
-    return cpi_pool_verify_next(pool, &index, index + 1, function);
+    return cpi_pool_verify_slot(pool, index, function);
 }

@@ -100,7 +100,7 @@ static void overrun(struct model *model)
         cpool_free(model->pool, slot);
     FUZZ_REQUIRE(reports_with(CPOOL_EGUARD) >= 1);
     FUZZ_REQUIRE(cpool_resolve(model->pool, model->slots[index].handle) == slot);
-    FUZZ_EQUAL(cpool_audit(model->pool), 0);
+    FUZZ_EQUAL(cpool_verify(model->pool, NULL), 0);
 }
 
 static void write_freed(struct model *model)
@@ -116,9 +116,9 @@ static void write_freed(struct model *model)
     cpool_free(model->pool, slot);
     REPORTS_EQUAL(0, 0);
     slot[input_number(model->config.slot_size)] ^= 0x11;
-    FUZZ_EQUAL(cpool_audit(model->pool), 1);
+    FUZZ_EQUAL(cpool_verify(model->pool, NULL), CPOOL_EFREED);
     REPORTS_EQUAL(1, CPOOL_EFREED);
-    FUZZ_EQUAL(cpool_audit(model->pool), 0);
+    FUZZ_EQUAL(cpool_verify(model->pool, NULL), 0);
 }
 
 static void ask_another_kind(struct model *model)
@@ -174,7 +174,7 @@ static void use_no_pool(void)
     FUZZ_EQUAL(cpool_trim(pool), 0);
     FUZZ_EQUAL(cpool_reserve(pool, 1), CPOOL_EPOOL);
     FUZZ_EQUAL(cpool_reset(pool), 0);
-    FUZZ_EQUAL(cpool_audit(pool), 0);
+    FUZZ_EQUAL(cpool_verify(pool, NULL), CPOOL_EPOOL);
     FUZZ_EQUAL(cpool_verify(pool, slots), CPOOL_EPOOL);
     REPORTS_EQUAL(7, CPOOL_EPOOL);
     if (pool == NULL)
