@@ -59,8 +59,8 @@ struct drain {
 
 /* --- Taking --- */
 
-/* A slot that turned up twice was freed twice.  One above the watermark was removed by a shrink, and
- * freed by a thread that had not noticed. */
+/* A slot that turned up twice was freed twice.  One above the watermark was removed by a shrink,
+ * and freed by a thread that had not noticed. */
 static void mark_slot(struct drain *drain, uintptr_t index, uintptr_t fresh)
 {
     if (CPI_UNLIKELY(index >= fresh || cpi_bitmap_is_set(drain->marks, index))) {
