@@ -104,7 +104,6 @@ tests_scripts = \
 	tests/scripts/check-orders.sh \
 	tests/scripts/check-plain.sh \
 	tests/scripts/check-planted.sh \
-	tests/scripts/check-probes.sh \
 	tests/scripts/check-size.sh \
 	tests/scripts/check-spdx.sh \
 	tests/scripts/check-text.sh \

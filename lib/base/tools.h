@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tools.h - requests to sanitizers and to Valgrind, and probes for tracers.
+ * tools.h - requests to sanitizers and to Valgrind.
  *
  * `tools` is always the set of tools that a pool is announced to, found when it was created.
  * Functions ignore all others.  With -DCPI_TOOLS=0 the set is empty, so that the library's own
@@ -76,17 +76,5 @@ void cpi_tools_resume(void);
 
 /* Prints the calling thread's stack to standard error, if a tool can. */
 void cpi_tools_print_stack(void);
-
-/* A static probe is a no-op instruction, and a note in the library that gives its address and the
- * location of its arguments.  cpool_pools(3) lists all probes.  They are on slow paths only. */
-#ifdef CPI_PROBES
-#include <sys/sdt.h>
-#ifdef __clang__ /* about the macros of that header */
-#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
-#endif
-#define CPI_PROBE2(name, a, b) DTRACE_PROBE2(libcpool, name, a, b)
-#else
-#define CPI_PROBE2(name, a, b) ((void)0)
-#endif
 
 #endif /* CPI_TOOLS_H */

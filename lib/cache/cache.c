@@ -126,7 +126,6 @@ CPI_APART void **cpi_cache_refill_slow(struct cpi_cache *cache, uint32_t node, u
         return NULL;
     left = cpi_cache_count(cache) - taken;
     cpi_cache_set_count(cache, left);
-    CPI_PROBE2(refill, cache->entry->pool, left);
     return &cpi_cache_active(cache)->rounds[left];
 }
 

@@ -99,7 +99,6 @@
 #include <cpool.h>
 
 #include "base/atomic.h"
-#include "base/tools.h"
 #include "depot/depot.h"
 #include "depot/slab.h"
 
@@ -483,10 +482,8 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_spare(struct cpi_cache *ca
     if (CPI_LIKELY(node != 0))
         rounds = cpi_cache_show_full(cache, active, node, taken);
     cpi_cache_set_stocked(cache, left);
-    if (CPI_LIKELY(node != 0)) {
+    if (CPI_LIKELY(node != 0))
         cpi_cache_count_swap(cache);
-        CPI_PROBE2(refill, cache->entry->pool, cpi_cache_count(cache));
-    }
     return rounds;
 }
 
@@ -509,7 +506,6 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_depot(struct cpi_cache *ca
     rounds = cpi_cache_show_full(cache, active, node, taken);
     cpi_depot_push(depot, &depot->empty, empty, &cache->counters, &cache->counters.empty_in);
     cpi_cache_look_at_bound(cache);
-    CPI_PROBE2(refill, cache->entry->pool, cpi_cache_count(cache));
     CPI_ASSERT(cpi_cache_is_valid(cache));
     return rounds;
 }
@@ -531,7 +527,6 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_spare(struct cpi_cache *cache,
     cpi_cache_show_one(cache, active, node, slot);
     cpi_cache_set_stocked(cache, stocked + 1);
     cpi_cache_count_swap(cache);
-    CPI_PROBE2(spill, cache->entry->pool, stocked);
     return true;
 }
 
@@ -545,7 +540,6 @@ CPI_WITHIN static inline uint32_t cpi_cache_spill_with(struct cpi_cache *cache, 
     uint32_t place = stocked;
     uint32_t given;
 
-    CPI_PROBE2(spill, cache->entry->pool, stocked);
     cpi_cache_count_loaded(active, cache->depot->limit);
     if (!has_room)
         place = (uint32_t)cpi_load(&cache->counters.stocked_in, relaxed) % cache->quota; /* [own] */

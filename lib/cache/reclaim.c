@@ -193,7 +193,6 @@ CPI_COLD bool cpi_reclaim_all(struct cpi_registry *registry, struct cpi_backoff 
         while (take_spare(registry, cache))
             ;
     }
-    CPI_PROBE2(recall, registry->handle, holds);
     return all;
 }
 

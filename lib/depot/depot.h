@@ -47,7 +47,6 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
-#include "base/tools.h"
 #include "depot/extent.h"
 #include "depot/tagstack.h"
 
@@ -292,10 +291,8 @@ static inline uint32_t cpi_depot_pop(struct cpi_depot *depot, struct cpi_tagstac
 
     if (CPI_UNLIKELY(retries != 0))
         cpi_depot_account(&counters->retries, retries);
-    if (node != 0) {
+    if (node != 0)
         cpi_depot_account(counter, 1);
-        CPI_PROBE2(exchange, depot, 1);
-    }
     return node;
 }
 
@@ -308,7 +305,6 @@ static inline void cpi_depot_push(struct cpi_depot *depot, struct cpi_tagstack *
     if (CPI_UNLIKELY(retries != 0))
         cpi_depot_account(&counters->retries, retries);
     cpi_depot_account(counter, 1);
-    CPI_PROBE2(exchange, depot, 0);
 }
 
 #endif /* CPI_DEPOT_H */

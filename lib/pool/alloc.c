@@ -19,7 +19,6 @@
 #include "pool/alloc.h"
 
 #include "base/atomic.h"
-#include "base/tools.h"
 
 /* --- Automatic growth --- */
 
@@ -31,7 +30,6 @@ bool cpi_pool_raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
     if (!cpi_slab_set_bounds(&pool->slab, bounds, bounds + CPI_BOUNDS(more, 0)))
         return false;
     cpi_fetch_add(&pool->maintenance.growths, 1u, relaxed); /* [count] */
-    CPI_PROBE2(growth, pool->handle, CPI_BOUNDS_CAPACITY(bounds) + more);
     return true;
 }
 

@@ -66,7 +66,6 @@ void cpi_report(cpool_error_t *error, const char *format, ...)
     va_end(arguments);
     error->size = sizeof *error;
     error->text = text;
-    CPI_PROBE2(report, error->code, text);
     if (error->details == NULL)
         error->details = "";
     cpi_tools_wrote(error, sizeof *error);

@@ -18,7 +18,6 @@
 #include "wait/waiters.h"
 
 #include "base/atomic.h"
-#include "base/tools.h"
 #include "host/os.h"
 #include "process/thread.h"
 
@@ -147,7 +146,6 @@ static void sleep_once(struct cpi_waiters *waiters, struct cpi_sleeper *self, ui
     if (!self->slept) {
         cpi_fetch_add(&waiters->waits, 1u, relaxed); /* [tally] */
         self->slept = true;
-        CPI_PROBE2(wait, waiters->registry->handle, self->deadline);
     }
     self->waiter.asleep = true;
     cpi_condition_wait(&self->woken, &waiters->lock, time);

@@ -113,9 +113,9 @@ plant check-docs.sh doc/DESIGN.md 's/`look_as_waiter`/`look_as_sleeper`/' 'has n
 plant check-docs.sh doc/TESTING.md 's/`check_steady`/`check_steadily`/' 'check_steadily'
 
 plant check-docs.sh doc/TESTING.md 's/`make check-cxx`/`make check-cxxx`/' 'no target check-cxxx'
-plant check-docs.sh HACKING.md 's/`--enable-probes`/`--enable-probe`/' 'has no option probe'
+plant check-docs.sh HACKING.md 's/`--enable-plain-posix`/`--enable-plain-posixx`/' 'has no option plain-posixx'
 
-plant check-docs.sh HACKING.md 's/^| `--enable-probes`.*//' 'lacks the option probes'
+plant check-docs.sh HACKING.md 's/^| `--enable-plain-posix`.*//' 'lacks the option plain-posix'
 plant check-docs.sh doc/TESTING.md 's/`make schedules`/`make schedule`/' 'lacks make schedules'
 plant check-docs.sh doc/TESTING.md 's,`tests/sched[`/],`tests/lines`,g' 'lacks the folder tests/sched'
 plant check-docs.sh doc/TESTING.md 's,`weak/planted.sh`\(.*| no | yes\),\1,' 'not among the tests of check-all'
