@@ -148,7 +148,6 @@ struct bench_workload {
 /* Figures of a pool of libcpool since its creation. */
 struct bench_exchanges {
     double exchanges; /* magazines that caches exchanged with the depot */
-    double retries;   /* compare-and-swaps there that had to be repeated */
 };
 
 struct bench_rival {

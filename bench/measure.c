@@ -138,7 +138,6 @@ static void add_exchanges(struct runner *runner, double sign)
         return;
     rival->exchanges(bench_pool, &so_far);
     runner->exchanged.exchanges += sign * so_far.exchanges;
-    runner->exchanged.retries += sign * so_far.retries;
 }
 
 static void warm_up(struct runner *runner, uint64_t nanoseconds)
@@ -354,7 +353,6 @@ static void report_exchanges(const struct runner *runners, const struct bench_ri
     for (i = 0; i < threads; i++)
         operations += (double)runners[i].operations;
     bench_metric("exchanges_per_s", runners[0].exchanged.exchanges / operations * rate);
-    bench_metric("retries_per_s", runners[0].exchanged.retries / operations * rate);
 }
 
 static void start_threads(struct runner *runners, unsigned threads)

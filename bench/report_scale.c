@@ -127,8 +127,6 @@ static void print_workload(const struct results *results, size_t first, FILE *ou
     print_table(results, first, NULL, 1.0, 0, out);
     fprintf(out, "  thousand exchanges with the depot a second\n");
     print_table(results, first, "exchanges_per_s", 1e3, BENCH_OURS, out);
-    fprintf(out, "  thousand compare-and-swaps repeated a second\n");
-    print_table(results, first, "retries_per_s", 1e3, BENCH_OURS, out);
 }
 
 void report_scale(const struct results *results, FILE *out)

@@ -137,7 +137,6 @@ static inline void rival_exchanges(void *pool, struct bench_exchanges *so_far)
     if (cpool_stats((const cpool_t *)pool, &stats) != 0)
         bench_fail("cpool_stats failed");
     so_far->exchanges = (double)stats.exchanges;
-    so_far->retries = (double)stats.cas_retries;
 }
 
 static inline const char *rival_version(void)

@@ -364,7 +364,6 @@ void arena_audit(struct arena *arena, uint64_t *random, struct tally *tally)
     size_t all = arena_obtainable(arena, &stats);
 
     tally->exchanges += stats.exchanges;
-    tally->retries += stats.cas_retries;
     audit.owner.number = ARENA_AUDITOR;
     audit.slots = calloc(arena->indices, sizeof *audit.slots);
     audit.seen = calloc(arena->indices, sizeof *audit.seen);

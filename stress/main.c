@@ -222,8 +222,8 @@ static void print_summary(const struct settings *settings, const struct result *
 {
     struct tally sum = {0};
 
-    printf("\n%-10s %8s %14s %14s %12s %12s %10s\n", "mode", "episodes", "operations",
-           "per second", "found dry", "exchanges", "retries");
+    printf("\n%-10s %8s %14s %14s %12s %12s\n", "mode", "episodes", "operations",
+           "per second", "found dry", "exchanges");
     for (size_t i = 0; i < MODES; i++) {
         const struct tally *tally = &results[i].tally;
 
@@ -233,11 +233,9 @@ static void print_summary(const struct settings *settings, const struct result *
             printf("%-10s left out: %s\n", modes[i]->name, modes[i]->unavailable);
             continue;
         }
-        printf("%-10s %8" PRIu64 " %14" PRIu64 " %14.0f %12" PRIu64 " %12" PRIu64 " %10" PRIu64
-               "\n",
+        printf("%-10s %8" PRIu64 " %14" PRIu64 " %14.0f %12" PRIu64 " %12" PRIu64 "\n",
                modes[i]->name, tally->episodes, tally->operations,
-               (double)tally->operations / results[i].seconds, tally->dry, tally->exchanges,
-               tally->retries);
+               (double)tally->operations / results[i].seconds, tally->dry, tally->exchanges);
         sum.episodes += tally->episodes;
         sum.operations += tally->operations;
     }

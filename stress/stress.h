@@ -38,7 +38,6 @@ struct tally {
     uint64_t operations; /* slots taken and slots given back */
     uint64_t dry;        /* allocations that got nothing */
     uint64_t exchanges;  /* from the statistics of the pools that were audited */
-    uint64_t retries;
 };
 
 /* One run of one mode.  Only the main thread writes it, except `stop`. */

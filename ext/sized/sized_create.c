@@ -212,10 +212,8 @@ static void add_figures(const cpool_t *pool, cpool_stats_t *sum)
     sum->magazines += stats.magazines;
     sum->thread_caches += stats.thread_caches;
     sum->exchanges += stats.exchanges;
-    sum->cas_retries += stats.cas_retries;
     sum->recalls += stats.recalls;
     sum->growths += stats.growths;
-    sum->trims += stats.trims;
     sum->waits += stats.waits;
     sum->spares += stats.spares;
     sum->committed_bytes += stats.committed_bytes;

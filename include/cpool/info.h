@@ -87,12 +87,10 @@ typedef struct cpool_stats_t {
     size_t magazines;       /* magazines made so far */
     size_t thread_caches;   /* caches registered now */
     uint64_t exchanges;     /* pushes and pops on the depot's stacks so far */
-    uint64_t cas_retries;   /* compare-and-swaps that had to be repeated */
     uint64_t recalls;       /* magazines taken out of caches by allocs that found
                                nothing else, by waiting threads and by trims */
     uint64_t growths;       /* times the capacity was raised */
-    uint64_t trims;         /* searches for memory to give back */
-    uint64_t waits;         /* allocs that slept */
+    uint64_t waits;         /* allocs that went to sleep */
     size_t spares;          /* spare magazines that the registered caches may
                                hold */
     size_t reserved_bytes;  /* address space reserved */
@@ -111,7 +109,7 @@ typedef struct cpool_stats_t {
 #define CPOOL_STATS_INIT                                                       \
     {                                                                          \
         sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                       \
+            0, 0, 0, 0, 0, 0, 0, 0                                             \
     }
 
 /*

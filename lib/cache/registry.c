@@ -65,7 +65,6 @@ static void tally_counters(const struct cpi_counters *counters,
     figures->exchanges += in + out;
     figures->exchanges += cpi_load(&counters->empty_in, relaxed);  /* [tally] */
     figures->exchanges += cpi_load(&counters->empty_out, relaxed); /* [tally] */
-    figures->retries += cpi_load(&counters->retries, relaxed);     /* [tally] */
 }
 
 /* While others work, the sum for the stack may lag behind and be negative. */

@@ -73,7 +73,6 @@ struct cpi_registry_figures {
                               back more often than they went out */
     int64_t stocked;       /* magazines on the depot's stocked stack */
     uint64_t exchanges;
-    uint64_t retries;
     uint64_t recalls;
     uint64_t barriers;
     uint64_t registrations;
@@ -95,7 +94,7 @@ size_t cpi_registry_made(const struct cpi_registry *registry);
  * cpi_registry_figures).  With the lock held, while no thread uses the pool. */
 int64_t cpi_registry_recount(struct cpi_registry *registry);
 
-/* Fills in `rounds`, `in_depot`, `live`, `stocked`, `exchanges` and `retries`, and zeroes the rest.
+/* Fills in `rounds`, `in_depot`, `live`, `stocked`, and `exchanges`, and zeroes the rest.
  * Wait-free. */
 void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registry_figures *figures);
 

@@ -297,7 +297,6 @@ void cpi_depot_leave(struct cpi_depot *depot, const struct cpi_uncached *uncache
     fold_counter(&depot->flown.stocked_out, &counters->stocked_out);
     fold_counter(&depot->flown.empty_in, &counters->empty_in);
     fold_counter(&depot->flown.empty_out, &counters->empty_out);
-    fold_counter(&depot->flown.retries, &counters->retries);
     cpi_fetch_add(&depot->flights, moves - CPI_ONE_OF(uncached->epoch), release); /* [left] */
 }
 

@@ -105,7 +105,6 @@ struct cpi_counters {
     _Atomic uint64_t empty_in;    /* empty magazines pushed */
     _Atomic uint64_t empty_out;   /* empty magazines popped */
     _Atomic uint64_t partials;    /* partial magazines left or taken */
-    _Atomic uint64_t retries;     /* compare-and-swaps that had to be repeated */
 };
 
 struct cpi_depot {
@@ -258,7 +257,6 @@ static inline void cpi_depot_begin_counting(struct cpi_counters *counters)
     atomic_init(&counters->empty_in, 0);
     atomic_init(&counters->empty_out, 0);
     atomic_init(&counters->partials, 0);
-    atomic_init(&counters->retries, 0);
 }
 
 /* Each counter has one writer, so adding needs no locked instruction. */
@@ -286,11 +284,8 @@ static inline struct cpi_magazine *cpi_depot_magazine(const struct cpi_depot *de
 static inline uint32_t cpi_depot_pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
                                      struct cpi_counters *counters, _Atomic uint64_t *counter)
 {
-    uint64_t retries = 0;
-    uint32_t node = cpi_tagstack_pop(stack, &depot->links, &retries);
+    uint32_t node = cpi_tagstack_pop(stack, &depot->links);
 
-    if (CPI_UNLIKELY(retries != 0))
-        cpi_depot_account(&counters->retries, retries);
     if (node != 0)
         cpi_depot_account(counter, 1);
     return node;
@@ -300,10 +295,7 @@ static inline void cpi_depot_push(struct cpi_depot *depot, struct cpi_tagstack *
                                   uint32_t node, struct cpi_counters *counters,
                                   _Atomic uint64_t *counter)
 {
-    uint32_t retries = cpi_tagstack_push(stack, &depot->links, node);
-
-    if (CPI_UNLIKELY(retries != 0))
-        cpi_depot_account(&counters->retries, retries);
+    cpi_tagstack_push(stack, &depot->links, node);
     cpi_depot_account(counter, 1);
 }
 

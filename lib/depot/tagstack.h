@@ -78,29 +78,23 @@ static inline _Atomic uint32_t *cpi_link(const struct cpi_links *links, uint32_t
     return (_Atomic uint32_t *)(void *)(links->links + (size_t)(node - 1) * links->stride);
 }
 
-/* Pushes a node that is in no stack.  Returns the number of retries.  Lock-free. */
-static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
-                                         const struct cpi_links *links, uint32_t node)
+/* Pushes a node that is in no stack.  Lock-free. */
+static inline void cpi_tagstack_push(struct cpi_tagstack *stack, const struct cpi_links *links,
+                                     uint32_t node)
 {
     uint64_t old = cpi_load(&stack->head, relaxed); /* [seen] */
-    uint32_t retries = 0;
 
     for (;;) {
         CPI_ASSERT((old & CPI_INDEX_MASK) != node); /* the node is in no stack */
         cpi_store(cpi_link(links, node), (uint32_t)(old & CPI_INDEX_MASK), relaxed); /* [link] */
         if (cpi_cas_weak(&stack->head, &old, (old & ~CPI_INDEX_MASK) | node, /* [push] */
                          release, relaxed))                                  /* [seen] */
-            return retries;
-        retries++;
+            return;
     }
 }
 
-/*
- * Pops a node, or returns 0 if the stack is empty.  Adds the number of retries to *retries.
- * Lock-free.
- */
-static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
-                                        const struct cpi_links *links, uint64_t *retries)
+/* Pops a node, or returns 0 if the stack is empty.  Lock-free. */
+static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack, const struct cpi_links *links)
 {
     uint64_t old = cpi_load(&stack->head, acquire); /* [top] */
 
@@ -116,7 +110,6 @@ static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
                          ((old & ~CPI_INDEX_MASK) + CPI_TAG_ONE) | next, /* [popped] */
                          acq_rel, acquire))                              /* [again] */
             return node;
-        ++*retries;
     }
 }
 

@@ -161,9 +161,8 @@ static void begin_filling(struct drain *drain)
 {
     struct cpi_depot *depot = &drain->pool->depot;
     uint32_t odd = (uint32_t)(drain->marked % depot->limit);
-    uint64_t retries = 0;
 
-    drain->filling = cpi_tagstack_pop(&drain->magazines, &depot->links, &retries);
+    drain->filling = cpi_tagstack_pop(&drain->magazines, &depot->links);
     drain->rounds = odd != 0 ? odd : depot->limit;
     drain->count = 0;
 }
@@ -313,7 +312,6 @@ size_t cpool_trim(cpool_t *handle)
     (void)cpi_reclaim_all(&pool->registry, NULL, false);
     if (begin_drain(&drain, pool)) {
         end_drain(&drain, may_purge(pool) ? &purge : NULL);
-        cpi_fetch_add(&pool->maintenance.trims, 1u, relaxed); /* [count] */
         cpi_pool_note_calls(pool, purge.calls);
         close_drain(&drain, function);
     }

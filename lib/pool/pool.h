@@ -40,12 +40,11 @@
 #include "track/words.h"
 #include "wait/waiters.h"
 
-/* Counts of growth, trims, and system calls. */
+/* Counts of what changes the memory. */
 struct cpi_maintenance {
     _Atomic uint64_t growths;
-    _Atomic uint64_t trims;
-    _Atomic uint64_t calls; /* requests to the operating system, except those of extents and for
-                               barriers */
+    _Atomic uint64_t calls; /* requests to the operating system, but for those of extents, and
+                               for barriers */
 };
 
 /* Bytes of a pool's name, including the zero byte. */

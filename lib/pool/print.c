@@ -36,9 +36,9 @@ static const struct {
 } printed_figures[] = {
     FIGURE(capacity), FIGURE(live), FIGURE(in_depot), FIGURE(in_caches), FIGURE(fresh),
     FIGURE(circulating), FIGURE(slot_size), FIGURE(slot_stride), FIGURE(magazine_rounds),
-    FIGURE(magazines), FIGURE(thread_caches), FIGURE(exchanges), FIGURE(cas_retries),
+    FIGURE(magazines), FIGURE(thread_caches), FIGURE(exchanges),
     FIGURE(recalls), FIGURE(spares), FIGURE(max_capacity), FIGURE(growths),
-    FIGURE(trims), FIGURE(waits), FIGURE(peak), FIGURE(average), FIGURE(system_calls),
+    FIGURE(waits), FIGURE(peak), FIGURE(average), FIGURE(system_calls),
     FIGURE(registrations), FIGURE(reserved_bytes), FIGURE(committed_bytes), FIGURE(stalls),
 };
 #undef FIGURE

@@ -100,10 +100,8 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->magazines = cpi_depot_made(&pool->depot);
     stats->thread_caches = figures.caches;
     stats->exchanges = figures.exchanges;
-    stats->cas_retries = figures.retries;
     stats->recalls = figures.recalls;
     stats->growths = cpi_load(&pool->maintenance.growths, relaxed); /* [figure] */
-    stats->trims = cpi_load(&pool->maintenance.trims, relaxed);     /* [figure] */
     stats->spares = figures.spares;
     stats->stalls = cpi_load(&pool->stalls, relaxed); /* [figure] */
     read_memory(pool, stats);

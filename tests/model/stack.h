@@ -30,9 +30,7 @@ static inline void model_push(uint32_t node)
 
 static inline uint32_t model_pop(void)
 {
-    uint64_t retries = 0;
-
-    return cpi_tagstack_pop(&model_stack, &model_links, &retries);
+    return cpi_tagstack_pop(&model_stack, &model_links);
 }
 
 /* An owner's actions on its node. */

@@ -39,8 +39,7 @@ static void stack_open(const struct scenario *scenario)
 
 static uint32_t pop(unsigned thread)
 {
-    uint64_t retries = 0;
-    uint32_t node = cpi_tagstack_pop(&the.stack, &links, &retries);
+    uint32_t node = cpi_tagstack_pop(&the.stack, &links);
 
     if (node > the.nodes)
         explorer_fail("a node that does not exist was popped");

@@ -15,7 +15,6 @@ tests_steps = \
 	tests/steps/check_steps_notice \
 	tests/steps/check_steps_owner \
 	tests/steps/check_steps_queue \
-	tests/steps/check_steps_retry \
 	tests/steps/check_steps_signal \
 	tests/steps/check_steps_stall \
 	tests/steps/check_steps_trim

@@ -22,14 +22,12 @@ static struct cpi_tagstack stack;
 
 static void push(uint32_t node)
 {
-    (void)cpi_tagstack_push(&stack, &links, node);
+    cpi_tagstack_push(&stack, &links, node);
 }
 
 static uint32_t pop(void)
 {
-    uint64_t retries = 0;
-
-    return cpi_tagstack_pop(&stack, &links, &retries);
+    return cpi_tagstack_pop(&stack, &links);
 }
 
 static uint64_t tag(void)
@@ -82,12 +80,9 @@ TEST(largest_index_fits_beside_the_tag)
     wide.links = support_calloc(CPI_INDEX_MAX, stride);
     wide.stride = stride;
     for (uint32_t node = CPI_INDEX_MAX - 3; node <= CPI_INDEX_MAX; node++)
-        (void)cpi_tagstack_push(&stack, &wide, node);
-    for (uint32_t node = CPI_INDEX_MAX; node >= CPI_INDEX_MAX - 3; node--) {
-        uint64_t retries = 0;
-
-        REQUIRE_EQUAL(cpi_tagstack_pop(&stack, &wide, &retries), node);
-    }
+        cpi_tagstack_push(&stack, &wide, node);
+    for (uint32_t node = CPI_INDEX_MAX; node >= CPI_INDEX_MAX - 3; node--)
+        REQUIRE_EQUAL(cpi_tagstack_pop(&stack, &wide), node);
     REQUIRE_EQUAL(tag(), 4);
     free(wide.links);
 }
