@@ -29,16 +29,13 @@
  *                     upwards.  Windows has memory at low addresses, and modules at high ones
  * TAKES_HUGE_PAGES    a program may ask for huge pages, although it may not get them.  On Windows
  *                     they need a privilege that users do not have
- * PURGED_IS_READABLE  a thread that reads a page does not trap while the page is being purged
  */
 #if defined(_WIN32)
 #define CPI_OS_FAR ((uintptr_t)1 << 45)
 #define CPI_OS_TAKES_HUGE_PAGES false
-#define CPI_OS_PURGED_IS_READABLE false
 #else
 #define CPI_OS_FAR ((uintptr_t)0)
 #define CPI_OS_TAKES_HUGE_PAGES true
-#define CPI_OS_PURGED_IS_READABLE true
 #endif
 
 /* Whether the thread's word and its pauses are in TLS slots of the system (os_windows.c), because

@@ -31,8 +31,7 @@
  * more.  At exit the descriptors stay, because slow paths in alloc.c may still read them.
  *
  * Tables of ended threads.  All are kept for later threads, because other threads may be reading a
- * count in one without the lock.  CPI_SPARES of them keep CPI_SPARE_BYTES of memory, the others one
- * page.
+ * count in one without the lock.
  */
 #include "process/thread.h"
 
@@ -75,11 +74,6 @@ bool cpi_thread_word_is_own(void)
 }
 #endif
 
-/* Structures that are kept for later threads, and how many bytes of each stay resident: enough for
- * the entries of a hundred pools. */
-#define CPI_SPARES 16u
-#define CPI_SPARE_BYTES ((size_t)8192)
-
 static struct cpi_thread *used_threads;
 static struct cpi_thread *spare_threads;
 static cpi_key_t thread_key;
@@ -89,7 +83,6 @@ unsigned cpi_thread_exits;
 static bool exits; /* set when the library is unloaded */
 unsigned cpi_thread_forked; /* number of forks since the library was loaded */
 static bool unloaded; /* guarded by the lock */
-static size_t spares; /* length of the list, guarded by the lock */
 static _Atomic bool tables_gone; /* the words of other threads dangle */
 
 /* --- The lock --- */
@@ -208,26 +201,14 @@ static struct cpi_thread *map_structure(void)
     return NULL;
 }
 
-/* Releases memory that the entries of many pools have made resident.  All entries are zero. */
-CPI_COLD static void purge_table(struct cpi_thread *thread)
-{
-    size_t used = offsetof(struct cpi_thread, table) + cpi_handle_count() * sizeof(cpool_cache_t);
-    size_t kept = cpi_align_up(spares < CPI_SPARES ? CPI_SPARE_BYTES : 1, cpi_os_page_size());
-
-    if (CPI_OS_PURGED_IS_READABLE && used > kept)
-        cpi_os_purge((char *)thread + kept, cpi_align_up(used, cpi_os_page_size()) - kept);
-}
-
 /* With the lock held.  The caches are gone, so the table is all zeroes again. */
 static void retire_thread(struct cpi_thread *thread)
 {
     CPI_ASSERT(cpi_lock_is_held());
     CPI_LIST_WALK_AND_REMOVE(&used_threads, thread);
-    purge_table(thread);
     thread->ending = false;
     thread->next = spare_threads;
     spare_threads = thread;
-    spares++;
 }
 
 CPI_COLD void cpi_thread_own(struct cpi_thread *thread, cpool_client_owned_t *owned)
@@ -364,7 +345,6 @@ CPI_COLD static struct cpi_thread *take_thread(void)
 
     if (thread != NULL) {
         spare_threads = thread->next;
-        spares--;
     } else {
         thread = map_structure();
     }
@@ -450,7 +430,6 @@ CPI_COLD static void release_tables(void)
         retire_thread(self);
     }
     release_list(&spare_threads);
-    spares = 0;
     if (used_threads != NULL)
         cpi_store(&tables_gone, true, relaxed); /* [gone] */
     release_list(&used_threads);
