@@ -101,21 +101,15 @@ CPI_COLD void cpi_tools_remove_root(const void *from, size_t size)
 void cpi_tools_open(unsigned tools, const void *pool, void *slots, size_t size, size_t gap)
 {
     cpi_tools_add_root(slots, size); /* also in pools that are not announced */
-    if ((tools & CPI_TOOL_MEMCHECK) != 0) {
+    if ((tools & CPI_TOOL_MEMCHECK) != 0)
         (void)CPI_REQUEST(CREATE_MEMPOOL, pool, gap, false, 0);
-        /* Without any malloc block, Memcheck does not search memory pools for leaks. */
-        (void)CPI_REQUEST(MALLOCLIKE_BLOCK, pool, 1, 0, true);
-    }
 }
 
 void cpi_tools_close(unsigned tools, const void *pool, void *slots, size_t size)
 {
     cpi_tools_remove_root(slots, size);
-    if ((tools & CPI_TOOL_MEMCHECK) != 0) {
+    if ((tools & CPI_TOOL_MEMCHECK) != 0)
         (void)CPI_REQUEST(DESTROY_MEMPOOL, pool, 0, 0, 0);
-        (void)CPI_REQUEST(FREELIKE_BLOCK, pool, 0, 0, 0);
-        (void)CPI_REQUEST(MAKE_MEM_DEFINED, pool, 1, 0, 0);
-    }
 }
 
 void cpi_tools_hide(unsigned tools, void *from, size_t size)
@@ -134,23 +128,6 @@ void cpi_tools_show(unsigned tools, void *from, size_t size)
     if ((tools & CPI_TOOL_MSAN) != 0)
         __msan_unpoison(from, size);
     if ((tools & CPI_TOOL_MEMCHECK) != 0)
-        (void)CPI_REQUEST(MAKE_MEM_DEFINED, from, size, 0, 0);
-}
-
-CPI_COLD void cpi_tools_find_leaks(unsigned tools)
-{
-    if ((tools & CPI_TOOL_MEMCHECK) != 0)
-        (void)CPI_REQUEST(DO_LEAK_CHECK, 0, 1, 0, 0);
-}
-
-/* Memcheck's leak search skips undefined memory. */
-CPI_COLD void cpi_tools_ignore(unsigned tools, void *from, size_t size, bool ignored)
-{
-    if ((tools & CPI_TOOL_MEMCHECK) == 0)
-        return;
-    if (ignored)
-        (void)CPI_REQUEST(MAKE_MEM_UNDEFINED, from, size, 0, 0);
-    else
         (void)CPI_REQUEST(MAKE_MEM_DEFINED, from, size, 0, 0);
 }
 

@@ -46,11 +46,6 @@ void cpi_tools_remove_root(const void *from, size_t size);
 void cpi_tools_hide(unsigned tools, void *from, size_t size);
 void cpi_tools_show(unsigned tools, void *from, size_t size);
 
-/* Searches for blocks that nothing points to.  Pointers in ignored memory do not count.  The
- * library itself must not access ignored memory. */
-void cpi_tools_find_leaks(unsigned tools);
-void cpi_tools_ignore(unsigned tools, void *from, size_t size, bool ignored);
-
 /* A slot goes to a caller, or comes back.  Passes on both the ordering and the state of the
  * bytes. */
 void cpi_tools_taken(unsigned tools, const void *pool, void *slot, size_t size);

@@ -112,11 +112,8 @@ CPI_COLD int cpool_destroy(cpool_t *handle)
     cpi_pool_withdraw(pool);
     cpi_unlock();
     live = cpi_pool_judge_live(pool, counted, function);
-    if (live > 0) {
-        cpi_announce_leaked(pool);
-        if (pool->checked)
-            tell_live(pool, live, "destroyed with", "");
-    }
+    if (live > 0 && pool->checked)
+        tell_live(pool, live, "destroyed with", "");
     cpi_pool_release(pool);
     if (counted < 0)
         return CPOOL_EDOUBLEFREE;

@@ -79,8 +79,6 @@ struct cpi_pool {
     struct cpi_frames *_Atomic frames;
     void (*end_frames)(struct cpi_pool *pool);
 
-    uintptr_t *origin; /* where a program that has left keeps the slab's origin, or NULL */
-
     struct cpi_usage usage;
 
     const cpool_client_t *client; /* constant: the owner of the slots (client.c), or NULL */

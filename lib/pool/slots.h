@@ -67,17 +67,13 @@ int cpi_pool_verify_slot(const struct cpi_pool *pool, uintptr_t index, const cha
 int cpi_pool_verify_all(const struct cpi_pool *pool, const char *function);
 
 /*
- * announce.c.  The tools to which a pool is announced, and what they are told about its memory.
- * wanted returns whether a tool would track the bytes of such a pool, which needs guard bytes
- * between its slots then. begin completes the building of a pool. leaked is for the end of a pool
- * with live slots, part for the end of the process, after which a typed pool's program may be
- * unmapped.
+ * announce.c.  The tools to which a pool is announced, and what they are told of its memory.
+ * wanted says whether one would watch the bytes of such a pool, between whose slots there are
+ * bytes of the library's then.  begin is for a pool that is built but for this.
  */
 bool cpi_announce_wanted(const cpool_config_t *config);
 void cpi_announce_begin(struct cpi_pool *pool);
 void cpi_announce_reset(struct cpi_pool *pool);
-void cpi_announce_leaked(struct cpi_pool *pool);
-void cpi_announce_part(struct cpi_pool *pool);
 void cpi_announce_end(struct cpi_pool *pool);
 
 /* --- While the depot is drained (memory.c) --- */

@@ -43,12 +43,8 @@ CPI_COLD static void leave_program(struct cpool_typed *typed)
     if (cpi_os_process_is_dying() || !cpi_lock_at_end())
         return;
     handle = open_handle(typed);
-    if (handle != NULL) {
-        struct cpi_pool *pool = handle->state;
-
-        cpi_announce_part(pool);
-        pool->typed = NULL;
-    }
+    if (handle != NULL)
+        ((struct cpi_pool *)handle->state)->typed = NULL;
     cpi_unlock();
 }
 

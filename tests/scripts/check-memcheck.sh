@@ -32,8 +32,6 @@ try() {
         took_here
     found twice checked 'Invalid free' "free'd" gave_here "alloc'd" took_here \
         'cpool_free: the slot is free already'
-    found lost bulk 'definitely lost' took_here
-    found abandoned typed 'definitely lost' took_here
     silent mistakes unpoisoned stale after
     [ "$status" -ne 0 ] || echo 'Memcheck finds what it should'
     exit "$status"
