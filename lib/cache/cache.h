@@ -497,14 +497,13 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_depot(struct cpi_cache *ca
 {
     struct cpi_depot *depot = cache->depot;
     uint32_t empty = cpi_cache_loaded(cache);
-    uint32_t node = cpi_depot_pop(depot, &depot->stocked, &cache->counters,
-                                  &cache->counters.stocked_out);
+    uint32_t node = cpi_depot_pop(depot, &depot->stocked, &cache->counters.stocked_out);
     void **rounds;
 
     if (CPI_UNLIKELY(node == 0))
         return cpi_cache_refill_slow(cache, 0, taken);
     rounds = cpi_cache_show_full(cache, active, node, taken);
-    cpi_depot_push(depot, &depot->empty, empty, &cache->counters, &cache->counters.empty_in);
+    cpi_depot_push(depot, &depot->empty, empty, &cache->counters.empty_in);
     cpi_cache_look_at_bound(cache);
     CPI_ASSERT(cpi_cache_is_valid(cache));
     return rounds;
@@ -589,8 +588,7 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, 
 {
     struct cpi_depot *depot = cache->depot;
     uint32_t stocked = cpi_cache_stocked(cache);
-    uint32_t node = cpi_depot_pop(depot, &depot->empty, &cache->counters,
-                                  &cache->counters.empty_out);
+    uint32_t node = cpi_depot_pop(depot, &depot->empty, &cache->counters.empty_out);
 
     *popped = node;
     if (CPI_UNLIKELY(node == 0 || stocked != cache->quota))
@@ -598,8 +596,7 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, 
     node = cpi_cache_spill_with(cache, stocked, node, slot, false);
     if (CPI_LIKELY(node != 0)) {
         cpi_cache_part_neighbours(cache, node);
-        cpi_depot_push(depot, &depot->stocked, node, &cache->counters,
-                       &cache->counters.stocked_in);
+        cpi_depot_push(depot, &depot->stocked, node, &cache->counters.stocked_in);
     }
     cpi_cache_look_at_bound(cache);
     return true;

@@ -122,7 +122,7 @@ static uint32_t count_of(const struct cpi_depot *depot, uint32_t node)
 
 uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_counters *counters)
 {
-    uint32_t node = cpi_depot_pop(depot, &depot->stocked, counters, &counters->stocked_out);
+    uint32_t node = cpi_depot_pop(depot, &depot->stocked, &counters->stocked_out);
 
     CPI_ASSERT(node == 0 || count_of(depot, node) == depot->limit);
     return node;
@@ -165,7 +165,7 @@ static uint32_t make_any(struct cpi_depot *depot)
  */
 uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *counters)
 {
-    uint32_t node = cpi_depot_pop(depot, &depot->empty, counters, &counters->empty_out);
+    uint32_t node = cpi_depot_pop(depot, &depot->empty, &counters->empty_out);
     unsigned tries;
 
     CPI_ASSERT(node == 0 || count_of(depot, node) == 0);
@@ -175,7 +175,7 @@ uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *coun
     for (tries = 0; node == 0 && tries < CPI_EMPTY_TRIES; tries++) {
         if (tries > 0)
             cpi_os_back_off(tries);
-        node = cpi_depot_pop(depot, &depot->empty, counters, &counters->empty_out);
+        node = cpi_depot_pop(depot, &depot->empty, &counters->empty_out);
     }
     CPI_ASSERT(node == 0 || count_of(depot, node) == 0);
     return node;
@@ -202,9 +202,9 @@ static inline bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *co
 
     CPI_ASSERT(count <= depot->limit);
     if (count == 0)
-        cpi_depot_push(depot, &depot->empty, node, counters, &counters->empty_in);
+        cpi_depot_push(depot, &depot->empty, node, &counters->empty_in);
     else if (count == depot->limit)
-        cpi_depot_push(depot, &depot->stocked, node, counters, &counters->stocked_in);
+        cpi_depot_push(depot, &depot->stocked, node, &counters->stocked_in);
     else
         return false;
     return true;

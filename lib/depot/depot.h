@@ -282,7 +282,7 @@ static inline struct cpi_magazine *cpi_depot_magazine(const struct cpi_depot *de
  * of that stack and direction. pop returns 0 if the stack is empty.
  */
 static inline uint32_t cpi_depot_pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
-                                     struct cpi_counters *counters, _Atomic uint64_t *counter)
+                                     _Atomic uint64_t *counter)
 {
     uint32_t node = cpi_tagstack_pop(stack, &depot->links);
 
@@ -292,8 +292,7 @@ static inline uint32_t cpi_depot_pop(struct cpi_depot *depot, struct cpi_tagstac
 }
 
 static inline void cpi_depot_push(struct cpi_depot *depot, struct cpi_tagstack *stack,
-                                  uint32_t node, struct cpi_counters *counters,
-                                  _Atomic uint64_t *counter)
+                                  uint32_t node, _Atomic uint64_t *counter)
 {
     cpi_tagstack_push(stack, &depot->links, node);
     cpi_depot_account(counter, 1);
