@@ -90,7 +90,7 @@ typedef struct cpool_stats_t {
     uint64_t recalls;       /* magazines taken out of caches by allocs that found
                                nothing else, by waiting threads and by trims */
     uint64_t growths;       /* times the capacity was raised */
-    uint64_t waits;         /* allocs that went to sleep */
+    uint64_t waits;         /* allocs that slept */
     size_t spares;          /* spare magazines that the registered caches may
                                hold */
     size_t reserved_bytes;  /* address space reserved */

@@ -72,8 +72,8 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * cpool_reserve - commits the memory of the next n allocs and makes it resident, so that they need
  * none from the operating system.
  *
- * All slots that were handed out before become resident, live ones too, and n that never were.
- * No byte changes.  Where the operating system has no call that makes pages resident (Linux has one
+ * Makes all slots resident that were handed out before, including live ones, and n that never were.
+ * No byte changes.  If the operating system has no call that makes pages resident (Linux has one
  * since 5.14), the memory is committed only.
  * The capacity grows, within max_capacity, if n slots are not free.
  *

@@ -17,21 +17,7 @@
  * cpool_each visits all pools with their names and figures.  cpool_print with CPOOL_PRINT_ALL
  * prints them.
  *
- * NOTES
- *
- * These functions know the pools of one copy of the library.  In a process with several
- * copies, for example in a statically linked plug-in, each copy knows its own pools.
- *
- * In gdb, on processes and core files, these commands show the same by reading memory
- * alone.  They come with the library: gdb loads them from beside it, if it trusts that
- * folder (set auto-load safe-path), or from its own folder.  They need the library's debug
- * information.  POOL is a name or an expression:
- *
- *     cpool list               all pools, with live and free slots
- *     cpool show POOL          one of them
- *     cpool whatis ADDRESS     the pool and the slot, its state, and where it is held
- *     cpool caches [POOL]      caches, their threads, and how much they hold
- *     cpool live POOL [COUNT]  the live slots, of checked pools by where they were taken
+ * NOTES: cpool_pools(3) has notes on copies of the library and gdb (doc/man/cpool_pools.txt).
  */
 #ifndef CPOOL_POOLS_H
 #define CPOOL_POOLS_H

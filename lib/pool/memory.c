@@ -4,14 +4,10 @@
  * needed.
  *
  * Trimming and shrinking drain the depot.
- *
- * ORDERING TABLE
- *   count | maintenance counters | relaxed | - | -
  */
 #include "pool/alloc.h"
 #include "pool/report.h"
 
-#include "base/atomic.h"
 #include "base/bits.h"
 #include "host/os.h"
 #include "cache/reclaim.h"
@@ -44,23 +40,23 @@ struct drain {
     struct cpi_tagstack magazines; /* emptied ones, as many as the slots will fill */
     uintptr_t held;                /* the number of these magazines */
     uint64_t *marks;               /* bit i: slot i was found in the depot */
-    size_t wrong;                  /* slots found once more, or above the watermark */
-    size_t size;                   /* bytes at marks */
-    uintptr_t slots;               /* end of the range that is still to be returned */
-    uintptr_t marked;              /* of them, not given back yet */
-    uint32_t filling;              /* magazine being filled, 0: none */
-    uint32_t rounds;               /* that it is to have */
-    uint32_t count;                /* that it has */
+    size_t wrong;                  /* slots found twice, or above the watermark */
+    size_t size;                   /* bytes of the bitmap */
+    uintptr_t slots;               /* end of the range that must still be given back */
+    uintptr_t marked;              /* marked slots in it that are not given back yet */
+    uint32_t filling;              /* the magazine being filled, or 0 */
+    uint32_t rounds;               /* the rounds it will have */
+    uint32_t count;                /* the rounds it has */
 };
 
-/* Bytes of slots that are purged and given back at a time: others wait for one
- * portion, not for all. */
+/* Bytes of slots that are purged and given back at a time, so that others wait for one portion
+ * only. */
 #define CPI_PORTION ((size_t)4 * 1024 * 1024)
 
 /* --- Taking --- */
 
-/* A slot that turned up twice was freed twice.  One above the watermark was removed by a shrink,
- * and freed by a thread that had not noticed. */
+/* A slot that turned up twice was freed twice.  A slot above the watermark was removed by a shrink,
+ * and freed by a thread that did not know. */
 static void mark_slot(struct drain *drain, uintptr_t index, uintptr_t fresh)
 {
     if (CPI_UNLIKELY(index >= fresh || cpi_bitmap_is_set(drain->marks, index))) {
@@ -185,8 +181,8 @@ static void give_marked(struct drain *drain, uintptr_t index)
     }
 }
 
-/* Bytes of which it is asked whether they are resident: beyond, the answer takes
- * longer than it is worth, with the library's lock held. */
+/* The number of bytes whose residence is queried.  Beyond it, the answer is not worth the time,
+ * because the library's lock is held. */
 #define CPI_ASKED_MAX ((size_t)1 << (sizeof(size_t) > 4 ? 32 : 28))
 
 struct purge {
