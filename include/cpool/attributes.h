@@ -15,7 +15,7 @@
 #endif
 
 /* An exported symbol.  With CPOOL_STATIC the library is part of one program or shared object, which
- * exports none of its names.  The user may also define CPOOL_API, and must then define it for the
+ * exports none of its names.  The user may also define it, and must then define it for the
  * library's sources, too. */
 #if defined(CPOOL_API)
 #elif defined(__GNUC__) && !defined(_WIN32) && defined(CPOOL_STATIC)
