@@ -40,8 +40,8 @@ MODEL_ABSENT(const char *, cpool_strerror, int code)
 MODEL_ABSENT(void, cpi_tools_wrote, const void *address, size_t size)
 MODEL_ABSENT(int, cpi_pool_retired, const struct cpi_pool *pool, uintptr_t index,
              enum cpi_retiring step)
-MODEL_ABSENT(int, cpi_pool_verify_next, const struct cpi_pool *pool, uintptr_t *index,
-             uintptr_t end, const char *function)
+MODEL_ABSENT(int, cpi_pool_verify_slot, const struct cpi_pool *pool, uintptr_t index,
+             const char *function)
 
 static struct cpi_frames model_frames;
 static void *model_record[MODEL_LIMIT];
