@@ -415,6 +415,8 @@ CPOOL_API size_t cpool_objects_reset(cpool_objects_t *pool, size_t n) CPOOL_NONN
  * Returns NULL for a pool that has ended, too.
  * Any thread, wait-free.
  */
+CPOOL_LOCAL_ cpool_t *cpool_objects_pool(const cpool_objects_t *pool) CPOOL_NONNULL_(1);
+
 CPOOL_LOCAL_ cpool_t *cpool_objects_pool(const cpool_objects_t *pool)
 {
     const void *first = pool; /* the pool of slots is the first word */
