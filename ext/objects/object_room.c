@@ -157,7 +157,7 @@ static size_t drop_inactive(cpool_objects_t *pool, size_t n)
 }
 
 /* The next active object, or CPI_OBJECT_NONE.  It is seized. */
-static uintptr_t seize_next(cpool_objects_t *pool, uintptr_t *at)
+static uintptr_t seize_active(cpool_objects_t *pool, uintptr_t *at)
 {
     uintptr_t reached = cpi_object_reached(pool);
 
@@ -174,7 +174,7 @@ static size_t drop_active(cpool_objects_t *pool, size_t n)
     size_t dropped;
 
     for (dropped = 0; dropped < n; dropped++) {
-        index = pool->priorities != NULL ? cpi_priority_reclaim(pool, NULL) : seize_next(pool, &at);
+        index = pool->priorities != NULL ? cpi_priority_reclaim(pool, NULL) : seize_active(pool, &at);
         if (index == CPI_OBJECT_NONE)
             break;
         cpi_object_end(pool, index);
