@@ -174,7 +174,8 @@ static size_t drop_active(cpool_objects_t *pool, size_t n)
     size_t dropped;
 
     for (dropped = 0; dropped < n; dropped++) {
-        index = pool->priorities != NULL ? cpi_priority_reclaim(pool, NULL) : seize_active(pool, &at);
+        index = pool->priorities != NULL ? cpi_priority_reclaim(pool, NULL)
+                                         : seize_active(pool, &at);
         if (index == CPI_OBJECT_NONE)
             break;
         cpi_object_end(pool, index);

@@ -213,8 +213,6 @@ static void add_figures(const cpool_t *pool, cpool_stats_t *sum)
     sum->thread_caches += stats.thread_caches;
     sum->exchanges += stats.exchanges;
     sum->recalls += stats.recalls;
-    sum->growths += stats.growths;
-    sum->waits += stats.waits;
     sum->spares += stats.spares;
     sum->committed_bytes += stats.committed_bytes;
     sum->stalls += stats.stalls;

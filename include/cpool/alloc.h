@@ -29,14 +29,14 @@
  * the call the whole capacity was live; or that a thread holding slots (at most three magazines)
  * was preempted inside the library for longer than stall_limit_ms (counted in stats.stalls); or
  * that the operating system refused memory, or now refuses membarrier (which a message on standard
- * error says once).  A checked pool that finds CPOOL_EGUARD on the way reports it and still returns the
- * slot.
+ * error says once).  A checked pool that finds CPOOL_EGUARD on the way reports it and still returns
+ * the slot.
  * Any thread.  Wait-free from the thread's magazine, else lock-free, unless the depot is empty and
  * no cache has a spare magazine.  Then it closes the caches of all threads, makes a system call,
  * takes their loaded magazines, and waits up to stall_limit_ms for threads that are just using
- * theirs.  It also makes a system call when slots are used for the first time.  First use may block, and so
- * may an alloc while threads wait for slots.  While cpool_trim or cpool_shrink holds the depot's
- * slots, every kind of alloc that finds the depot empty waits until some are back.
+ * theirs.  It also makes a system call when slots are used for the first time.  First use may
+ * block, and so may an alloc while threads wait for slots.  While cpool_trim or cpool_shrink holds
+ * the depot's slots, every kind of alloc that finds the depot empty waits until some are back.
  * (Magazines: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.)
  */
 CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
