@@ -269,7 +269,7 @@ static int activate(cpool_objects_t *pool, struct found *found, int code)
     }
 }
 
-/* The object is its caller's from now on. */
+/* The object is its caller's from now on.  It is active, unless it is for a frame. */
 static void hand_out(cpool_objects_t *pool, const struct found *found,
                      struct cpi_object_wish *wish)
 {
@@ -287,7 +287,9 @@ static void hand_out(cpool_objects_t *pool, const struct found *found,
             cpi_raise(&pool->peak, active, relaxed); /* [count] [failed] */
     }
     wish->uses = record / CPI_OBJECT_USE + 1;
-    if (pool->priorities != NULL)
+    if (wish->framed)
+        cpi_store(&pool->records[index], record + CPI_OBJECT_USE, relaxed); /* [mine] */
+    else if (pool->priorities != NULL)
         cpi_priority_taken(pool, index, wish);
     else
         cpi_object_show(pool, index, wish->uses);

@@ -93,6 +93,7 @@ struct cpi_object_wish {
     const void *site;
     int64_t number;
     int unfit;      /* 0, or the result of activate for the BUSY object in the slot */
+    bool framed;    /* the object stays BUSY, so that it is nobody's before it joins its frame */
     bool dry;       /* result: CPOOL_EDRY is the pool's code, and no hook's */
     uint64_t claim; /* result: of this use */
     uint64_t ended; /* result: the claim of the use that ended for it, or 0 */

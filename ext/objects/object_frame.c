@@ -76,24 +76,23 @@ static int record_fake(cpool_frame_t *frame, void *object)
     return 0;
 }
 
-/* A BUSY object is the frame's from now on, unless a code is returned.  Then it is active, as all
- * of a fake pool are. */
-static int join_frame(cpool_objects_t *pool, cpool_frame_t *frame, uintptr_t index)
+/* A BUSY object is the frame's from now on, unless a code is returned.  A fake one is active, and
+ * not among those that a get reclaims. */
+static int join_frame(cpool_objects_t *pool, cpool_frame_t *frame, void *object,
+                      const struct cpi_object_wish *wish)
 {
-    void *object = cpi_object_at(pool, index);
     int code;
 
     if (cpi_object_is_fake(pool)) {
         code = record_fake(frame, object);
-    } else {
-        if (pool->priorities != NULL)
-            cpi_priority_given(pool, index);
-        cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
-        code = cpool_frame_adopt(frame, object);
+        if (code == 0)
+            cpi_object_show(pool, wish->index, wish->uses);
+        return code;
     }
-    if (code != 0 || cpi_object_is_fake(pool))
-        cpi_object_show(pool, index, cpi_load(&pool->records[index], relaxed) / /* [own] */
-                                         CPI_OBJECT_USE);
+    cpi_object_settle(pool, wish->index, CPI_OBJECT_INACTIVE);
+    code = cpool_frame_adopt(frame, object);
+    if (code != 0)
+        cpi_object_set_busy(pool, wish->index);
     return code;
 }
 
@@ -122,19 +121,16 @@ static void *get_near(cpool_objects_t *pool, cpool_frame_t *frame)
     return NULL;
 }
 
-/* Of a priority pool another get may reclaim the object before it is the frame's. */
 CPI_APART static void *get_and_join(cpool_objects_t *pool, cpool_frame_t *frame, const void *site)
 {
-    struct cpi_object_wish wish = {.site = site};
+    struct cpi_object_wish wish = {.site = site, .framed = true};
     void *object;
 
-    do {
-        if (cpi_object_obtain(pool, NULL, &object, &wish) != 0)
-            return NULL;
-    } while (!cpi_object_seize(pool, wish.index)); /* it may be gone, and a fake one's memory */
-    if (join_frame(pool, frame, wish.index) == 0)
+    if (cpi_object_obtain(pool, NULL, &object, &wish) != 0)
+        return NULL;
+    if (join_frame(pool, frame, object, &wish) == 0)
         return object;
-    (void)cpool_object_put(pool, object);
+    cpi_object_give(pool, wish.index);
     return NULL;
 }
 

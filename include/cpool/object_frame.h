@@ -28,8 +28,8 @@
  *
  * Objects of a frame count as active in the figures and against the capacity.  They are the
  * frame's, and no caller's: cpool_object_each does not visit them, a put is refused as
- * CPOOL_EINACTIVE, and cpool_objects_reset and cpool_objects_resize leave them alone.  A priority
- * pool does not reclaim them.  In a pool with CPOOL_OBJECT_FAKE they are active objects.
+ * CPOOL_EINACTIVE, and cpool_objects_reset and cpool_objects_resize leave them alone.  In a
+ * pool with CPOOL_OBJECT_FAKE they are active objects.  No priority pool reclaims them.
  *
  * Hooks: the hooks of a get run in cpool_object_frame_get, and those of a put at the end of the
  * frame, in its owner.  The object of a hook left by longjmp stays out of use, and the next end of

@@ -418,11 +418,11 @@ TEST_TIMES(reset_that_is_left_keeps_its_object_out_of_use, 2)
     EXPECT_REPORT(CPOOL_EHOOK, REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_EHOOK));
 }
 
-/* --- Priority pools --- */
+/* --- Getting beside the frame --- */
 
-TEST(object_of_a_frame_is_not_reclaimed)
+TEST_TIMES(object_of_a_frame_is_not_reclaimed, 2)
 {
-    cpool_object_config_t config = configure(0);
+    cpool_object_config_t config = configure(_i == 0 ? LISTED : FAKE);
     cpool_object_frame_t *frame;
 
     config.capacity = 2;
@@ -430,17 +430,51 @@ TEST(object_of_a_frame_is_not_reclaimed)
     pool = thing_pool(&config, &type);
     frame = begin();
     for (int round = 0; round < 2; round++) {
-        void *framed = get(frame);
+        struct thing *framed = get(frame);
+        size_t serial = framed->serial;
         void *active = cpool_object_get(pool);
 
         for (int i = 0; i < 3; i++) { /* the other one is reclaimed */
             active = cpool_object_get(pool);
             REQUIRE(active != NULL && active != framed);
+            REQUIRE_EQUAL(framed->serial, serial);
         }
-        REQUIRE(cpool_object_frame_get(frame) == active); /* it is reclaimed for the frame */
+        REQUIRE(get(frame) == active || _i == 1); /* it is reclaimed for the frame */
         REQUIRE(cpool_object_frame_get(frame) == NULL);
         frame = anew(frame);
         thing_require(pool, &account, 0);
     }
+    end_all(frame);
+}
+
+/* The pool grows by the frame's first object and this one. */
+static int create_beside_first(void *object, void *arg)
+{
+    int code = create_counted(object, arg);
+
+    if (account.created == 2) {
+        REQUIRE(cpool_object_get(pool) == NULL);
+        REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 0);
+    }
+    return code;
+}
+
+/* Neither a get that reclaims, nor a reset of the active objects. */
+TEST_TIMES(nothing_takes_an_object_on_its_way_to_the_frame, 2)
+{
+    cpool_object_config_t config = configure(0);
+    cpool_object_frame_t *frame;
+
+    type.create = create_beside_first;
+    config.capacity = 0;
+    config.max_capacity = config.growth = 2;
+    config.flags = _i == 0 ? CPOOL_OBJECT_PRIORITY : 0;
+    pool = thing_pool(&config, &type);
+    frame = begin();
+    get_some(frame, 1);
+    REQUIRE_EQUAL(account.created, 2);
+    REQUIRE_EQUAL(thing_stats(pool).active, 1);
+    get_some(frame, 1);
+    REQUIRE(cpool_object_frame_get(frame) == NULL);
     end_all(frame);
 }
