@@ -120,7 +120,6 @@ struct cpool_objects {
     unsigned pool_flags;           /* of the slots: CPOOL_CHECKED ... */
     uintptr_t max;                 /* objects */
     size_t growth;                 /* objects, or 0 */
-    size_t percent;
     size_t max_inactive;           /* or 0 */
     size_t align;                  /* bytes: of a fake pool's objects */
     unsigned forks;                /* as of cpi_thread_forks at its creation */

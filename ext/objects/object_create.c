@@ -60,17 +60,12 @@ static int read_config(cpool_object_config_t *config, cpool_object_type_t *type,
     return 0;
 }
 
-static bool grows_by_itself(const cpool_object_config_t *config)
-{
-    return config->growth != 0 || config->growth_percent != 0;
-}
-
 /* Where the user sets no limit. */
 static size_t default_max(const cpool_object_config_t *config, size_t object_size)
 {
     size_t max = CPI_OBJECTS_MOST;
 
-    if (!grows_by_itself(config))
+    if (config->growth == 0)
         return config->capacity;
     if (max > CPI_OBJECTS_BYTES / object_size)
         max = CPI_OBJECTS_BYTES / object_size;
@@ -83,7 +78,7 @@ static size_t default_max(const cpool_object_config_t *config, size_t object_siz
 static int check_numbers(cpool_object_config_t *config)
 {
     if (config->capacity > CPOOL_CAPACITY_MAX ||
-        (config->capacity == 0 && config->max_capacity == 0 && !grows_by_itself(config)))
+        (config->capacity == 0 && config->max_capacity == 0 && config->growth == 0))
         return CPOOL_ECAPACITY;
     if (config->max_capacity != 0 && (config->max_capacity < config->capacity ||
                                       config->max_capacity > CPOOL_CAPACITY_MAX))
@@ -101,7 +96,6 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
     pool->reset = config->reset;
     pool->reset_arg = config->reset_arg;
     pool->growth = config->growth;
-    pool->percent = config->growth_percent;
     pool->max_inactive = config->max_inactive;
     pool->flags = config->flags;
     if ((config->flags & CPOOL_OBJECT_PRIORITY) != 0)

@@ -26,17 +26,7 @@
 /* Objects by which a dry pool grows. */
 static uintptr_t step_of(const cpool_objects_t *pool, uintptr_t capacity)
 {
-    uint64_t step = pool->max; /* where the product is too large */
-
-    if (pool->growth == 0 && pool->percent == 0)
-        return 0;
-    if (capacity == 0 || pool->percent <= UINT64_MAX / capacity)
-        step = (uint64_t)capacity * pool->percent / 100;
-    if (step < pool->growth)
-        step = pool->growth;
-    if (step == 0)
-        step = 1;
-    return step < pool->max - capacity ? (uintptr_t)step : pool->max - capacity;
+    return pool->growth < pool->max - capacity ? pool->growth : pool->max - capacity;
 }
 
 bool cpi_object_count_in(cpool_objects_t *pool, bool grows, size_t *more)
@@ -194,7 +184,7 @@ static size_t lower_capacity(cpool_objects_t *pool, size_t n, unsigned flags)
     lowered += drop_inactive(pool, n - lowered);
     if ((flags & CPOOL_OBJECT_ACTIVE_TOO) != 0)
         lowered += drop_active(pool, n - lowered);
-    if (pool->growth != 0 || pool->percent != 0)
+    if (pool->growth != 0)
         cpi_object_offer_some(pool, lowered);
     return lowered;
 }
@@ -318,8 +308,7 @@ int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
             stats.inactive = stats.objects;
         stats.active = stats.objects - stats.inactive;
     }
-    stats.available = positive(pool->growth != 0 || pool->percent != 0 ? pool->max : stats.capacity,
-                               stats.objects);
+    stats.available = positive(pool->growth != 0 ? pool->max : stats.capacity, stats.objects);
     if (!cpi_object_is_fake(pool))
         stats.available += stats.inactive;
     stats.max_capacity = pool->max;

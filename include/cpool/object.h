@@ -148,8 +148,6 @@ typedef struct cpool_object_config {
                                 address space has no room for them */
     size_t growth;           /* objects by which a dry pool raises its capacity, and which
                                 it creates at once.  0: it does not grow by itself */
-    size_t growth_percent;   /* the same in hundredths of the capacity.  The larger of
-                                the two counts */
     size_t populate;         /* objects created with the pool, up to the capacity */
     size_t max_inactive;     /* a put beyond this number of inactive objects destroys its
                                 object.  0: all are kept */
@@ -162,7 +160,7 @@ typedef struct cpool_object_config {
 
 #define CPOOL_OBJECT_CONFIG_INIT                                               \
     {                                                                          \
-        sizeof(cpool_object_config_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0u, 0u, 0u, 0 \
+        sizeof(cpool_object_config_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0u, 0u, 0u, 0 \
     }
 
 /*

@@ -150,9 +150,8 @@ static cpool_object_stats_t verify(void)
 static bool is_full(void)
 {
     cpool_object_stats_t stats = verify();
-    bool grows = objects.config.growth != 0 || objects.config.growth_percent != 0;
 
-    return objects.n_held >= (grows ? stats.max_capacity : stats.capacity) ||
+    return objects.n_held >= (objects.config.growth != 0 ? stats.max_capacity : stats.capacity) ||
            objects.n_held == MOST;
 }
 
@@ -320,7 +319,6 @@ static void choose(void)
     config->capacity = input_below(30);
     config->max_capacity = config->capacity + 1 + input_below(MOST - 40);
     config->growth = input_below(2) * input_below(12);
-    config->growth_percent = input_below(2) * input_below(200);
     config->populate = input_below(3) == 0 ? input_below(40) : 0;
     config->max_inactive = input_below(4) == 0 ? 1 + input_below(10) : 0;
     config->flags = (unsigned)input_below(16) * CPOOL_OBJECT_EAGER;

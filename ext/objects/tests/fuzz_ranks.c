@@ -127,9 +127,8 @@ static cpool_object_stats_t verify(void)
 static bool is_full(void)
 {
     cpool_object_stats_t stats = verify();
-    bool grows = ranks.config.growth != 0 || ranks.config.growth_percent != 0;
 
-    return ranks.n_held >= (grows ? stats.max_capacity : stats.capacity);
+    return ranks.n_held >= (ranks.config.growth != 0 ? stats.max_capacity : stats.capacity);
 }
 
 static void hold(void *object, cpool_claim_t claim, int64_t number)
