@@ -123,14 +123,20 @@ static void unmap_block(void *block, size_t bytes, size_t align, void *context)
     munmap(block, whole_pages(bytes));
 }
 
-/* Aligned to a page alone where it moves: realloc promises no more. */
+/* Aligned to a page alone where it moves: realloc promises no more.  Where the program's madvise,
+ * mprotect or mlock of a part has made several mappings of the block, it cannot grow as one. */
 static void *remap_block(void *block, size_t bytes, size_t align, size_t wanted, void *context)
 {
     void *moved = mremap(block, whole_pages(bytes), whole_pages(wanted), MREMAP_MAYMOVE);
 
-    (void)align;
-    (void)context;
-    return moved != MAP_FAILED ? moved : NULL;
+    if (moved != MAP_FAILED)
+        return moved;
+    moved = map_block(wanted, align, context);
+    if (moved != NULL) {
+        memcpy(moved, block, bytes < wanted ? bytes : wanted);
+        unmap_block(block, bytes, align, context);
+    }
+    return moved;
 }
 
 /* --- Start and end --- */

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -229,6 +230,19 @@ static void require_zero(const unsigned char *block, size_t size)
         REQUIRE(block[i] == 0);
 }
 
+/* A part of the block that the system has in another mapping keeps it from growing as one. */
+static void resize_parts(void)
+{
+    unsigned char *block = memalign(MEBI, 4 * MEBI);
+
+    REQUIRE(block != NULL && madvise(block + MEBI, MEBI, MADV_SEQUENTIAL) == 0);
+    fill_large(block, 4 * MEBI);
+    block = realloc(block, 64 * MEBI);
+    REQUIRE(block != NULL);
+    require_large(block, 4 * MEBI);
+    free(block);
+}
+
 /* Large blocks of many sizes, freed and resized in turn beside each other. */
 static void churn_large(void)
 {
@@ -298,6 +312,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         rounds = strtoul(argv[1], NULL, 10);
     check_limits();
+    resize_parts();
     churn_large();
     for (int i = 0; i < KEYS; i++)
         REQUIRE(pthread_key_create(&keys[i], end_key) == 0);
