@@ -434,14 +434,13 @@ static bool sleep_until(const cpool_objects_t *pool, uint64_t deadline, void **s
     return *slot != NULL;
 }
 
-/* What a get is told, or a code. */
-static int read_grant(const cpool_objects_t *pool, const cpool_grant_t *given, cpool_grant_t *grant)
+/* Whether there can be a get that waits so long. */
+static int check_wait(const cpool_objects_t *pool, uint64_t wait)
 {
-    int code = given != NULL ? cpi_given_read(grant, sizeof *grant, given) : 0;
-
-    if (code != 0 || grant->wait == 0 || cpi_object_is_fake(pool) ||
-        (pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
-        return code;
+    if (cpi_objects_ended(pool, "cpool_object_get_with"))
+        return CPOOL_EPOOL;
+    if (wait == 0 || cpi_object_is_fake(pool) || (pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
+        return 0;
     cpi_object_report(CPOOL_EWAITABLE, "cpool_object_get_with", pool, NULL);
     return CPOOL_EWAITABLE;
 }
@@ -455,16 +454,17 @@ int cpool_object_get_with(cpool_objects_t *pool, void **object, cpool_grant_t *g
     int code;
 
     *object = NULL;
-    if (CPI_OBJECTS_ENDED(pool))
-        return CPOOL_EPOOL;
-    code = read_grant(pool, given, &grant);
+    code = given != NULL ? cpi_given_read(&grant, sizeof grant, given) : 0;
     if (code != 0)
         return code;
-    wish.number = grant.priority;
-    deadline = deadline_of(pool, grant.wait);
-    do {
-        code = cpi_object_obtain(pool, slot, object, &wish);
-    } while (wish.dry && sleep_until(pool, deadline, &slot));
+    code = check_wait(pool, grant.wait);
+    if (code == 0) {
+        wish.number = grant.priority;
+        deadline = deadline_of(pool, grant.wait);
+        do {
+            code = cpi_object_obtain(pool, slot, object, &wish);
+        } while (wish.dry && sleep_until(pool, deadline, &slot));
+    }
     grant.claim = wish.claim;
     grant.ended = wish.ended;
     grant.uses = wish.uses;

@@ -241,7 +241,9 @@ static void require_objects_refused(void)
     REFUSED(cpool_objects_reset(pool, SIZE_MAX), 0);
     REQUIRE(cpool_objects_pool(pool) == NULL);
     REFUSED(cpool_objects_destroy(pool), CPOOL_EPOOL);
+    grant.claim = (cpool_claim_t)1 << 32 | 1;
     REFUSED(cpool_object_get_with(pool, &object, &grant), CPOOL_EPOOL);
+    REQUIRE_EQUAL(grant.claim, 0);
     REFUSED(cpool_priority_put(pool, (cpool_claim_t)1 << 32 | 1), CPOOL_EPOOL);
     REFUSED(cpool_priority_set(pool, (cpool_claim_t)1 << 32 | 1, 0), CPOOL_EPOOL);
 }

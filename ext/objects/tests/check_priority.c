@@ -111,6 +111,22 @@ TEST_TIMES(object_reclaimed_goes_through_its_hooks, KINDS)
     end(1);
 }
 
+/* The claim of the get before would end that object's use. */
+TEST(get_without_an_object_leaves_no_claim)
+{
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    void *object;
+
+    make(2);
+    REQUIRE(cpool_object_get_with(pool, &object, &grant) == 0 && grant.claim != 0);
+    grant.wait = 1;
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_object_get_with(pool, &object, &grant), CPOOL_EWAITABLE);
+    support_release_reports();
+    REQUIRE(grant.claim == 0 && grant.uses == 0 && grant.wait == 1);
+    end(1);
+}
+
 TEST(equal_numbers_go_in_the_order_of_their_gets)
 {
     cpool_claim_t claims[MOST];
