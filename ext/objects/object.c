@@ -406,6 +406,8 @@ void *cpool_object_get(cpool_objects_t *pool)
 
 #define CPI_SECOND UINT64_C(1000000000)
 #define CPI_NEVER UINT64_MAX
+/* A wait beyond it has no limit.  With the monotonic time added it fits a time_t of 32 bits. */
+#define CPI_LONGEST (INT32_MAX / 2 * CPI_SECOND)
 
 /* When so many nanoseconds are over, or 0 for none. */
 static uint64_t deadline_of(const cpool_objects_t *pool, uint64_t wait)
@@ -430,7 +432,7 @@ static bool sleep_until(const cpool_objects_t *pool, uint64_t deadline, void **s
     }
     left.tv_sec = (time_t)((deadline - now) / CPI_SECOND);
     left.tv_nsec = (long)((deadline - now) % CPI_SECOND);
-    *slot = cpool_alloc_wait(pool->pool, deadline != CPI_NEVER ? &left : NULL);
+    *slot = cpool_alloc_wait(pool->pool, deadline - now <= CPI_LONGEST ? &left : NULL);
     return *slot != NULL;
 }
 
