@@ -54,7 +54,8 @@ extern "C" {
 /*
  * cpool_priority_put - gives back the object of a claim.
  *
- * Returns 0, or CPOOL_EINACTIVE if the use has ended: the object was reclaimed or put back.
+ * Returns 0, CPOOL_EINACTIVE if the use has ended: the object was reclaimed or put back, or
+ * CPOOL_EPOOL for a pool that was destroyed.
  * If several threads end a use at once, exactly one call returns 0.
  * Any thread.  It takes as long as the hooks deactivate, reset and destroy, and O(log n) with
  * the pool's lock held.
@@ -64,7 +65,7 @@ CPOOL_API int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim) CPO
 /*
  * cpool_priority_set - gives an object another number.
  *
- * Returns 0 or CPOOL_EINACTIVE.
+ * Returns 0, CPOOL_EINACTIVE or CPOOL_EPOOL.
  * Any thread, O(log n) with the pool's lock held.
  */
 CPOOL_API int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t priority)

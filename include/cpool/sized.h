@@ -31,7 +31,9 @@
  * used, and stays with the class until cpool_sized_trim.
  *
  * A block is aligned to the largest power of two that divides its class's size, and always
- * to CPOOL_SIZED_GRAIN.  The default classes are aligned to max_align_t and more.
+ * to CPOOL_SIZED_GRAIN.  The default classes are aligned to max_align_t and more.  A block of
+ * the fallback, also one for a class that is dry, is aligned to max_align_t alone.  An alignment
+ * that must hold for each block is asked for by cpool_sized_alloc_aligned.
  *
  * The child of a fork may go on using all blocks, and free those of its parent.  If malloc
  * itself is built on these blocks, fork can deadlock with a thread inside fflush(NULL) if the
