@@ -73,7 +73,8 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * none from the operating system.
  *
  * Makes all slots resident that were handed out before, including live ones, and n that never were.
- * No byte changes.  If the operating system has no call that makes pages resident (Linux has one
+ * No byte changes.  What lies between slots becomes resident with them, also if they are pages
+ * apart.  If the operating system has no call that makes pages resident (Linux has one
  * since 5.14), the memory is committed only.
  * The capacity grows, within max_capacity, if n slots are not free.
  *

@@ -9,8 +9,8 @@
  *     cpool_release(particle);                   freed to its pool, whichever that is
  *     pool = cpool_of(particle, NULL);           its pool
  *
- * cpool_of finds a pool by the address of any of its slots: at once if the last lookup in the same
- * 64 KiB of addresses found it, too, otherwise by checking each pool.  So a slot can be freed
+ * cpool_of finds a pool by the address of any of its slots.  It remembers what the last lookups
+ * found, for 1,024 times 64 KiB of addresses, and else checks each pool.  So a slot can be freed
  * without a pointer to its pool, and a report about a stray pointer can name the pool that it
  * points into.
  *

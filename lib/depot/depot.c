@@ -45,7 +45,6 @@
 /*
  * The word `flights`, from its low end: the operations of even epochs in flight, those of odd
  * epochs, the epoch, and the number of operations so far that have exchanged something.
- * many of an odd one, the epoch, and how many of all have exchanged anything.
  *
  *   | moves 32 | epoch 16 | odd 8 | even 8 |
  *

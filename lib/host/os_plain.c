@@ -108,13 +108,14 @@ CPI_COLD size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
 #endif
 
 /* EINVAL: an older kernel, or one that does not manage this memory, such as a device's that the
- * caller provided. */
+ * caller provided.  EPERM or ENOSYS: a filter of system calls. */
 CPI_COLD bool cpi_os_populate(void *address, size_t size)
 {
     int saved = errno;
     bool done;
 
-    done = madvise(address, size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
+    done = madvise(address, size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL || errno == EPERM ||
+           errno == ENOSYS;
     errno = saved;
     return done;
 }

@@ -116,25 +116,6 @@ size_t cpool_alloc_bulk(cpool_t *handle, void **slots, size_t n)
 
 /* --- Other forms --- */
 
-/* memset, without its call overhead for small slots: stores of fixed size from both ends, which
- * overlap in the middle. */
-static void clear_slot(char *slot, size_t size)
-{
-    if (size < 8 || size > 64) {
-        memset(slot, 0, size);
-    } else if (size <= 16) {
-        memset(slot, 0, 8);
-        memset(slot + size - 8, 0, 8);
-    } else {
-        memset(slot, 0, 16);
-        memset(slot + size - 16, 0, 16);
-        if (size > 32) {
-            memset(slot + 16, 0, 16);
-            memset(slot + size - 32, 0, 16);
-        }
-    }
-}
-
 void *cpool_calloc(cpool_t *handle)
 {
     static const char function[] = "cpool_calloc";
@@ -147,7 +128,7 @@ void *cpool_calloc(cpool_t *handle)
                ? cpool_alloc(handle)
                : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), CPI_CALL(function));
     if (slot != NULL) {
-        clear_slot(slot, pool->slab.slot_size);
+        memset(slot, 0, pool->slab.slot_size);
         cpi_tools_wrote(slot, pool->slab.slot_size);
     }
     return slot;
@@ -176,7 +157,8 @@ void cpool_depot_free(cpool_t *handle, void *slot)
 CPI_COLD static void report_stray(const char *function, const void *address)
 {
     cpool_t *handle = cpool_of(address, NULL);
-    cpool_error_t error;
+    cpool_error_t error = {
+        .code = CPOOL_EFOREIGN, .function = function, .name = "", .address = address};
 
     if (handle != NULL) {
         const struct cpi_pool *pool = cpi_pool_at(handle);
@@ -186,11 +168,6 @@ CPI_COLD static void report_stray(const char *function, const void *address)
         cpi_pool_report_address(CPOOL_EMISALIGNED, function, pool, address, index);
         return;
     }
-    memset(&error, 0, sizeof error);
-    error.code = CPOOL_EFOREIGN;
-    error.function = function;
-    error.name = "";
-    error.address = address;
     cpi_report(&error, "%s: the address lies outside all pools (address %p)", function, address);
 }
 

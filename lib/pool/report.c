@@ -5,25 +5,19 @@
 #include "pool/report.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/error.h"
 
-static void set_error(cpool_error_t *error, int code, const char *function,
-                      const struct cpi_pool *pool)
+static cpool_error_t error_of(int code, const char *function, const struct cpi_pool *pool)
 {
-    memset(error, 0, sizeof *error);
-    error->code = code;
-    error->function = function;
-    error->pool = pool->face;
-    error->name = pool->name;
+    return (cpool_error_t){
+        .code = code, .function = function, .pool = pool->face, .name = pool->name};
 }
 
 CPI_COLD void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool)
 {
-    cpool_error_t error;
+    cpool_error_t error = error_of(code, function, pool);
 
-    set_error(&error, code, function, pool);
     cpi_report(&error, "%s: %s (pool '%s' %p)", function, cpool_strerror(code),
                pool->name, (const void *)pool->face);
 }
@@ -40,9 +34,8 @@ const char *cpi_client_title(unsigned kind)
 /* Functions that take and give slots refuse a face. */
 static void report_face(const char *function, const struct cpi_pool *pool)
 {
-    cpool_error_t error;
+    cpool_error_t error = error_of(CPOOL_EPOOL, function, pool);
 
-    set_error(&error, CPOOL_EPOOL, function, pool);
     cpi_report(&error,
                "%s: the slots of %s '%s' (%p) are taken and given back by its own functions",
                function, cpi_client_title(pool->client->kind), pool->name,
@@ -52,17 +45,13 @@ static void report_face(const char *function, const struct cpi_pool *pool)
 void cpi_pool_report_handle(const char *function, const cpool_t *handle)
 {
     const struct cpi_pool *pool = cpi_pool_behind(handle);
-    cpool_error_t error;
+    cpool_error_t error = {.code = CPOOL_EPOOL, .function = function, .name = "",
+                           .pool = (cpool_t *)(uintptr_t)handle};
 
     if (pool != NULL) {
         report_face(function, pool);
         return;
     }
-    memset(&error, 0, sizeof error);
-    error.code = CPOOL_EPOOL;
-    error.function = function;
-    error.pool = (cpool_t *)(uintptr_t)handle;
-    error.name = "";
     if (handle == NULL)
         cpi_report(&error, "%s: the pool is NULL: it was never created, or cpool_create or "
                    "<name>_open failed and returned why", function);
@@ -108,9 +97,8 @@ CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_poo
 {
     char room[CPI_DETAILS_MAX];
     struct cpi_text details;
-    cpool_error_t error;
+    cpool_error_t error = error_of(CPOOL_EDOUBLEFREE, function, pool);
 
-    set_error(&error, CPOOL_EDOUBLEFREE, function, pool);
     cpi_text_init(&details, room, sizeof room);
     cpi_text_add(&details, "cpool:   a pool without checks does not know which slots they were\n");
     tell_how(&details, pool);
@@ -124,9 +112,8 @@ CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_poo
 CPI_COLD static void report_near(int code, const char *function, const struct cpi_pool *pool,
                                  const void *address, uintptr_t index, struct cpi_text *details)
 {
-    cpool_error_t error;
+    cpool_error_t error = error_of(code, function, pool);
 
-    set_error(&error, code, function, pool);
     error.address = address;
     error.slot = cpi_slab_slot(&pool->slab, index);
     error.index = index;

@@ -10,7 +10,10 @@
  *   read  | turn, member loads | acquire | write | turn; for `slots`, the members before it
  *   again | turn load          | relaxed | turn  | -
  *   count | handles_used load, store | relaxed | - | -
- *   found | found_last load, store   | relaxed | - | -
+ *   opened | opens store       | release | open  | the descriptor, and `handles_used`
+ *   open  | opens load         | acquire | opened | the same: a hint of none that has this value of
+ *                                                  `opens` was made after a look at them
+ *   hint  | hint load, store; opens load by who holds the lock | relaxed | - | -
  *   at    | cpi_handles_at store | relaxed | - | -
  *
  * A thread that looks up the pool of an address may read a descriptor while its pool is destroyed
@@ -135,6 +138,30 @@ cpool_t *cpi_handle_take(void)
     return handle;
 }
 
+/* A hint says which descriptor was found last for the addresses of 64 KiB, or 0 if no pool had any
+ * while `opens` had this value:  | address >> 26 | opens, 20 bits | number, 14 bits | */
+#define CPI_HINTS ((size_t)1024)
+#define CPI_HINT_NUMBER ((uint64_t)0x3fff)
+#define CPI_HINT_OPENS ((uint32_t)0xfffff)
+
+static _Atomic uint64_t hints[CPI_HINTS];
+static _Atomic uint32_t opens; /* 0 before the first pool, then from 1 to CPI_HINT_OPENS */
+
+_Static_assert(CPI_HANDLES <= CPI_HINT_NUMBER + 1, "a number has 14 bits");
+
+/* A new round begins without hints, of which those of the last round would be valid again. */
+static void count_open(void)
+{
+    uint32_t next = cpi_load(&opens, relaxed) + 1; /* [hint] */
+
+    if (next > CPI_HINT_OPENS) {
+        next = 1;
+        for (size_t i = 0; i < CPI_HINTS; i++)
+            cpi_store(&hints[i], (uint64_t)0, relaxed); /* [hint] */
+    }
+    cpi_store(&opens, next, release); /* [opened] */
+}
+
 void cpi_handle_open(cpool_t *handle, const cpool_t *shape)
 {
     cpi_word_store(&handle->base, shape->base, release);       /* [write] */
@@ -143,6 +170,7 @@ void cpi_handle_open(cpool_t *handle, const cpool_t *shape)
     cpi_word_store(&handle->stride, shape->stride, release);   /* [write] */
     handle->state = shape->state;
     cpi_word_store(&handle->slots, shape->slots, release); /* [write] */
+    count_open();
 }
 
 void cpi_handle_close(cpool_t *handle)
@@ -195,38 +223,44 @@ uintptr_t cpi_handle_slot(const cpool_t *handle, uintptr_t address)
     return index < shape.slots ? index : UINTPTR_MAX;
 }
 
-static bool has_address(size_t number, uintptr_t address, uintptr_t *slot)
+/* Sets *near if the pool has slots in the same 64 KiB. */
+static bool has_address(size_t number, uintptr_t address, uintptr_t *slot, bool *near)
 {
+    uintptr_t bytes;
     cpool_t shape;
 
-    if (!read_shape(&cpi_handles()->handles[number], &shape) ||
-        address - shape.base >= shape.slots * shape.stride)
+    if (!read_shape(&cpi_handles()->handles[number], &shape))
+        return false;
+    bytes = shape.slots * shape.stride;
+    if (shape.base >> 16 <= address >> 16 && (shape.base + bytes - 1) >> 16 >= address >> 16)
+        *near = true;
+    if (address - shape.base >= bytes)
         return false;
     if (slot != NULL)
         *slot = address - (address - shape.base) % shape.stride;
     return true;
 }
 
-/* Numbers of descriptors, 0 for none, by the addresses for which they were found. */
-#define CPI_FOUND ((size_t)1024)
-#define CPI_FOUND_UNIT ((uintptr_t)64 * 1024)
-
 cpool_t *cpi_handle_find(uintptr_t address, uintptr_t *slot)
 {
-    static _Atomic uint16_t found_last[CPI_FOUND];
-    _Atomic uint16_t *found = &found_last[address / CPI_FOUND_UNIT % CPI_FOUND];
-    size_t number = cpi_load(found, relaxed); /* [found] */
+    uintptr_t high = address >> 26;
+    _Atomic uint64_t *hint = &hints[(address >> 16 ^ high ^ high >> 10) % CPI_HINTS];
+    uint64_t key = (uint64_t)high << 34 | (uint64_t)cpi_load(&opens, acquire) << 14; /* [open] */
+    uint64_t known = cpi_load(hint, relaxed); /* [hint] */
+    size_t number = known & CPI_HINT_NUMBER;
     size_t count = cpi_handle_count();
+    bool near = key >> 34 != high; /* the key does not have the whole address */
 
-    if (CPI_LIKELY(number != 0) && CPI_LIKELY(has_address(number, address, slot)))
+    if (cpi_handles() == CPI_HANDLES_NOWHERE || (known == key && !near))
+        return NULL;
+    if (number != 0 && CPI_LIKELY(has_address(number, address, slot, &near)))
         return &cpi_handles()->handles[number];
-    for (number = 1; number < count; number++) {
-        if (has_address(number, address, slot)) {
-            cpi_store(found, (uint16_t)number, relaxed); /* [found] */
-            return &cpi_handles()->handles[number];
-        }
-    }
-    return NULL;
+    for (number = 1; number < count && !has_address(number, address, slot, &near); number++)
+        ;
+    number = number < count ? number : 0;
+    if (number != 0 || !near)
+        cpi_store(hint, key | number, relaxed); /* [hint] */
+    return number != 0 ? &cpi_handles()->handles[number] : NULL;
 }
 
 /* --- Structures without a descriptor --- */
