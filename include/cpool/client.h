@@ -105,16 +105,16 @@ struct cpool_client_owned;
 /* What a library wants to be told, once for all its clients.  Only one library in a process may
  * have `give_back` and `retired`; all others leave both NULL. */
 typedef struct cpool_client_hooks {
-    /* An alloc has found nothing, or the pool `ends` or is reset.  Gives retired slots of the pool
-     * back, and returns their number.  When the pool ends, forgets all others.  Called without the
-     * lock, by any thread. */
-    size_t (*give_back)(cpool_t *pool, bool ends);
-    /* Adds the number of retired slots of the pool to stats->retired.  With the lock held. */
-    void (*retired)(const cpool_t *pool, cpool_stats_t *stats);
-    /* Takes a possession from its thread, which ends, or has vanished in a fork.  It calls
-     * cpool_client_own with a NULL key.  With the lock held, which it may release meanwhile if the
-     * thread has not vanished. */
-    void (*ended)(struct cpool_client_owned *owned, bool vanished);
+    size_t (*give_back)(cpool_t *pool, bool ends); /* an alloc has found nothing, or the pool `ends`
+                                or is reset.  Frees retired slots of the pool, and returns their
+                                number.  If the pool ends, forgets all others.  Any thread,
+                                without the lock */
+    void (*retired)(const cpool_t *pool, cpool_stats_t *stats); /* adds the number of retired slots
+                                of the pool to stats->retired.  With the lock held */
+    void (*ended)(struct cpool_client_owned *owned, bool vanished); /* takes a possession from its
+                                thread, which ends, or has vanished in a fork.  Calls
+                                cpool_client_own with a NULL key.  With the lock held, which it
+                                may release meanwhile if the thread has not vanished */
 } cpool_client_hooks_t;
 
 /* A client, in its own memory, initially zero.  The first members are set before
