@@ -75,8 +75,11 @@ static void come_after_a_refusal(void *unused)
     (void)unused;
     while (refuse_refused() == 0 && !atomic_load_explicit(&is_over, memory_order_relaxed))
         sched_yield(); /* a flag, and no data behind it */
-    cpool_read_begin(other);
-    cpool_read_end(other);
+    do { /* the library may not know of the refusal yet, and the epoch goes on */
+        cpool_read_begin(other);
+        cpool_read_end(other);
+        sched_yield();
+    } while (!atomic_load_explicit(&is_over, memory_order_relaxed)); /* as above */
 }
 
 /* Without the barrier the other reader has to come. */
