@@ -340,8 +340,7 @@ static void report_counters(const struct runner *runners, const struct bench_wor
     bench_metric("instructions", spent.instructions / operations);
 }
 
-/* Exchanges a second and the number of retried compare-and-swaps, for the same time as the
- * operations a second. */
+/* Exchanges a second, for the same time as the operations a second. */
 static void report_exchanges(const struct runner *runners, const struct bench_rival *rival,
                              unsigned threads, double rate)
 {
