@@ -84,21 +84,19 @@ static void require_found(cpool_t *pool)
 
 TEST(of_an_address_without_a_pool_finds_one_that_is_created_there)
 {
-    size_t bytes = 1u << 20;
-    char *memory = aligned_alloc(4096, bytes);
+    static _Alignas(CPOOL_MEMORY_ALIGN) char memory[1u << 20];
     cpool_config_t config = support_config(64, SLOTS);
     cpool_t *pool;
 
     config.memory = memory;
-    config.memory_size = bytes;
+    config.memory_size = sizeof memory;
     for (int i = 0; i < 3; i++) {
-        for (size_t at = 0; at < bytes; at += 64)
+        for (size_t at = 0; at < sizeof memory; at += 64)
             REQUIRE(cpool_of(memory + at, NULL) == NULL);
         REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
         require_found(pool);
         support_destroy_empty(pool);
     }
-    free(memory);
 }
 
 TEST_TIMES(of_slots_of_every_kind_is_their_pool, KINDS)
