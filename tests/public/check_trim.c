@@ -363,6 +363,7 @@ TEST_TIMES(trim_and_shrink_find_slots_removed_before, 2)
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
     struct worker *worker = worker_start();
     struct stale stale = { pool, NULL, cpool_at(pool, COUNT - 1) };
+    struct support_report report;
     struct hold hold;
 
     hold_init(&hold, pool);
@@ -378,7 +379,9 @@ TEST_TIMES(trim_and_shrink_find_slots_removed_before, 2)
         cpool_trim(pool);
     else
         (void)cpool_shrink(pool, 1);
-    REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    REQUIRE_EQUAL(support_take_reports(&report), 1);
+    REQUIRE(report.code == CPOOL_EDOUBLEFREE ||
+            report.code == CPOOL_EUNUSED); /* by the free, where the inline path is closed */
     support_require_live(pool, 0);
     support_require_obtainable(pool, 0);
     worker_stop(worker);

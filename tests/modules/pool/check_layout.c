@@ -190,7 +190,9 @@ TEST(last_slots_of_the_largest_pool_are_slots)
     SKIP_IF(sizeof(size_t) < 8 || SUPPORT_SANITIZED, "there are not enough addresses");
     pool = support_create_plain(1, CPOOL_CAPACITY_MAX);
     slab = &inside(pool)->slab;
-    SKIP_IF(!cpi_slab_provide(slab, first), "there is not enough memory");
+    SKIP_IF(!cpi_depot_provide(&inside(pool)->depot, CPOOL_CAPACITY_MAX) ||
+                !cpi_slab_provide(slab, CPOOL_CAPACITY_MAX),
+            "there is not enough memory");
     REQUIRE(cpi_slab_set_bounds(slab, cpi_slab_bounds(slab),
                                 CPI_BOUNDS(CPOOL_CAPACITY_MAX, first)));
     for (int round = 0; round < 3; round++) {
