@@ -242,10 +242,10 @@ static uint64_t mix_in(uint64_t sum, uint64_t number)
 CPI_COLD uint64_t cpi_reclaim_activity(const struct cpi_registry *registry)
 {
     uint64_t moves = cpi_slab_bounds(registry->slab); /* also the capacity, which may grow */
-    size_t i;
+    size_t i = cpi_registry_made(registry); /* what a later cache took counts in the next sum */
 
     moves = mix_in(moves, cpi_depot_moves(cpi_depot_flights(registry->depot)));
-    for (i = 0; i < cpi_registry_made(registry); i++)
+    while (i-- > 0)
         moves = mix_in(moves, cpi_cache_moves(cpi_registry_cache(registry, i)));
     return moves;
 }
