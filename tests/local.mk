@@ -19,9 +19,9 @@
 #
 #   make check               each contract and each rule, in three minutes on two processors
 #   make check-all           everything: check_quick is empty, and tests_long run too
-#   make check-rest          of these, those that are shorter in `make check`, or not in it
-#   make check-build         the tests of what was built here, in full.  They are enough for a
+#   make check-build         of these, the tests of what was built here.  They are enough for a
 #                            second build of the same sources
+#   make check-rest          the others, but not those that `make check` runs in full
 #   make check-often         the tests with a course that depends on when threads run, OFTEN
 #                            times, beside OFTEN_LOOPS loops that keep the processors
 #                            busy.  OFTEN_TESTS='...' for some
@@ -33,19 +33,19 @@ LOG_COMPILER = tests/harness/limit$(EXEEXT)
 tests_of_sources = tests/scripts/% tests/model/% tests/weak/% tests/sched/% tests/doors/% \
 	bench/check_smoke.sh bench/readme.sh
 
-check-build:
-	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(filter-out $(tests_of_sources), $(TESTS))'
-
 check-all:
 	@$(if $(cpool_without),,$(MAKE) $(AM_MAKEFLAGS) $(bench_programs))
 	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(TESTS) $(tests_long)'
+
+check-build:
+	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(filter-out $(tests_of_sources), $(TESTS))'
 
 # Scripts without a short form were run by `make check`.
 check-rest:
 	@$(if $(cpool_without),,$(MAKE) $(AM_MAKEFLAGS) $(bench_programs))
 	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS="`cd $(srcdir) && \
 		grep -lE 'CPOOL_TEST_QUICK|programs\.sh' $(filter %.sh, $(TESTS)) | tr '\n' ' '` \
-		$(filter-out %.sh, $(TESTS)) $(tests_long)"
+		$(filter-out %.sh, $(filter $(tests_of_sources), $(TESTS))) $(tests_long)"
 
 # Not empty: programs and scripts do a part of what they could, each of all it does (the
 # harness has SUPPORT_COUNT).
