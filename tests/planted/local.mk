@@ -12,7 +12,7 @@
 
 EXTRA_DIST += tests/planted/build.sh \
 	tests/planted/list.txt \
-	tests/planted/models.sh tests/planted/plant.sh tests/planted/run.sh
+	tests/planted/models.sh tests/planted/plant.sh tests/planted/run.sh tests/planted/share.sh
 
 MUTANTS =
 

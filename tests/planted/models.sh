@@ -46,6 +46,7 @@ judge() {
 
 own=weak
 [ "$checker" != "$exhaustive" ] || own=genmc
+. "$here/share.sh"
 killed=0
 sound=0
 left=0
@@ -69,6 +70,7 @@ while IFS='|' read -r name file by edit; do
         [ -z "$others" ] || left=$((left + 1))
         continue
     fi
+    in_share || continue
     rm -rf "$work/lib"
     if ! "$here/plant.sh" "$lib" "$work/lib" "$name"; then
         failed=$((failed + 1))

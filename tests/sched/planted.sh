@@ -3,8 +3,9 @@
 # planted.sh - shows that the schedule explorer finds planted bugs, and that what
 # it prints repeats them.
 #
-# Each bug, of those of tests/planted/list.txt, is planted in a copy of the library, compiled with the explorer, and looked for.  Then the run
-# that failed is repeated alone, and must fail in the same way.
+# Each bug, of those of tests/planted/list.txt, is planted in a copy of the library, compiled with
+# the explorer, and looked for.  Then the run that failed is repeated alone, and must fail in the
+# same way.
 #
 # srcdir: top of the source tree, CC: the compiler.  Runs in the build folder.
 
@@ -20,6 +21,7 @@ trap 'rm -rf "$work"' EXIT
 options="-I$sched"
 others=$(echo "$sched"/*.c)
 . "$top/tests/planted/build.sh"
+. "$top/tests/planted/share.sh"
 
 # The output of a run that failed.
 failure() {
@@ -28,6 +30,7 @@ failure() {
 
 failed=0
 for bug in $bugs; do
+    in_share || continue
     build "$bug" "$work/explore" || exit 1
     "$work/explore" --scenario "$(scenario_of "$bug")" >"$work/first"
     status=$?

@@ -24,9 +24,12 @@ mkdir "$work/tree"
     (cd "$top" && tar -c --null -T - -f -) | tar -x -C "$work/tree" -f - || exit 1
 chmod -R u+w "$work/tree"
 
+. "$top/tests/planted/share.sh"
+
 # plant SCRIPT FILE EDIT WORDS - the script complains with these words of the
 # file edited by sed, or of an empty new one if there is no such file.
 plant() {
+    in_share || return
     file=$work/tree/$2
     planted=$((planted + 1))
     if [ -e "$file" ]; then
