@@ -37,15 +37,20 @@ check-all:
 	@$(if $(cpool_without),,$(MAKE) $(AM_MAKEFLAGS) $(bench_programs))
 	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(TESTS) $(tests_long)'
 
+# Of those programs the ones that take minutes in full: they come first, beside all others.
+tests_slow = tests/steps/check_steps_fork tests/steps/check_steps_owner
+tests_of_build = $(filter $(tests_slow), $(TESTS)) \
+	$(filter-out $(tests_of_sources) $(tests_slow), $(TESTS))
+
 check-build:
-	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(filter-out $(tests_of_sources), $(TESTS))'
+	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(tests_of_build)'
 
 # Scripts without a short form were run by `make check`.
 check-rest:
 	@$(if $(cpool_without),,$(MAKE) $(AM_MAKEFLAGS) $(bench_programs))
-	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS="`cd $(srcdir) && \
-		grep -lE 'CPOOL_TEST_QUICK|programs\.sh' $(filter %.sh, $(TESTS)) | tr '\n' ' '` \
-		$(filter-out %.sh, $(filter $(tests_of_sources), $(TESTS))) $(tests_long)"
+	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS="\
+		$(filter-out %.sh, $(filter $(tests_of_sources), $(TESTS))) $(tests_long) \
+		`cd $(srcdir) && grep -lE 'CPOOL_TEST_QUICK|programs\.sh' $(filter %.sh, $(TESTS)) | tr '\n' ' '`"
 
 # Not empty: programs and scripts do a part of what they could, each of all it does (the
 # harness has SUPPORT_COUNT).
