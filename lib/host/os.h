@@ -116,6 +116,7 @@ size_t cpi_os_purge(void *address, size_t size);
 
 /* Makes whole pages of usable memory resident without changing a byte, even while other threads use
  * them, where the system can do that.  Returns false if it refuses memory. */
+#define CPI_OS_POPULATES CPI_LINUX
 bool cpi_os_populate(void *address, size_t size);
 
 /* Resident bytes of a committed range of whole pages, without those swapped out.  Pages whose state

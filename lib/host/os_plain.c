@@ -112,10 +112,9 @@ CPI_COLD size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
 CPI_COLD bool cpi_os_populate(void *address, size_t size)
 {
     int saved = errno;
-    bool done;
+    bool done = madvise(address, size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL ||
+                errno == EPERM || errno == ENOSYS;
 
-    done = madvise(address, size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL || errno == EPERM ||
-           errno == ENOSYS;
     errno = saved;
     return done;
 }

@@ -470,7 +470,7 @@ static bool make_resident(struct cpi_pool *pool, uintptr_t from, uintptr_t to)
     size_t page = cpi_os_page_size();
 
     from = cpi_align_down(from, page);
-    cpi_pool_note_calls(pool, 1);
+    cpi_pool_note_calls(pool, CPI_OS_POPULATES);
     return cpi_os_populate((void *)from, cpi_align_up(to, page) - from);
 }
 
