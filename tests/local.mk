@@ -20,7 +20,7 @@
 #   make check               each contract and each rule, in three minutes on two processors
 #   make check-all           everything: check_quick is empty, and tests_long run too
 #   make check-build         of these, the tests of what was built here.  They are enough for a
-#                            second build of the same sources
+#                            second build of the same sources.  QUICK=yes: as short as in check
 #   make check-rest          the others, but not those that `make check` runs in full
 #   make check-often         the tests with a course that depends on when threads run, OFTEN
 #                            times, beside OFTEN_LOOPS loops that keep the processors
@@ -43,7 +43,7 @@ tests_of_build = $(filter $(tests_slow), $(TESTS)) \
 	$(filter-out $(tests_of_sources) $(tests_slow), $(TESTS))
 
 check-build:
-	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(tests_of_build)'
+	@$(MAKE) $(AM_MAKEFLAGS) check check_quick='$(QUICK)' TESTS='$(tests_of_build)'
 
 # Scripts without a short form were run by `make check`.
 check-rest:

@@ -38,7 +38,7 @@ done
 find lib ext include tests stress bench examples doc cmake debian gdb .ci ./*.md ./*.a[cm] CMakeLists.txt \
     \( -name build -o -name results -o -name .libs \) -prune -o -type f -print > "$work/files"
 # shellcheck disable=SC2046 # no file's name has a blank
-cat $(grep -E '\.(c|h|in|cpp|hpp|map|mk|sh|txt|inc|awk)$' "$work/files" | grep -v '/scripts/') \
+cat $(grep -E '^\.ci/run$|\.(c|h|in|cpp|hpp|map|mk|sh|txt|inc|awk)$' "$work/files" | grep -v '/scripts/') \
     configure.ac Makefile.am > "$work/sources"
 # Each file by its name, with any number of the folders before it.
 awk '{ for (rest = $0; match(rest, /^[^\/]*\//); rest = substr(rest, RLENGTH + 1)) print rest
