@@ -37,7 +37,7 @@ check-all:
 	@$(if $(cpool_without),,$(MAKE) $(AM_MAKEFLAGS) $(bench_programs))
 	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(TESTS) $(tests_long)'
 
-# Of those programs the ones that take minutes in full: they come first, beside all others.
+# The programs that take minutes in full come first, so that the others run beside them.
 tests_slow = tests/steps/check_steps_fork tests/steps/check_steps_owner
 tests_of_build = $(filter $(tests_slow), $(TESTS)) \
 	$(filter-out $(tests_of_sources) $(tests_slow), $(TESTS))

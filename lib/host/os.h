@@ -115,7 +115,7 @@ uint64_t cpi_os_deadline(const struct timespec *timeout);
 size_t cpi_os_purge(void *address, size_t size);
 
 /* Makes whole pages of usable memory resident without changing a byte, even while other threads use
- * them, where the system can do that.  Returns false if it refuses memory. */
+ * them, if the system has a call for that (CPI_OS_POPULATES).  False if it refuses memory. */
 #define CPI_OS_POPULATES CPI_LINUX
 bool cpi_os_populate(void *address, size_t size);
 
