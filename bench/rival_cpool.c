@@ -44,8 +44,8 @@ static uint64_t rival_waits(void *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (cpool_stats((const cpool_t *)pool, &stats) != 0)
-        bench_fail("cpool_stats failed");
+    if (cpool_read_stats((const cpool_t *)pool, &stats) != 0)
+        bench_fail("cpool_read_stats failed");
     return stats.waits;
 }
 
@@ -141,8 +141,8 @@ static size_t rival_held(void *domain)
 {
     cpool_domain_stats_t stats = CPOOL_DOMAIN_STATS_INIT;
 
-    if (cpool_domain_stats((const cpool_domain_t *)domain, &stats) != CPOOL_OK)
-        bench_fail("cpool_domain_stats");
+    if (cpool_domain_read_stats((const cpool_domain_t *)domain, &stats) != CPOOL_OK)
+        bench_fail("cpool_domain_read_stats");
     return stats.held;
 }
 

@@ -134,8 +134,8 @@ static inline void rival_exchanges(void *pool, struct bench_exchanges *so_far)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (cpool_stats((const cpool_t *)pool, &stats) != 0)
-        bench_fail("cpool_stats failed");
+    if (cpool_read_stats((const cpool_t *)pool, &stats) != 0)
+        bench_fail("cpool_read_stats failed");
     so_far->exchanges = (double)stats.exchanges;
 }
 

@@ -89,8 +89,8 @@ static uint64_t rival_waits(void *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (cpool_stats(cpool_objects_pool((cpool_objects_t *)pool), &stats) != 0)
-        bench_fail("cpool_stats failed");
+    if (cpool_read_stats(cpool_objects_pool((cpool_objects_t *)pool), &stats) != 0)
+        bench_fail("cpool_read_stats failed");
     return stats.waits;
 }
 

@@ -76,7 +76,7 @@ static void grow_by_itself(struct bench_worker *self, struct grow *grow)
     cpool_t *pool = grow_pool(self, n / GROW_PART, n);
     double nanoseconds = grow_take(pool, n);
 
-    cpool_stats(pool, &stats);
+    cpool_read_stats(pool, &stats);
     if (stats.growths == 0 || stats.capacity != n)
         bench_fail("it has grown %u times, to %zu of %zu slots", (unsigned)stats.growths,
                    stats.capacity, n);

@@ -108,8 +108,8 @@ static void recall_figures(const struct recall *recall, cpool_stats_t *stats)
     static const cpool_stats_t initial = CPOOL_STATS_INIT;
 
     *stats = initial;
-    if (cpool_stats(recall->pool, stats) != 0)
-        bench_fail("cpool_stats failed");
+    if (cpool_read_stats(recall->pool, stats) != 0)
+        bench_fail("cpool_read_stats failed");
 }
 
 /* Puts all slots into the depot, in full magazines: fresh ones come in smaller runs. */

@@ -31,7 +31,7 @@ dist_man3_MANS = \
 	doc/man/cpool_object_frame_begin.3 \
 	doc/man/cpool_object_frame_end.3 doc/man/cpool_object_frame_get.3 \
 	doc/man/cpool_object_get_with.3 doc/man/cpool_object_populate.3 doc/man/cpool_object_put.3 \
-	doc/man/cpool_object_size.3 doc/man/cpool_object_stats.3 \
+	doc/man/cpool_object_size.3 doc/man/cpool_objects_read_stats.3 \
 	doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 \
 	doc/man/cpool_objects_pool.3 doc/man/cpool_objects_reset.3 doc/man/cpool_objects_resize.3 \
 	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 doc/man/cpool_error.3 \
@@ -63,14 +63,14 @@ dist_man3_MANS = \
 	doc/man/cpool_events.3 doc/man/cpool_set_ready.3 \
 	doc/man/cpool_alloc_or_notify.3 doc/man/cpool_wake_all.3 \
 	doc/man/cpool_sized.3 doc/man/cpool_sized_alloc.3 doc/man/cpool_sized_alloc_aligned.3 doc/man/cpool_sized_calloc.3 \
-	doc/man/cpool_sized_class.3 doc/man/cpool_sized_create.3 doc/man/cpool_sized_destroy.3 \
+	doc/man/cpool_sized_class_of.3 doc/man/cpool_sized_create.3 doc/man/cpool_sized_destroy.3 \
 	doc/man/cpool_sized_free.3 doc/man/cpool_sized_realloc.3 \
-	doc/man/cpool_sized_stats.3 doc/man/cpool_sized_trim.3 doc/man/cpool_sized_usable_size.3 \
+	doc/man/cpool_sized_read_stats.3 doc/man/cpool_sized_trim.3 doc/man/cpool_sized_usable_size.3 \
 	doc/man/cpool_release.3 \
 	doc/man/cpool_domain_create.3 \
 	doc/man/cpool_domain_destroy.3 \
 	doc/man/cpool_domain_reader.3 \
-	doc/man/cpool_domain_stats.3 \
+	doc/man/cpool_domain_read_stats.3 \
 	doc/man/cpool_read_begin.3 \
 	doc/man/cpool_read_end.3 \
 	doc/man/cpool_read_quiescent.3 \
@@ -91,7 +91,7 @@ dist_man3_MANS = \
 	doc/man/cpool_priority_put.3 \
 	doc/man/cpool_priority_set.3 \
 	doc/man/cpool_each.3 \
-	doc/man/cpool_set_error_handler.3 doc/man/cpool_shrink.3 doc/man/cpool_stats.3 \
+	doc/man/cpool_set_error_handler.3 doc/man/cpool_shrink.3 doc/man/cpool_read_stats.3 \
 	doc/man/cpool_track.3 doc/man/cpool_handle.3 \
 	doc/man/cpool_iter_next.3 doc/man/cpool_resolve.3 \
 	doc/man/cpool_strerror.3 doc/man/cpool_trim.3

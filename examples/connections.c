@@ -216,9 +216,9 @@ static void close_idle(void)
 {
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
 
-    cpool_object_stats(connections, &stats);
+    cpool_objects_read_stats(connections, &stats);
     cpool_objects_resize(connections, -(ptrdiff_t)(stats.capacity - stats.active - IDLE_LEAST), 0);
-    cpool_object_stats(connections, &stats);
+    cpool_objects_read_stats(connections, &stats);
     printf("%zu idle connection stays open\n", stats.inactive);
 }
 
@@ -240,7 +240,7 @@ int main(void)
         pthread_join(clients[i], NULL);
         sum += answered[i];
     }
-    cpool_object_stats(connections, &stats);
+    cpool_objects_read_stats(connections, &stats);
     printf("%zu of %d requests answered\n", sum, CLIENTS * REQUESTS);
     if (stats.peak <= CONNECTIONS)
         printf("%d clients, no more than %d connections at once\n", CLIENTS, CONNECTIONS);

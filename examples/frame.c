@@ -41,7 +41,7 @@ static size_t count_live(const cpool_t *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    return cpool_stats(pool, &stats) == 0 ? stats.live : 0;
+    return cpool_read_stats(pool, &stats) == 0 ? stats.live : 0;
 }
 
 int main(void)

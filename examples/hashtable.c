@@ -315,7 +315,7 @@ static void *run(void *argument)
             change(worker, reader, (random >> 33) % KEYS);
         else
             look_up(worker, reader, (random >> 33) % (KEYS * threads), i % 256 == 1);
-        if (i % 1024 == 0 && cpool_domain_stats(table.readers, &stats) == 0 &&
+        if (i % 1024 == 0 && cpool_domain_read_stats(table.readers, &stats) == 0 &&
             stats.held > worker->held)
             worker->held = stats.held;
     }

@@ -64,13 +64,13 @@ extern "C" {
 #endif
 
 /* A pool's descriptor.  <cpool/fast.h> has its members. */
-typedef struct cpool_t cpool_t;
+typedef struct cpool_pool cpool_t;
 
 /* <time.h> defines it only for C11 and POSIX programs. */
 struct timespec;
 
 /* One owner's cache of one pool (see cpool_cache). */
-typedef struct cpool_cache_t cpool_cache_t;
+typedef struct cpool_cache cpool_cache_t;
 
 /*
  * ---- Version (cpool_version.3) ---------------------------------------------
@@ -106,7 +106,7 @@ CPOOL_API unsigned cpool_version(void);
  * A size that is smaller than `size` itself, or above 4096, is refused with CPOOL_ESTRUCT.
  *
  * The tag of cpool_config_t is `struct cpool_config`, and so on.  Types that share that name
- * with a function, or with the C++ namespace, keep the _t: `struct cpool_stats_t`.
+ * with a function, or with the C++ namespace, keep the _t: `struct cpool_stats`.
  */
 
 /* Each part has the contracts of one manual page. */

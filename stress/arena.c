@@ -214,10 +214,10 @@ static void arena_check_magazines(const struct arena *arena, const cpool_stats_t
 cpool_stats_t arena_stats(const struct arena *arena)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
-    int code = cpool_stats(arena->pool, &stats);
+    int code = cpool_read_stats(arena->pool, &stats);
 
     if (code != 0)
-        stress_fail("cpool_stats: %s", cpool_strerror(code));
+        stress_fail("cpool_read_stats: %s", cpool_strerror(code));
     arena_check_magazines(arena, &stats);
     return stats;
 }

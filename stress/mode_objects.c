@@ -197,7 +197,7 @@ static void objects_meanwhile(struct episode *episode, void *context)
         STRESS_REQUIRE(cpool_object_populate(objects->pool, n, NULL) <= n);
         break;
     case 3:
-        STRESS_REQUIRE(cpool_object_stats(objects->pool, &stats) == 0);
+        STRESS_REQUIRE(cpool_objects_read_stats(objects->pool, &stats) == 0);
         STRESS_REQUIRE(stats.active <= OBJECTS_MOST && stats.available <= OBJECTS_MOST);
         break;
     case 4:
@@ -255,7 +255,7 @@ static void objects_audit(struct objects *objects)
     int code;
 
     objects->failing = false;
-    STRESS_REQUIRE(cpool_object_stats(objects->pool, &stats) == 0);
+    STRESS_REQUIRE(cpool_objects_read_stats(objects->pool, &stats) == 0);
     STRESS_REQUIRE(stats.active == 0 && stats.peak <= OBJECTS_MOST);
     STRESS_REQUIRE(stats.objects == objects->created - objects->destroyed);
     cpool_objects_resize(objects->pool, OBJECTS_MOST, 0);

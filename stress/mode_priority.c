@@ -293,13 +293,13 @@ static void priority_audit(struct priority *priority)
     void *object;
     size_t got = 0;
 
-    STRESS_REQUIRE(cpool_object_stats(priority->pool, &stats) == 0);
+    STRESS_REQUIRE(cpool_objects_read_stats(priority->pool, &stats) == 0);
     if (priority->begun - priority->ended != stats.active)
         stress_fail("%llu uses began and %llu ended, but %zu objects are active",
                     (unsigned long long)priority->begun, (unsigned long long)priority->ended,
                     stats.active);
     STRESS_REQUIRE(cpool_objects_reset(priority->pool, SIZE_MAX - 1) == stats.active);
-    STRESS_REQUIRE(cpool_object_stats(priority->pool, &stats) == 0 && stats.active == 0);
+    STRESS_REQUIRE(cpool_objects_read_stats(priority->pool, &stats) == 0 && stats.active == 0);
     cpool_objects_resize(priority->pool, PRIORITY_MOST, 0);
     while (cpool_object_get_with(priority->pool, &object, &grant) == 0 && grant.ended == 0)
         got++;

@@ -272,7 +272,7 @@ static void retire_step(struct worker *worker, struct retire *retire, cpool_read
         STRESS_REQUIRE(cpool_retire_flush(reader, CPOOL_FLUSH_WAIT) == 0);
         break;
     case 2:
-        STRESS_REQUIRE(cpool_domain_stats(retire->domain, &stats) == 0);
+        STRESS_REQUIRE(cpool_domain_read_stats(retire->domain, &stats) == 0);
         break;
     default:
         if (random_once_in(&worker->random, 3))
@@ -412,12 +412,12 @@ static void retire_audit(struct retire *retire)
     for (size_t i = 0; i < RETIRE_POOLS; i++) {
         cpool_stats_t stats = CPOOL_STATS_INIT;
 
-        STRESS_REQUIRE(cpool_stats(retire->pools[i], &stats) == 0);
+        STRESS_REQUIRE(cpool_read_stats(retire->pools[i], &stats) == 0);
         STRESS_REQUIRE(retire_drain(retire->pools[i]) + linked[i] >= stats.capacity);
     }
     reader = cpool_domain_reader(retire->domain, 0);
     STRESS_REQUIRE(reader != NULL && cpool_retire_flush(reader, CPOOL_FLUSH_WAIT) == 0);
-    STRESS_REQUIRE(cpool_domain_stats(retire->domain, &held) == 0 && held.held == 0);
+    STRESS_REQUIRE(cpool_domain_read_stats(retire->domain, &held) == 0 && held.held == 0);
     STRESS_REQUIRE(cpool_domain_destroy(retire->domain) == 0);
 }
 

@@ -209,7 +209,7 @@ static void sized_meanwhile(struct episode *episode, void *context)
 
     if (random_once_in(&episode->random, 2))
         cpool_sized_trim(sized->blocks);
-    STRESS_REQUIRE(cpool_sized_stats(sized->blocks, &stats) == 0);
+    STRESS_REQUIRE(cpool_sized_read_stats(sized->blocks, &stats) == 0);
     STRESS_REQUIRE(stats.committed_bytes <= stats.reserved_bytes);
     sched_yield();
 }
@@ -238,12 +238,12 @@ static void sized_drain(const struct sized *sized, size_t number)
     size_t had = 0;
 
     do
-        STRESS_REQUIRE(cpool_sized_class(sized->blocks, class.block_size + 1, &class) == 0);
+        STRESS_REQUIRE(cpool_sized_class_of(sized->blocks, class.block_size + 1, &class) == 0);
     while (number-- > 0);
     cpool_sized_free(sized->blocks, cpool_sized_alloc(sized->blocks, class.block_size));
     /* Now it has a pool. */
-    STRESS_REQUIRE(cpool_sized_class(sized->blocks, class.block_size, &class) == 0);
-    STRESS_REQUIRE(cpool_stats(class.pool, &stats) == 0);
+    STRESS_REQUIRE(cpool_sized_class_of(sized->blocks, class.block_size, &class) == 0);
+    STRESS_REQUIRE(cpool_read_stats(class.pool, &stats) == 0);
     STRESS_REQUIRE(stats.live == 0);
     blocks = calloc(stats.max_capacity, sizeof *blocks);
     STRESS_REQUIRE(blocks != NULL);
@@ -268,12 +268,12 @@ static void sized_audit(struct sized *sized, uint64_t *random)
     cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
 
     sized_clear(sized);
-    STRESS_REQUIRE(cpool_sized_stats(sized->blocks, &stats) == 0);
+    STRESS_REQUIRE(cpool_sized_read_stats(sized->blocks, &stats) == 0);
     STRESS_REQUIRE(stats.live == 0 && stats.live_bytes == 0);
     STRESS_REQUIRE(stats.fallback_live == 0 && stats.fallback_bytes == 0);
     STRESS_REQUIRE(stats.fallback_total == sized->fallback_total && sized->fallback_live == 0);
     sized_drain(sized, random_below(random, stats.classes));
-    STRESS_REQUIRE(cpool_sized_stats(sized->blocks, &stats) == 0);
+    STRESS_REQUIRE(cpool_sized_read_stats(sized->blocks, &stats) == 0);
     STRESS_REQUIRE(stats.live == 0 && stats.fallback_total == sized->fallback_total);
     STRESS_REQUIRE(cpool_sized_destroy(sized->blocks) == 0);
 }

@@ -91,7 +91,7 @@ void *bag_remove(struct bag *bag, uint64_t *random);
 /*
  * worker_step - one allocation or free, such that the bag's count swings between none and its
  * maximum.  Now and then it verifies a slot in the bag, or tries something else: cpool_flush,
- * cpool_stats, or freeing an address that is not a slot.
+ * cpool_read_stats, or freeing an address that is not a slot.
  */
 void worker_step(struct worker *worker, struct bag *bag);
 

@@ -61,7 +61,7 @@ size_t allocator_live(const struct allocator *self)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (self->pool == NULL || cpool_stats(self->pool, &stats) != 0)
+    if (self->pool == NULL || cpool_read_stats(self->pool, &stats) != 0)
         return 0;
     return stats.live;
 }

@@ -82,7 +82,7 @@ static struct frame_job *frame_job_of(struct job *job)
 static void read_counters(struct session *session, unsigned frame)
 {
     session->readings[frame] = (cpool_stats_t)CPOOL_STATS_INIT;
-    cpool_stats(session->nodes.pool, &session->readings[frame]);
+    cpool_read_stats(session->nodes.pool, &session->readings[frame]);
 }
 
 /* ---- Jobs ----------------------------------------------------------------------- */

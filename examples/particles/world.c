@@ -227,7 +227,7 @@ static void submit_ranges(struct worker *worker, struct job *parent, struct worl
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (cpool_stats(pool, &stats) != 0)
+    if (cpool_read_stats(pool, &stats) != 0)
         return;
     for (size_t first = 0; first < stats.circulating; first += RANGE) {
         struct particle_job room;

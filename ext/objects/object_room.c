@@ -271,7 +271,7 @@ size_t cpi_object_in_pool(const cpool_objects_t *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    (void)cpool_stats(pool->pool, &stats);
+    (void)cpool_read_stats(pool->pool, &stats);
     return stats.in_depot + stats.in_caches;
 }
 
@@ -283,7 +283,7 @@ static size_t count_inactive(const cpool_objects_t *pool)
                     (size_t)cpi_load(&pool->offered, relaxed)); /* [figure] */
 }
 
-int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
+int cpool_objects_read_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
 {
     cpool_object_stats_t stats;
     uint64_t room;
@@ -324,7 +324,7 @@ void cpi_object_fake_figures(const void *fake, cpool_stats_t *stats)
     const cpool_objects_t *pool = fake;
     cpool_object_stats_t objects = CPOOL_OBJECT_STATS_INIT;
 
-    (void)cpool_object_stats(pool, &objects);
+    (void)cpool_objects_read_stats(pool, &objects);
     stats->capacity = objects.capacity;
     stats->max_capacity = objects.max_capacity;
     stats->live = objects.active;

@@ -373,7 +373,7 @@ static bool are_all_used(const cpool_objects_t *pool)
 
     if (cpi_object_reached(pool) >= pool->max)
         return true;
-    return pool->pool != NULL && cpool_stats(pool->pool, &stats) == 0 &&
+    return pool->pool != NULL && cpool_read_stats(pool->pool, &stats) == 0 &&
            stats.circulating >= pool->max;
 }
 

@@ -362,12 +362,12 @@ int cpool_domain_destroy(cpool_domain_t *domain)
     return 0;
 }
 
-int cpool_domain_stats(const cpool_domain_t *domain, cpool_domain_stats_t *stats)
+int cpool_domain_read_stats(const cpool_domain_t *domain, cpool_domain_stats_t *stats)
 {
     cpool_domain_stats_t known = CPOOL_DOMAIN_STATS_INIT;
     uintptr_t since = 0;
 
-    if (cpi_domain_has_ended(domain, "cpool_domain_stats"))
+    if (cpi_domain_has_ended(domain, "cpool_domain_read_stats"))
         return CPOOL_EPOOL;
     for (size_t i = 0; i < domain->readers; i++) {
         const struct cpi_reader *reader = &domain->reader[i];

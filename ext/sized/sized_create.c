@@ -200,7 +200,7 @@ static void add_figures(const cpool_t *pool, cpool_stats_t *sum)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (pool == NULL || cpool_stats(pool, &stats) != 0)
+    if (pool == NULL || cpool_read_stats(pool, &stats) != 0)
         return;
     sum->capacity += stats.capacity;
     sum->max_capacity += stats.max_capacity;
@@ -348,7 +348,7 @@ int cpool_sized_destroy(cpool_sized_t *blocks)
 
 /* --- What programs ask --- */
 
-int cpool_sized_class(const cpool_sized_t *blocks, size_t size, cpool_sized_class_t *description)
+int cpool_sized_class_of(const cpool_sized_t *blocks, size_t size, cpool_sized_class_t *description)
 {
     cpool_sized_class_t known = CPOOL_SIZED_CLASS_INIT;
     size_t number;
@@ -365,7 +365,7 @@ int cpool_sized_class(const cpool_sized_t *blocks, size_t size, cpool_sized_clas
     return cpi_given_write(description, &known, sizeof known);
 }
 
-int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
+int cpool_sized_read_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
 {
     cpool_sized_stats_t known = CPOOL_SIZED_STATS_INIT;
 
@@ -379,7 +379,7 @@ int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
         cpool_stats_t figures = CPOOL_STATS_INIT;
 
         known.dry += cpi_load(&blocks->dry[number], relaxed); /* [count] */
-        if (pool == NULL || cpool_stats(pool, &figures) != 0)
+        if (pool == NULL || cpool_read_stats(pool, &figures) != 0)
             continue;
         known.live += figures.live;
         known.live_bytes += figures.live * blocks->sizes[number];

@@ -29,7 +29,7 @@
  *
  * Such a pool has two descriptors.  The client takes and gives slots through the first one, `pool`,
  * with the functions of <cpool.h>.  Everybody else sees the second one, its `face`: cpool_of,
- * cpool_each, cpool_stats, cpool_print and reports show the client by kind and name.  Functions
+ * cpool_each, cpool_read_stats, cpool_print and reports show the client by kind and name.  Functions
  * that take or give slots, or change their number, report a face as CPOOL_EPOOL.  cpool_index and
  * cpool_at need no call for a face, but they do for `pool`.
  *
@@ -46,7 +46,7 @@
  * a pool, every pop finds nothing and every push fails.
  *
  * The lock: cpool_client_lock takes the library's only lock, for which a fork waits.  The library
- * calls `figures`, `retired` and `ended` with it held.  Functions of this header and cpool_stats
+ * calls `figures`, `retired` and `ended` with it held.  Functions of this header and cpool_read_stats
  * may be called with it held, other functions only if they say so.
  */
 #ifndef CPOOL_CLIENT_H

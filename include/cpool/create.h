@@ -249,7 +249,7 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_M
  * Returns 0 if all slots had been freed, else a code.  The pool is gone with every code except
  * CPOOL_EPOOL:
  *
- *   CPOOL_ELIVE         slots were still live (cpool_stats counts them).  Not
+ *   CPOOL_ELIVE         slots were still live (cpool_read_stats counts them).  Not
  *                       reported, because a program may end its pools so.  Checked pools
  *                       print the live slots, by the address that allocated them, to
  *                       standard error

@@ -50,7 +50,7 @@
  * its cache line.
  * can share its cache line.
  */
-struct cpool_t {
+struct cpool_pool {
     uintptr_t base;    /* address of slot 0 */
     uintptr_t inverse; /* inverse of the stride's odd part, modulo 2^word */
     uintptr_t shift;   /* log2 of the stride's power-of-two part */
@@ -65,7 +65,7 @@ struct cpool_t {
  * thread may close it.
  * any thread may close it.
  */
-struct cpool_cache_t {
+struct cpool_cache {
     uintptr_t count; /* atomic: rounds in the loaded magazine, and CPOOL_BUSY_ while the owner is
                         inside */
     uintptr_t limit; /* atomic: rounds a magazine can hold, or 0 while the entry is closed */

@@ -32,7 +32,7 @@ CPOOL_LOCAL_ bool cpool_owns(const cpool_t *pool, const void *p);
  * that go with the pool.
  *
  * From the creation of the pool to its end the slot of index i lies at
- * (char *)cpool_at(pool, 0) + i * stride.  The stride is slot_stride in cpool_stats, and
+ * (char *)cpool_at(pool, 0) + i * stride.  The stride is slot_stride in cpool_read_stats, and
  * the size of the type in a typed pool, if its settings have no CPOOL_CHECKED, no
  * CPOOL_MEMORY_COLOUR, and no slot_align that does not divide that size.
  *
@@ -51,7 +51,7 @@ CPOOL_LOCAL_ size_t cpool_index_limit(const cpool_t *pool);
  *     live + in_depot + in_caches + fresh = capacity
  *
  * peak and average are of live slots, counted at exchanges with the depot: each thread counts at
- * one in 32 of its exchanges, or fewer in pools with many caches, and cpool_stats counts for the
+ * one in 32 of its exchanges, or fewer in pools with many caches, and cpool_read_stats counts for the
  * peak.  A burst within a magazine, between two exchanges, is not seen.  So more than `peak` may
  * have been live at times, but never more than `circulating`.  A count while other threads use the
  * pool is an estimate, too high by a few magazines at most.  The peak is never below `live` of the
@@ -69,7 +69,7 @@ CPOOL_LOCAL_ size_t cpool_index_limit(const cpool_t *pool);
  *
  * Start from CPOOL_STATS_INIT.
  */
-typedef struct cpool_stats_t {
+typedef struct cpool_stats {
     size_t size;            /* sizeof(cpool_stats_t), set by the initialiser */
     size_t capacity;        /* the current number of slots */
     size_t max_capacity;    /* the limit of capacity */
@@ -113,12 +113,12 @@ typedef struct cpool_stats_t {
     }
 
 /*
- * cpool_stats - reads the figures.
+ * cpool_read_stats - reads the figures.
  *
  * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT or CPOOL_EPOOL.
  * Any thread.  It may block, and makes no system call.
  */
-CPOOL_API int cpool_stats(const cpool_t *pool, cpool_stats_t *stats);
+CPOOL_API int cpool_read_stats(const cpool_t *pool, cpool_stats_t *stats);
 
 /*
  * The forms of cpool_print.

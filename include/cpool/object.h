@@ -327,7 +327,7 @@ CPOOL_API size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *cod
  * A pool's figures.  While other threads use the pool, `active`, `inactive` and `available`
  * are estimates unless the pool is counted.  Start from CPOOL_OBJECT_STATS_INIT.
  */
-typedef struct cpool_object_stats_t {
+typedef struct cpool_object_stats {
     size_t size;           /* sizeof(cpool_object_stats_t), set by the initialiser */
     size_t capacity;       /* objects that may exist now */
     size_t max_capacity;   /* objects that may ever exist */
@@ -349,12 +349,12 @@ typedef struct cpool_object_stats_t {
     }
 
 /*
- * cpool_object_stats - reads the figures.
+ * cpool_objects_read_stats - reads the figures.
  *
  * Returns 0, CPOOL_ENULL or CPOOL_ESTRUCT.
  * Any thread.  It may block.
  */
-CPOOL_API int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *stats);
+CPOOL_API int cpool_objects_read_stats(const cpool_objects_t *pool, cpool_object_stats_t *stats);
 
 /*
  * ---- Active objects (cpool_object_each.3) ----------------------------------
@@ -406,7 +406,7 @@ CPOOL_API size_t cpool_objects_reset(cpool_objects_t *pool, size_t n) CPOOL_NONN
 /*
  * cpool_objects_pool - the pool of the objects' slots, or NULL for a fake pool.
  *
- * It serves cpool_index, cpool_at, cpool_owns, cpool_print and other queries.  cpool_stats
+ * It serves cpool_index, cpool_at, cpool_owns, cpool_print and other queries.  cpool_read_stats
  * counts as live all slots but those of inactive objects, and cpool_print those of active
  * objects.  The object pool owns its slots: functions that allocate or free slots, or change
  * their number, report it as CPOOL_EPOOL.

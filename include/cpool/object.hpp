@@ -264,7 +264,7 @@ public:
     {
         cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
 
-        (void)cpool_object_stats(handle_, &stats);
+        (void)cpool_objects_read_stats(handle_, &stats);
         return stats;
     }
 

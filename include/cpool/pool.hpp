@@ -239,7 +239,7 @@ public:
     {
         cpool_stats_t stats = CPOOL_STATS_INIT;
 
-        (void)cpool_stats(handle_, &stats);
+        (void)cpool_read_stats(handle_, &stats);
         return stats;
     }
 

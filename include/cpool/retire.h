@@ -99,7 +99,7 @@ CPOOL_API int cpool_domain_create(cpool_domain_t **domain, const cpool_domain_co
 CPOOL_API int cpool_domain_destroy(cpool_domain_t *domain);
 
 /* A domain's figures. */
-typedef struct cpool_domain_stats_t {
+typedef struct cpool_domain_stats {
     size_t size; /* sizeof(cpool_domain_stats_t), set by the initialiser */
     size_t held; /* slots that are held back.  Exact if no thread retires at the moment */
     const cpool_reader_t *oldest; /* the reader with the section that holds back the most slots,
@@ -109,12 +109,12 @@ typedef struct cpool_domain_stats_t {
 #define CPOOL_DOMAIN_STATS_INIT { sizeof(cpool_domain_stats_t), 0, NULL }
 
 /*
- * cpool_domain_stats - reads the figures.
+ * cpool_domain_read_stats - reads the figures.
  *
  * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT or CPOOL_EPOOL.
  * Any thread, wait-free.  Its cost is proportional to the number of readers.
  */
-CPOOL_API int cpool_domain_stats(const cpool_domain_t *domain, cpool_domain_stats_t *stats)
+CPOOL_API int cpool_domain_read_stats(const cpool_domain_t *domain, cpool_domain_stats_t *stats)
     CPOOL_NONNULL_(1);
 
 /* A reader that no thread owns, for a fiber or a signal handler. */

@@ -76,12 +76,12 @@ public:
         return cpool_domain_reader(handle_, flags);
     }
 
-    /* The figures: cpool_domain_stats. */
+    /* The figures: cpool_domain_read_stats. */
     cpool_domain_stats_t stats() const noexcept
     {
         cpool_domain_stats_t stats = CPOOL_DOMAIN_STATS_INIT;
 
-        (void)cpool_domain_stats(handle_, &stats);
+        (void)cpool_domain_read_stats(handle_, &stats);
         return stats;
     }
 

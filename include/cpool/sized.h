@@ -242,10 +242,10 @@ CPOOL_API size_t cpool_sized_usable_size(const cpool_sized_t *blocks, const void
  */
 
 /* One class. */
-typedef struct cpool_sized_class_t {
+typedef struct cpool_sized_class {
     size_t size;       /* sizeof(cpool_sized_class_t), set by the initialiser */
     size_t block_size; /* bytes of its blocks */
-    cpool_t *pool;     /* for cpool_stats and other queries.  Functions that allocate or free
+    cpool_t *pool;     /* for cpool_read_stats and other queries.  Functions that allocate or free
                           slots, or change their number, refuse it.  NULL: no block of the
                           class was wanted yet */
     cpool_t *source;   /* the same pool for cpool_alloc, which takes a block on the inline path.
@@ -259,18 +259,18 @@ typedef struct cpool_sized_class_t {
     }
 
 /*
- * cpool_sized_class - describes the class for requests of this size.
+ * cpool_sized_class_of - describes the class for requests of this size.
  *
  * size   bytes.  That of 0 is the smallest, and that of block_size + 1 the next larger one
  *
  * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, or CPOOL_ECLASSES if the fallback serves them.
  * Any thread, wait-free.
  */
-CPOOL_API int cpool_sized_class(const cpool_sized_t *blocks, size_t size,
+CPOOL_API int cpool_sized_class_of(const cpool_sized_t *blocks, size_t size,
                                 cpool_sized_class_t *description) CPOOL_NONNULL_(1);
 
 /* The figures of all classes and of the fallback. */
-typedef struct cpool_sized_stats_t {
+typedef struct cpool_sized_stats {
     size_t size;             /* sizeof(cpool_sized_stats_t), set by the initialiser */
     size_t classes;          /* how many there are */
     size_t live;             /* blocks of all classes that callers hold */
@@ -289,12 +289,12 @@ typedef struct cpool_sized_stats_t {
     }
 
 /*
- * cpool_sized_stats - reads the figures, which are exact while no thread uses the blocks.
+ * cpool_sized_read_stats - reads the figures, which are exact while no thread uses the blocks.
  *
  * Returns 0, CPOOL_ENULL or CPOOL_ESTRUCT.
  * Any thread.  It may block.
  */
-CPOOL_API int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
+CPOOL_API int cpool_sized_read_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
     CPOOL_NONNULL_(1);
 
 /*

@@ -153,7 +153,7 @@ private:
         cpool_sized_class_t description = CPOOL_SIZED_CLASS_INIT;
 
         cpool_sized_free(blocks_, many(1)); /* the first block of a class creates its pool */
-        if (cpool_sized_class(blocks_, sizeof(T), &description) == 0 &&
+        if (cpool_sized_class_of(blocks_, sizeof(T), &description) == 0 &&
             description.block_size % alignof(T) == 0)
             pool_ = description.source;
     }

@@ -71,7 +71,7 @@ CPOOL_API void *cpool_resolve(const cpool_t *pool, cpool_handle_t handle);
 /*
  * An iterator over the live slots of a range of indices, in ascending order.
  *
- * Jobs that divide the range from 0 to cpool_index_limit, or to `circulating` in cpool_stats,
+ * Jobs that divide the range from 0 to cpool_index_limit, or to `circulating` in cpool_read_stats,
  * together visit every slot.  Only one thread at a time may use an iterator.  It holds nothing
  * between two calls, and need not be closed.
  */

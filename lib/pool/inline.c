@@ -10,13 +10,13 @@
 
 #include "base/atomic.h"
 
-struct cpool_t;
-struct cpool_cache_t;
+struct cpool_pool;
+struct cpool_cache;
 
 /* alloc.c.  Like cpool_alloc_abi1 and cpool_free_abi1, for callers of the functions here. */
-void *cpi_alloc_out(struct cpool_t *handle, struct cpool_cache_t *entry, const void *site);
-void cpi_free_out(struct cpool_t *handle, void *slot, uintptr_t index,
-                  struct cpool_cache_t *entry, const void *site);
+void *cpi_alloc_out(struct cpool_pool *handle, struct cpool_cache *entry, const void *site);
+void cpi_free_out(struct cpool_pool *handle, void *slot, uintptr_t index,
+                  struct cpool_cache *entry, const void *site);
 
 #define CPOOL_EMIT_ 1
 #if !defined(CPOOL_H) /* the amalgamation has them already */

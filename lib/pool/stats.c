@@ -118,7 +118,7 @@ void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats)
     read_usage(pool, stats);
 }
 
-int cpool_stats(const cpool_t *handle, cpool_stats_t *stats)
+int cpool_read_stats(const cpool_t *handle, cpool_stats_t *stats)
 {
     struct cpi_pool *pool;
     cpool_stats_t known;
@@ -128,7 +128,7 @@ int cpool_stats(const cpool_t *handle, cpool_stats_t *stats)
         return CPOOL_ENULL;
     if (cpi_struct_check(stats) != 0)
         return CPOOL_ESTRUCT;
-    pool = cpi_pool_seen(handle, "cpool_stats");
+    pool = cpi_pool_seen(handle, "cpool_read_stats");
     if (pool == NULL)
         return CPOOL_EPOOL;
     locked = cpi_lock_unless_held();

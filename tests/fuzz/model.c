@@ -180,7 +180,7 @@ cpool_stats_t model_stats(const struct model *model)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    FUZZ_EQUAL(cpool_stats(model->pool, &stats), 0);
+    FUZZ_EQUAL(cpool_read_stats(model->pool, &stats), 0);
     return stats;
 }
 

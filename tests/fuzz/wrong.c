@@ -141,7 +141,7 @@ static void pass_null(struct model *model)
     cpool_free_bulk(model->pool, NULL, n);
     cpool_print(model->pool, CPOOL_PRINT_FIGURES, NULL);
     REPORTS_EQUAL(3, CPOOL_ENULL);
-    FUZZ_EQUAL(cpool_stats(model->pool, NULL), CPOOL_ENULL);
+    FUZZ_EQUAL(cpool_read_stats(model->pool, NULL), CPOOL_ENULL);
     cpool_free(model->pool, NULL);
     cpool_depot_free(model->pool, NULL);
     cpool_cache_destroy(NULL);

@@ -72,7 +72,7 @@ static bool stats(struct misuse *m)
 {
     cpool_stats_t figures = CPOOL_STATS_INIT;
 
-    return cpool_stats(m->pool, &figures) == CPOOL_EPOOL && figures.capacity == 0;
+    return cpool_read_stats(m->pool, &figures) == CPOOL_EPOOL && figures.capacity == 0;
 }
 
 /* The inline forms of two do not look whether a pointer was ever a pool's. */

@@ -96,7 +96,7 @@ cpool_stats_t support_stats(const cpool_t *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    REQUIRE_EQUAL(cpool_stats(pool, &stats), 0);
+    REQUIRE_EQUAL(cpool_read_stats(pool, &stats), 0);
     return stats;
 }
 

@@ -236,7 +236,7 @@ static void require_objects_refused(void)
     REFUSED(cpool_objects_resize(pool, 1, 0), 0);
     REFUSED(cpool_objects_resize(pool, -1, CPOOL_OBJECT_ACTIVE_TOO), 0);
     REFUSED(cpool_object_populate(pool, 1, NULL), 0);
-    REFUSED(cpool_object_stats(pool, &stats), CPOOL_EPOOL);
+    REFUSED(cpool_objects_read_stats(pool, &stats), CPOOL_EPOOL);
     REFUSED(cpool_object_each(pool, never, NULL), 0);
     REFUSED(cpool_objects_reset(pool, SIZE_MAX), 0);
     REQUIRE(cpool_objects_pool(pool) == NULL);
@@ -262,8 +262,8 @@ static void require_blocks_refused(void)
     REFUSED(cpool_sized_realloc(blocks, ended.slot, 100), NULL);
     REFUSED((cpool_sized_free(blocks, ended.slot), 0), 0);
     REFUSED(cpool_sized_usable_size(blocks, ended.slot), 0);
-    REFUSED(cpool_sized_class(blocks, 0, &class), CPOOL_EPOOL);
-    REFUSED(cpool_sized_stats(blocks, &stats), CPOOL_EPOOL);
+    REFUSED(cpool_sized_class_of(blocks, 0, &class), CPOOL_EPOOL);
+    REFUSED(cpool_sized_read_stats(blocks, &stats), CPOOL_EPOOL);
     REFUSED(cpool_sized_trim(blocks), 0);
     REFUSED(cpool_sized_destroy(blocks), CPOOL_EPOOL);
 }
@@ -301,7 +301,7 @@ static void require_domain_refused(void)
 {
     cpool_domain_stats_t stats = CPOOL_DOMAIN_STATS_INIT;
 
-    REFUSED(cpool_domain_stats(ended.domain, &stats), CPOOL_EPOOL);
+    REFUSED(cpool_domain_read_stats(ended.domain, &stats), CPOOL_EPOOL);
     REFUSED(cpool_domain_reader(ended.domain, 0), NULL);
     REFUSED(cpool_domain_reader(ended.domain, CPOOL_READER_UNOWNED), NULL);
     REFUSED(cpool_domain_destroy(ended.domain), CPOOL_EPOOL);

@@ -390,7 +390,7 @@ static void exit_with_typed_pool(void *sleeps)
     find(library, "cpool_alloc_wait", &host.alloc_wait);
     find(library, "cpool_alloc_or_notify", &host.alloc_or_notify);
     find(library, "cpool_free", &host.give);
-    find(library, "cpool_stats", &host.stats);
+    find(library, "cpool_read_stats", &host.stats);
     find(library, "cpool_destroy", &host.destroy);
     host.module = load(MODULE_SHARED);
     find(host.module.handle, "module_turns", &turns);

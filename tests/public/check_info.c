@@ -75,12 +75,12 @@ TEST(stats_wrong_arguments_refused)
     cpool_stats_t stats = CPOOL_STATS_INIT;
     static const size_t sizes[] = { 0, 1, sizeof(size_t) - 1, 4097, SIZE_MAX };
 
-    REQUIRE_EQUAL(cpool_stats(NULL, &stats), CPOOL_ENULL);
-    REQUIRE_EQUAL(cpool_stats(pool, NULL), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_read_stats(NULL, &stats), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_read_stats(pool, NULL), CPOOL_ENULL);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         stats.size = sizes[i];
         stats.live = 4711;
-        REQUIRE_EQUAL(cpool_stats(pool, &stats), CPOOL_ESTRUCT);
+        REQUIRE_EQUAL(cpool_read_stats(pool, &stats), CPOOL_ESTRUCT);
         REQUIRE_EQUAL(stats.live, 4711);
     }
     support_destroy_empty(pool);

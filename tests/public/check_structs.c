@@ -160,7 +160,7 @@ TEST(stats_for_header_of_the_past_end_where_it_ends)
 
     memset(given.bytes, BEYOND, sizeof(given));
     given.past.size = sizeof(given.past);
-    REQUIRE_EQUAL(cpool_stats(pool, &given.stats), 0);
+    REQUIRE_EQUAL(cpool_read_stats(pool, &given.stats), 0);
     REQUIRE_EQUAL(given.past.size, sizeof(given.past));
     REQUIRE_EQUAL(given.past.capacity, CAPACITY);
     REQUIRE_EQUAL(given.past.live, 1);
@@ -176,7 +176,7 @@ TEST(stats_for_header_of_the_future_end_with_zeros)
 
     memset(&future, BEYOND, sizeof(future));
     future.now.size = sizeof(future);
-    REQUIRE_EQUAL(cpool_stats(pool, &future.now), 0);
+    REQUIRE_EQUAL(cpool_read_stats(pool, &future.now), 0);
     REQUIRE_EQUAL(future.now.size, sizeof(future));
     REQUIRE_EQUAL(future.now.capacity, CAPACITY);
     REQUIRE_EQUAL(future.now.stalls, 0);

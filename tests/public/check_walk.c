@@ -73,7 +73,7 @@ static bool note(const cpool_view_t *view, void *argument)
             continue;
         known = true;
         walk->seen[i]++;
-        REQUIRE_EQUAL(cpool_stats(view->pool, &stats), 0);
+        REQUIRE_EQUAL(cpool_read_stats(view->pool, &stats), 0);
         REQUIRE_EQUAL(view->size, sizeof(*view));
         REQUIRE_EQUAL(view->stats->capacity, 100);
         REQUIRE_EQUAL(view->stats->live, i);

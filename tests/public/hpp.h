@@ -28,7 +28,7 @@ inline std::size_t live(cpool_t *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    REQUIRE(cpool_stats(pool, &stats) == 0);
+    REQUIRE(cpool_read_stats(pool, &stats) == 0);
     return stats.live;
 }
 
@@ -36,7 +36,7 @@ inline std::size_t live(const cpool_sized_t *blocks)
 {
     cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
 
-    REQUIRE(cpool_sized_stats(blocks, &stats) == 0);
+    REQUIRE(cpool_sized_read_stats(blocks, &stats) == 0);
     return stats.live + stats.fallback_live;
 }
 

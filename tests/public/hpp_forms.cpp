@@ -155,7 +155,7 @@ std::size_t live_slots(cpool_t *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    REQUIRE(cpool_stats(pool, &stats) == 0);
+    REQUIRE(cpool_read_stats(pool, &stats) == 0);
     return stats.live;
 }
 

@@ -91,7 +91,7 @@ size_t module_cached(void)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    return cpool_stats(pool, &stats) == 0 ? stats.in_caches : 0;
+    return cpool_read_stats(pool, &stats) == 0 ? stats.in_caches : 0;
 }
 
 int module_close(void)

@@ -526,7 +526,7 @@ static void pool_close(void)
         explorer_fail("slots were lost");
     if (the.held > the.capacity)
         explorer_fail("there are more slots than the capacity");
-    if (cpool_stats(the.pool, &stats) != 0 || stats.live != the.held)
+    if (cpool_read_stats(the.pool, &stats) != 0 || stats.live != the.held)
         explorer_fail("the pool counts its live slots wrongly");
     free_all();
     if (cpool_destroy(the.pool) != 0)

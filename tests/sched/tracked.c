@@ -277,7 +277,7 @@ static void tracked_close(void)
         explorer_fail(wrong);
     if (the.held != the.scenario->capacity)
         explorer_fail("slots were lost");
-    if (cpool_stats(the.pool, &stats) != 0 || stats.live != the.held ||
+    if (cpool_read_stats(the.pool, &stats) != 0 || stats.live != the.held ||
         cpool_destroy(the.pool) != CPOOL_ELIVE)
         explorer_fail("the pool counts its live slots wrongly");
     cpool_set_error_handler(NULL, NULL);

@@ -58,7 +58,7 @@ static void await_two(cpool_t *pool)
     (void)!cpool_alloc(pool);
     for (int i = 0; i < 2; i++)
         pthread_create(&threads[i], NULL, wait_for_one, pool);
-    while (cpool_stats(pool, &stats) == 0 && stats.waits < 2)
+    while (cpool_read_stats(pool, &stats) == 0 && stats.waits < 2)
         sched_yield();
 }
 static void retire_one(cpool_t *pool)

@@ -46,7 +46,7 @@ int use(void)
     cache = cpool_cache(pool);
     slot = cpool_cache_alloc(cache);
     cpool_cache_free(cache, slot);
-    (void)cpool_stats(pool, &stats);
+    (void)cpool_read_stats(pool, &stats);
     return cpool_destroy(pool);
 }'
 

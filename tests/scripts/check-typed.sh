@@ -131,7 +131,7 @@ int main(void)
     if (other_library() == NULL || other_library() == pairs_pool())
         return 2;
     pairs_free(one);
-    if (pairs_alloc() != one || cpool_stats(pairs_pool(), &stats) != CPOOL_OK || stats.live != 1)
+    if (pairs_alloc() != one || cpool_read_stats(pairs_pool(), &stats) != CPOOL_OK || stats.live != 1)
         return 3;
     pairs_free(one);
     return pairs_close();
@@ -189,7 +189,7 @@ template <class slot, class free> int give(slot *one, free give_back)
 int main()
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
-    if (cpool_stats(pairs_pool(), &stats) != 0 || stats.slot_size != sizeof(std::pair<int, long>))
+    if (cpool_read_stats(pairs_pool(), &stats) != 0 || stats.slot_size != sizeof(std::pair<int, long>))
         return 1;
     if (give(pairs_alloc(), pairs_free) + give(inline_pairs_alloc(), inline_pairs_free) + give(pair_objects_get(), pair_objects_put) != 0)
         return 2;

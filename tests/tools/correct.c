@@ -140,7 +140,7 @@ static void figures(cpool_t *pool)
     FILE *nowhere = fopen("/dev/null", "w");
     void *slot;
 
-    if (nowhere == NULL || cpool_stats(pool, &stats) != CPOOL_OK || stats.live != 0)
+    if (nowhere == NULL || cpool_read_stats(pool, &stats) != CPOOL_OK || stats.live != 0)
         fail("figures");
     cpool_print(pool, CPOOL_PRINT_FIGURES, nowhere);
     cpool_print(pool, CPOOL_PRINT_JSON, nowhere);

@@ -86,7 +86,7 @@ static cpool_t *pool_of(const struct layer *layer)
         return cpool_objects_pool(layer->objects);
     if (layer->lanes != NULL)
         return cpool_lanes_pool(layer->lanes);
-    REQUIRE_EQUAL(cpool_sized_class(layer->sized, 0, &class), 0);
+    REQUIRE_EQUAL(cpool_sized_class_of(layer->sized, 0, &class), 0);
     return class.pool;
 }
 

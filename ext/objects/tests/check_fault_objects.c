@@ -103,7 +103,7 @@ static int object_populate(struct fault_scene *scene)
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
     int code;
 
-    REQUIRE_EQUAL(cpool_object_stats(scene->object, &stats), 0);
+    REQUIRE_EQUAL(cpool_objects_read_stats(scene->object, &stats), 0);
     (void)cpool_object_populate(scene->object, POPULATED - stats.objects, &code);
     return code;
 }

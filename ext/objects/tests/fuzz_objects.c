@@ -131,7 +131,7 @@ static cpool_object_stats_t verify(void)
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
     size_t exist = objects.created - objects.destroyed;
 
-    FUZZ_EQUAL(cpool_object_stats(objects.pool, &stats), 0);
+    FUZZ_EQUAL(cpool_objects_read_stats(objects.pool, &stats), 0);
     FUZZ_EQUAL(stats.active, objects.n_held);
     FUZZ_EQUAL(stats.objects, exist);
     FUZZ_EQUAL(stats.inactive, exist - objects.n_held);

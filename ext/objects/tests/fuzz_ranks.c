@@ -115,7 +115,7 @@ static cpool_object_stats_t verify(void)
 {
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
 
-    FUZZ_EQUAL(cpool_object_stats(ranks.pool, &stats), 0);
+    FUZZ_EQUAL(cpool_objects_read_stats(ranks.pool, &stats), 0);
     FUZZ_EQUAL(stats.active, ranks.n_held);
     FUZZ_EQUAL(stats.objects, ranks.created - ranks.destroyed);
     for (size_t i = 0; i < ranks.n_held; i++)

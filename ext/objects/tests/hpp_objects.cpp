@@ -464,7 +464,7 @@ std::size_t live_slots(cpool_t *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    REQUIRE(cpool_stats(pool, &stats) == 0);
+    REQUIRE(cpool_read_stats(pool, &stats) == 0);
     return stats.live;
 }
 
@@ -521,7 +521,7 @@ std::size_t shared_live()
 {
     cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
 
-    REQUIRE(cpool_sized_stats(cpool::shared_blocks(), &stats) == 0);
+    REQUIRE(cpool_sized_read_stats(cpool::shared_blocks(), &stats) == 0);
     return stats.live;
 }
 

@@ -158,7 +158,7 @@ static inline cpool_object_stats_t thing_stats(const cpool_objects_t *pool)
 {
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
 
-    REQUIRE_EQUAL(cpool_object_stats(pool, &stats), 0);
+    REQUIRE_EQUAL(cpool_objects_read_stats(pool, &stats), 0);
     return stats;
 }
 

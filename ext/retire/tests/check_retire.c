@@ -235,16 +235,16 @@ TEST(domain_structures_of_other_sizes)
     cpool_domain_stats_t few = {offsetof(cpool_domain_stats_t, oldest), 9, NULL};
 
     REQUIRE_EQUAL(cpool_domain_create(&domain, &later.config), 0);
-    REQUIRE_EQUAL(cpool_domain_stats(domain, NULL), CPOOL_ENULL);
-    REQUIRE_EQUAL(cpool_domain_stats(domain, &figures.stats), 0);
+    REQUIRE_EQUAL(cpool_domain_read_stats(domain, NULL), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_domain_read_stats(domain, &figures.stats), 0);
     REQUIRE(figures.stats.size == sizeof figures && figures.stats.held == 0 && figures.more == 0);
     cpool_read_begin(cpool_domain_reader(domain, 0));
-    REQUIRE_EQUAL(cpool_domain_stats(domain, &few), 0);
+    REQUIRE_EQUAL(cpool_domain_read_stats(domain, &few), 0);
     REQUIRE(few.size == offsetof(cpool_domain_stats_t, oldest) && few.held == 0);
     REQUIRE(few.oldest == NULL && domain_stats(domain).oldest != NULL);
     cpool_read_end(cpool_domain_reader(domain, 0));
     few.size = 1;
-    REQUIRE_EQUAL(cpool_domain_stats(domain, &few), CPOOL_ESTRUCT);
+    REQUIRE_EQUAL(cpool_domain_read_stats(domain, &few), CPOOL_ESTRUCT);
     REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
     later.more = 1;
     REQUIRE_EQUAL(cpool_domain_create(&domain, &later.config), CPOOL_ETAIL);

@@ -24,7 +24,7 @@ static inline cpool_domain_stats_t domain_stats(const cpool_domain_t *domain)
 {
     cpool_domain_stats_t stats = CPOOL_DOMAIN_STATS_INIT;
 
-    (void)cpool_domain_stats(domain, &stats);
+    (void)cpool_domain_read_stats(domain, &stats);
     return stats;
 }
 

@@ -115,7 +115,7 @@ static void end_sized(struct fault_scene *scene)
     cpool_sized_free(scene->object, scene->slot);
     for (; count < BLOCKS; count++)
         REQUIRE((scene->slots[count] = cpool_sized_alloc(scene->object, LARGE)) != NULL);
-    REQUIRE_EQUAL(cpool_sized_stats(scene->object, &stats), 0);
+    REQUIRE_EQUAL(cpool_sized_read_stats(scene->object, &stats), 0);
     REQUIRE_EQUAL(stats.fallback_live, 0);
     REQUIRE_EQUAL(stats.live, BLOCKS);
     while (count-- > 0)
@@ -168,7 +168,7 @@ TEST(alloc_with_the_lock_held_makes_no_class)
     scene.slot = cpool_sized_alloc(scene.object, LARGE);
     cpool_client_unlock();
     REQUIRE(scene.slot != NULL && cpool_of(scene.slot, NULL) == NULL);
-    REQUIRE_EQUAL(cpool_sized_class(scene.object, LARGE, &class), 0);
+    REQUIRE_EQUAL(cpool_sized_class_of(scene.object, LARGE, &class), 0);
     REQUIRE(class.pool == NULL && class.dry == 1);
     end_sized(&scene);
 }

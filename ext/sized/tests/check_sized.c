@@ -46,8 +46,8 @@ TEST_TIMES(class_of_any_size_is_the_smallest_that_holds_it, 2)
             held = class_at(blocks, class_by_search(blocks, size)).block_size;
         REQUIRE_EQUAL(class_for(blocks, size).block_size, held);
     }
-    REQUIRE_EQUAL(cpool_sized_class(blocks, most + 1, &none), CPOOL_ECLASSES);
-    REQUIRE_EQUAL(cpool_sized_class(blocks, SIZE_MAX, &none), CPOOL_ECLASSES);
+    REQUIRE_EQUAL(cpool_sized_class_of(blocks, most + 1, &none), CPOOL_ECLASSES);
+    REQUIRE_EQUAL(cpool_sized_class_of(blocks, SIZE_MAX, &none), CPOOL_ECLASSES);
     destroy_empty(blocks);
 }
 

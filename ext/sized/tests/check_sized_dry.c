@@ -282,17 +282,17 @@ TEST(figures_tell_what_is_live_and_fallen_back)
     REQUIRE_EQUAL(stats.fallback_live, 2);
     REQUIRE_EQUAL(stats.fallback_bytes, counting.bytes);
     REQUIRE_EQUAL(stats.fallback_total, 2);
-    REQUIRE_EQUAL(cpool_sized_class(blocks, 0, &dry), 0);
+    REQUIRE_EQUAL(cpool_sized_class_of(blocks, 0, &dry), 0);
     REQUIRE(dry.block_size == 64 && dry.dry == 1);
-    REQUIRE_EQUAL(cpool_sized_class(blocks, 65, &next), 0);
+    REQUIRE_EQUAL(cpool_sized_class_of(blocks, 65, &next), 0);
     REQUIRE(next.block_size == 128 && next.dry == 0);
-    REQUIRE_EQUAL(cpool_sized_class(blocks, 257, &dry), CPOOL_ECLASSES);
-    REQUIRE_EQUAL(cpool_sized_class(blocks, 0, NULL), CPOOL_ENULL);
-    REQUIRE_EQUAL(cpool_sized_stats(blocks, NULL), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_sized_class_of(blocks, 257, &dry), CPOOL_ECLASSES);
+    REQUIRE_EQUAL(cpool_sized_class_of(blocks, 0, NULL), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_sized_read_stats(blocks, NULL), CPOOL_ENULL);
     stats.size = 1;
-    REQUIRE_EQUAL(cpool_sized_stats(blocks, &stats), CPOOL_ESTRUCT);
+    REQUIRE_EQUAL(cpool_sized_read_stats(blocks, &stats), CPOOL_ESTRUCT);
     dry.size = 1;
-    REQUIRE_EQUAL(cpool_sized_class(blocks, 0, &dry), CPOOL_ESTRUCT);
+    REQUIRE_EQUAL(cpool_sized_class_of(blocks, 0, &dry), CPOOL_ESTRUCT);
     for (size_t i = 0; i < 102; i++)
         cpool_sized_free(blocks, taken[i]);
     REQUIRE_EQUAL(stats_of(blocks).live, 0);

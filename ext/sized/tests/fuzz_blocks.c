@@ -89,7 +89,7 @@ static cpool_sized_class_t class_at(size_t number)
     cpool_sized_class_t class = CPOOL_SIZED_CLASS_INIT;
 
     do
-        FUZZ_EQUAL(cpool_sized_class(blocks.pools, class.block_size + 1, &class), 0);
+        FUZZ_EQUAL(cpool_sized_class_of(blocks.pools, class.block_size + 1, &class), 0);
     while (number-- > 0);
     return class;
 }
@@ -103,7 +103,7 @@ static cpool_sized_stats_t figures(void)
 {
     cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
 
-    FUZZ_EQUAL(cpool_sized_stats(blocks.pools, &stats), 0);
+    FUZZ_EQUAL(cpool_sized_read_stats(blocks.pools, &stats), 0);
     return stats;
 }
 
@@ -121,7 +121,7 @@ static size_t must_serve(size_t size, size_t align)
         return classes;
     if (class_at(number).pool == NULL) /* its first block makes it */
         return number;
-    FUZZ_EQUAL(cpool_stats(class_at(number).pool, &stats), 0);
+    FUZZ_EQUAL(cpool_read_stats(class_at(number).pool, &stats), 0);
     return stats.live < stats.capacity ? number : classes;
 }
 
@@ -276,7 +276,7 @@ static void misuse(void)
     FUZZ_REQUIRE(cpool_sized_alloc_aligned(blocks.pools, 8, 3 * (1 + input_below(9))) == NULL);
     REPORTS_EQUAL(1, CPOOL_EALIGN);
     FUZZ_REQUIRE(cpool_sized_calloc(blocks.pools, SIZE_MAX / 2, 3) == NULL);
-    FUZZ_EQUAL(cpool_sized_class(blocks.pools, most + 1 + input_below(3), &(cpool_sized_class_t)
+    FUZZ_EQUAL(cpool_sized_class_of(blocks.pools, most + 1 + input_below(3), &(cpool_sized_class_t)
                CPOOL_SIZED_CLASS_INIT), CPOOL_ECLASSES);
     cpool_sized_free(blocks.pools, NULL);
     FUZZ_EQUAL(cpool_sized_usable_size(blocks.pools, NULL), 0);

@@ -37,7 +37,7 @@ static inline cpool_sized_stats_t stats_of(const cpool_sized_t *blocks)
 {
     cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
 
-    REQUIRE_EQUAL(cpool_sized_stats(blocks, &stats), 0);
+    REQUIRE_EQUAL(cpool_sized_read_stats(blocks, &stats), 0);
     return stats;
 }
 
@@ -45,7 +45,7 @@ static inline cpool_sized_class_t class_for(const cpool_sized_t *blocks, size_t 
 {
     cpool_sized_class_t description = CPOOL_SIZED_CLASS_INIT;
 
-    REQUIRE_EQUAL(cpool_sized_class(blocks, size, &description), 0);
+    REQUIRE_EQUAL(cpool_sized_class_of(blocks, size, &description), 0);
     return description;
 }
 
