@@ -27,8 +27,8 @@ static unsigned parse_flags(const char *text)
         unsigned flag;
     } names[] = { { "checked", CPOOL_CHECKED },
                   { "tracked", CPOOL_TRACKED },
-                  { "huge_pages", CPOOL_MEMORY_HUGE_PAGES },
-                  { "colour", CPOOL_MEMORY_COLOUR } };
+                  { "huge_pages", CPOOL_HUGE_PAGES },
+                  { "colour", CPOOL_COLOUR } };
     unsigned flags = 0;
     size_t length, i;
 
@@ -41,12 +41,6 @@ static unsigned parse_flags(const char *text)
                                                     : (unsigned)strtoul(text, NULL, 0);
     }
     return flags;
-}
-
-static void set_flags(cpool_config_t *config, unsigned flags)
-{
-    config->memory_flags = flags & (CPOOL_MEMORY_HUGE_PAGES | CPOOL_MEMORY_COLOUR);
-    config->flags = flags & ~config->memory_flags;
 }
 
 static void set_member(cpool_config_t *config, const char *key, const char *value)
@@ -65,7 +59,7 @@ static void set_member(cpool_config_t *config, const char *key, const char *valu
     size_t number = (size_t)strtoull(value, NULL, 0), i;
 
     if (strcmp(key, "flags") == 0) {
-        set_flags(config, parse_flags(value));
+        config->flags = parse_flags(value);
         return;
     }
     for (i = 0; i < sizeof members / sizeof members[0]; i++) {
@@ -109,7 +103,7 @@ static void *rival_create_with(const struct bench_cell *cell, unsigned flags,
     config.slot_size = cell->slot_size;
     config.capacity = cell->capacity;
     configure(&config, cell->config);
-    set_flags(&config, config.flags | config.memory_flags | flags);
+    config.flags |= flags;
     if (max_capacity != 0)
         config.max_capacity = max_capacity;
     code = cpool_create(&pool, &config);

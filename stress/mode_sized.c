@@ -281,7 +281,6 @@ static void sized_audit(struct sized *sized, uint64_t *random)
 static void sized_run(struct episode *episode)
 {
     static const unsigned flags[] = {0, CPOOL_SIZED_BOUNDED};
-    static const unsigned pool_flags[] = {0, 0, 0, CPOOL_CHECKED};
     cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
     cpool_sized_fallback_t fallback = {sizeof fallback, NULL, sized_fall_back, sized_fall_free,
                                        NULL};
@@ -295,8 +294,7 @@ static void sized_run(struct episode *episode)
     config.max_size = SIZED_LARGEST;
     config.class_bytes = (size_t)4096 << random_below(random, 5);
     config.thread_caches = episode->threads + 1;
-    config.flags = sized.flags;
-    config.pool_flags = pool_flags[random_below(random, sizeof pool_flags / sizeof pool_flags[0])];
+    config.flags = sized.flags | (random_once_in(random, 4) ? CPOOL_CHECKED : 0);
     config.fallback = (sized.flags & CPOOL_SIZED_BOUNDED) == 0 ? &fallback : NULL;
     code = cpool_sized_create(&sized.blocks, &config);
     if (code != 0)

@@ -211,8 +211,7 @@ static void tracked_run(struct episode *episode)
     struct tracked *tracked = calloc(1, sizeof *tracked);
 
     STRESS_REQUIRE(tracked != NULL);
-    config.flags = CPOOL_TRACKED;
-    config.memory_flags = random_once_in(random, 5) ? CPOOL_MEMORY_KEEP_PAGES : 0;
+    config.flags = CPOOL_TRACKED | (random_once_in(random, 5) ? CPOOL_KEEP_PAGES : 0);
     arena_create(&tracked->arena, &config, episode->threads, random);
     tracked->visits = calloc(tracked->arena.indices, 1);
     STRESS_REQUIRE(tracked->visits != NULL);

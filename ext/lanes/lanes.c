@@ -179,7 +179,7 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_lanes_config_t *given
     cpi_name_copy(lanes->name, sizeof lanes->name, slots.name);
     lanes->client = (cpool_client_t){.size = sizeof lanes->client, .kind = CPOOL_VIEW_LANES,
                                      .owner = lanes, .name = lanes->name};
-    slots.memory_flags |= CPOOL_MEMORY_KEEP_PAGES; /* each lane's slots are kept */
+    slots.flags |= CPOOL_KEEP_PAGES; /* each lane's slots are kept */
     code = cpool_client_create(&lanes->client, &slots);
     if (code == 0)
         code = take_all(lanes->client.pool, lanes->capacity);

@@ -504,7 +504,7 @@ CPI_APART static int put_at_length(cpool_objects_t *pool, void *object)
     if (cpi_objects_ended(pool, "cpool_object_put"))
         return CPOOL_EPOOL;
     index = cpi_object_index(pool, object);
-    if ((pool->pool_flags & CPOOL_CHECKED) != 0 && index != CPI_OBJECT_NONE &&
+    if ((pool->flags & CPOOL_CHECKED) != 0 && index != CPI_OBJECT_NONE &&
         cpi_object_state(pool, index) == CPI_OBJECT_ACTIVE && cpi_object_repair(pool, index))
         return CPOOL_EGUARD;
     if (CPI_UNLIKELY(index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index)))

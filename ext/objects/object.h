@@ -116,8 +116,8 @@ struct cpool_objects {
     uintptr_t brief_get;           /* CPI_OBJECT_INACTIVE where it calls no hooks, or 0 */
     uintptr_t short_put, brief_put; /* the same of puts: `max`, or 0 */
     enum cpi_object_resets resets;
-    unsigned flags;                /* CPOOL_OBJECT_COUNTED ..., that always in priority pools */
-    unsigned pool_flags;           /* of the slots: CPOOL_CHECKED ... */
+    unsigned flags;                /* CPOOL_OBJECT_COUNTED ..., that always in priority pools, and
+                                      CPOOL_CHECKED if the slots are */
     uintptr_t max;                 /* objects */
     size_t growth;                 /* objects, or 0 */
     size_t max_inactive;           /* or 0 */

@@ -54,10 +54,10 @@ static int read_config(cpool_object_config_t *config, cpool_object_type_t *type,
     if (type->object_align != 0 && ((type->object_align & (type->object_align - 1)) != 0 ||
                                     type->object_align > CPOOL_ALIGN_MAX))
         return CPOOL_EALIGN; /* a fake pool makes no pool of slots that would look at it */
-    if ((config->flags & ~CPI_OBJECT_FLAGS) != 0 || !fit_together(config->flags) ||
-        (config->pool_flags & CPOOL_FILL) != 0) /* objects stay constructed in free slots */
-        return CPOOL_EFLAGS;
-    return 0;
+    /* Objects stay constructed in free slots. */
+    return fit_together(config->flags) && (config->flags & (CPOOL_FILL | CPOOL_CLIENT_RESERVED)) == 0
+               ? 0
+               : CPOOL_EFLAGS;
 }
 
 /* Where the user sets no limit. */
@@ -100,7 +100,6 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
     pool->flags = config->flags;
     if ((config->flags & CPOOL_OBJECT_PRIORITY) != 0)
         pool->flags |= CPOOL_OBJECT_COUNTED;
-    pool->pool_flags = config->pool_flags;
     if (type->reset != NULL || config->reset != NULL)
         pool->resets = (config->flags & CPOOL_OBJECT_EAGER) != 0 ? CPI_RESET_ON_PUT
                                                                  : CPI_RESET_ON_GET;
@@ -118,10 +117,7 @@ static void choose_ways(cpool_objects_t *pool)
 {
     pool->forks = cpi_objects_forks(pool);
     pool->face = cpi_object_is_fake(pool) ? NULL : pool->client.face;
-    if (cpi_object_is_fake(pool))
-        pool->pool_flags &= ~CPOOL_CHECKED;
-    else if ((pool->client.flags & CPOOL_CHECKED) != 0)
-        pool->pool_flags |= CPOOL_CHECKED;
+    pool->flags = (pool->flags & ~CPOOL_CHECKED) | (pool->client.flags & CPOOL_CHECKED);
     pool->short_get = pool->client.none;
     pool->slots = cpi_object_is_fake(pool) ? pool->client.none : pool->pool;
     if (cpi_object_is_fake(pool) || (pool->flags & CPOOL_OBJECT_COUNTED) != 0 ||
@@ -187,8 +183,7 @@ static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config
     slots.slot_align = pool->type.object_align;
     slots.capacity = pool->max;
     slots.thread_caches = config->thread_caches;
-    slots.flags = config->pool_flags;
-    slots.memory_flags = config->memory_flags | CPOOL_MEMORY_NO_POISON;
+    slots.flags = (config->flags & ~CPI_OBJECT_FLAGS) | CPOOL_NO_POISON;
     if (cpi_object_is_fake(pool))
         return make_no_slots(&pool->client, &slots);
     code = cpool_client_create(&pool->client, &slots);

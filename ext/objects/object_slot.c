@@ -302,7 +302,7 @@ bool cpi_object_repair(const cpool_objects_t *pool, uintptr_t index)
 
 void cpi_object_free(cpool_objects_t *pool, uintptr_t index)
 {
-    if ((pool->pool_flags & CPOOL_CHECKED) != 0)
+    if ((pool->flags & CPOOL_CHECKED) != 0)
         cpi_object_repair(pool, index);
     cpool_free(pool->pool, cpool_at(pool->pool, index));
 }

@@ -77,8 +77,7 @@ static void pool_config(const cpool_sized_config_t *given, size_t size, cpool_co
         config->capacity = 1;
     if (config->capacity > CPOOL_CAPACITY_MAX)
         config->capacity = CPOOL_CAPACITY_MAX;
-    config->flags = given->pool_flags;
-    config->memory_flags = given->memory_flags | CPOOL_CLIENT_RESERVED;
+    config->flags = (given->flags & ~CPOOL_SIZED_BOUNDED) | CPOOL_CLIENT_RESERVED;
     config->thread_caches = given->thread_caches != 0 ? given->thread_caches : CPI_SIZED_CACHES;
 }
 
@@ -95,7 +94,7 @@ static int largest_pool(struct cpool_sized *plan, size_t *largest)
         pool_config(&plan->given, plan->sizes[number], &config);
         bytes = cpool_memory_required(&config);
         if (bytes == 0) {
-            config.memory_flags = plan->given.memory_flags;
+            config.flags &= ~CPOOL_CLIENT_RESERVED;
             config.memory = &config; /* not looked at before the settings are */
             return cpool_create(&pool, &config);
         }
@@ -109,7 +108,7 @@ static int largest_pool(struct cpool_sized *plan, size_t *largest)
 
 static unsigned range_flags(const struct cpool_sized *blocks)
 {
-    bool huge = (blocks->given.memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0;
+    bool huge = (blocks->given.flags & CPOOL_HUGE_PAGES) != 0;
 
     return CPOOL_CLIENT_RESERVED | (huge ? CPOOL_CLIENT_HUGE : 0u);
 }
@@ -263,7 +262,7 @@ static int make_blocks(struct cpool_sized **blocks, const cpool_sized_config_t *
 
     memset(&plan, 0, sizeof plan);
     plan.given = *config;
-    if ((config->flags & ~CPOOL_SIZED_BOUNDED) != 0)
+    if ((config->flags & CPOOL_CLIENT_RESERVED) != 0)
         return CPOOL_EFLAGS;
     code = config->classes != NULL ? take_sizes(&plan) : choose_sizes(&plan);
     if (code == 0)

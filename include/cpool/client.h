@@ -63,10 +63,10 @@ extern "C" {
  * ---- Clients of pools (cpool_client.3) --------------------------------------
  */
 
-/* A memory flag for a pool's configuration and cpool_client_memory: addresses without memory.  In a
+/* A flag for a pool's configuration and cpool_client_memory: addresses without memory.  In a
  * configuration, `memory` and `memory_size` are then addresses that the client has reserved.  The
  * pool commits what it needs of them, and gives memory back when it is trimmed.  They start at a
- * page, or at a huge page with CPOOL_MEMORY_HUGE_PAGES.  cpool_memory_required accepts the flag,
+ * page, or at a huge page with CPOOL_HUGE_PAGES.  cpool_memory_required accepts the flag,
  * too, but cpool_create refuses it. */
 #define CPOOL_CLIENT_RESERVED 0x10000000u
 
@@ -133,7 +133,7 @@ typedef struct cpool_client {
     cpool_t *pool;     /* the pool that was created last */
     cpool_t *face;     /* what everybody else sees of it */
     cpool_t *none;     /* a descriptor of no pool */
-    unsigned flags;    /* the pool's flags and memory_flags, with those of CPOOL_OPTIONS */
+    unsigned flags;    /* the pool's flags, with those of CPOOL_OPTIONS */
     bool direct;       /* see the notes on the inline path */
     const cpool_client_system_t *system;
 

@@ -31,7 +31,7 @@
 #define CPOOL_MEMORY_ALIGN CPOOL_NUMBER_(size_t, 64)
 
 /*
- * Flags.
+ * Flags of a pool.  Object pools and blocks of many sizes take them, too, with flags of their own.
  *
  * CPOOL_CHECKED   Every operation is verified: double free, bytes before and
  *                 after each slot, use of a cache by the wrong thread.  Leaks
@@ -57,10 +57,7 @@
 #define CPOOL_TRACKED 0x8u
 
 /*
- * Flags of the slots' memory.  No bit is used by both kinds of flags.
- * Flags of the slots' memory.  No bit is a flag of both kinds.
- *
- * CPOOL_MEMORY_HUGE_PAGES  The slots are in huge pages where the operating system has
+ * CPOOL_HUGE_PAGES  The slots are in huge pages where the operating system has
  *                 them (Linux: transparent huge pages, "always" or "madvise"):
  *                 fewer page faults while fresh slots are touched, and fewer
  *                 TLB misses in pools of many megabytes.  Memory is then committed and
@@ -68,30 +65,30 @@
  *                 where there are none, and in caller-provided memory.  On Windows
  *                 CPOOL_EFLAGS: they take a right, and cannot be committed in parts.
  */
-#define CPOOL_MEMORY_HUGE_PAGES 0x1000u
+#define CPOOL_HUGE_PAGES 0x1000u
 
 /*
- * CPOOL_MEMORY_COLOUR  A stride of an even number of cache lines grows by one line, so
+ * CPOOL_COLOUR    A stride of an even number of cache lines grows by one line, so
  *                 that the beginnings of slots fall on all sets of the processor's caches
  *                 instead of a few.  For slots of some hundred bytes and more whose first
  *                 lines are used most.  Costs 64 bytes a slot.  No effect on slots
  *                 aligned to more than a line.
  */
-#define CPOOL_MEMORY_COLOUR 0x2000u
+#define CPOOL_COLOUR 0x2000u
 
 /*
- * CPOOL_MEMORY_KEEP_PAGES  cpool_trim and cpool_shrink give no pages back: slots keep
+ * CPOOL_KEEP_PAGES  cpool_trim and cpool_shrink give no pages back: slots keep
  *                 their bytes while they are free, and objects in them stay constructed.
  */
-#define CPOOL_MEMORY_KEEP_PAGES 0x4000u
+#define CPOOL_KEEP_PAGES 0x4000u
 
 /*
- * CPOOL_MEMORY_NO_POISON  Sanitizers and Memcheck treat the slots as ordinary memory, free
+ * CPOOL_NO_POISON  Sanitizers and Memcheck treat the slots as ordinary memory, free
  *                 or not.  For pools whose free slots are read on purpose, or keep
  *                 constructed objects.  No effect where none of these tools runs
  *                 (<cpool/debug.h>).
  */
-#define CPOOL_MEMORY_NO_POISON 0x8000u
+#define CPOOL_NO_POISON 0x8000u
 
 /*
  * A pool's configuration.  Start from CPOOL_CONFIG_INIT and set what you need.
@@ -116,7 +113,6 @@ typedef struct cpool_config {
                                magazines at most, unless cache_slots says
                                otherwise.  0: chosen from capacity */
     unsigned flags;         /* CPOOL_CHECKED ..., or 0 */
-    unsigned memory_flags;  /* CPOOL_MEMORY_HUGE_PAGES ..., or 0 */
     size_t thread_caches;   /* threads that may hold a cache at the same time.
                                Further ones work without, at the depot.  0: one
                                for each 16 slots, at least 256 and at most 4096
@@ -142,7 +138,7 @@ typedef struct cpool_config {
 
 #define CPOOL_CONFIG_INIT                                                      \
     {                                                                          \
-        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0u, 0, NULL, 0, 0, 0 \
+        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0, 0, 0 \
     }
 
 /*

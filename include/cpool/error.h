@@ -37,7 +37,7 @@ enum {
     CPOOL_EOVERFLOW = -8,    /* the pool would not fit into the address space */
     CPOOL_EROUNDS = -9,      /* magazine_rounds is out of range for this capacity */
     CPOOL_ECACHES = -10,     /* thread_caches is above CPOOL_THREAD_CACHES_MAX */
-    CPOOL_EFLAGS = -11,      /* bits in flags or memory_flags that are unknown, or refused here */
+    CPOOL_EFLAGS = -11,      /* bits in flags that are unknown, or refused here */
     CPOOL_EMEMORY = -12,     /* memory_size is given without memory */
     CPOOL_EMEMSIZE = -13,    /* memory_size is below cpool_memory_required */
     CPOOL_EMEMALIGN = -14,   /* memory is not aligned to CPOOL_MEMORY_ALIGN */

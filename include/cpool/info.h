@@ -34,7 +34,7 @@ CPOOL_LOCAL_ bool cpool_owns(const cpool_t *pool, const void *p);
  * From the creation of the pool to its end the slot of index i lies at
  * (char *)cpool_at(pool, 0) + i * stride.  The stride is slot_stride in cpool_read_stats, and
  * the size of the type in a typed pool, if its settings have no CPOOL_CHECKED, no
- * CPOOL_MEMORY_COLOUR, and no slot_align that does not divide that size.
+ * CPOOL_COLOUR, and no slot_align that does not divide that size.
  *
  * Returns SIZE_MAX for an address that is not a slot, and NULL for an index not below the limit.
  * Any thread, wait-free, async-signal-safe.  Inline, without a call for a slot or an index below

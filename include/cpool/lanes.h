@@ -45,7 +45,7 @@
  * slot's word.  The pool counts all slots as live, and sanitizers do not see the lanes' frees.
  *
  * What is in the slots: a program that saves it by copying all slots at once, from that of index 0
- * to the last one, creates the lanes with CPOOL_MEMORY_NO_POISON.  The bytes between slots are
+ * to the last one, creates the lanes with CPOOL_NO_POISON.  The bytes between slots are
  * poisoned otherwise where AddressSanitizer runs, which takes the copy for a use-after-poison.
  *
  * One thread at a time uses a lane.  The program synchronises threads that pass slots on.

@@ -48,7 +48,7 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  * depot's free slots by address, so that they are handed out page by page again.
  *
  * Slots on such pages become zero, but stay readable until the pool is destroyed.  On Windows a
- * thread that reads a free slot meanwhile traps.  With CPOOL_MEMORY_KEEP_PAGES no page goes back.
+ * thread that reads a free slot meanwhile traps.  With CPOOL_KEEP_PAGES no page goes back.
  * It flushes the calling thread's cache, and takes all magazines of all other caches, except the
  * loaded one of a thread that is just using it.  So one call after a peak gives its memory back,
  * and then each working thread fetches a magazine again.  Checked pools, and pools in
@@ -84,7 +84,7 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  *     cpool_reserve(pool, capacity);
  *     mlock(cpool_at(pool, 0), capacity * stats.slot_stride);
  *
- * If such a pool is ever trimmed or shrunk, create it with CPOOL_MEMORY_KEEP_PAGES, because a
+ * If such a pool is ever trimmed or shrunk, create it with CPOOL_KEEP_PAGES, because a
  * device keeps using the pages that it knows.
  *
  * This holds only until other threads take those slots, or a trim gives their memory back.  If

@@ -57,8 +57,7 @@ typedef struct cpool_objects cpool_objects_t;
  */
 
 /*
- * Flags of a configuration.  None has a bit of a flag of cpool_config_t, so that one in the wrong
- * place is refused.
+ * Flags of a configuration, besides those of cpool_config_t.
  *
  * CPOOL_OBJECT_EAGER    Objects are reset when they are put back.  Otherwise they are
  *                       reset when they are handed out again, if ever.
@@ -151,16 +150,15 @@ typedef struct cpool_object_config {
     size_t populate;         /* objects created with the pool, up to the capacity */
     size_t max_inactive;     /* a put beyond this number of inactive objects destroys its
                                 object.  0: all are kept */
-    unsigned flags;          /* CPOOL_OBJECT_EAGER ..., or 0 */
-    unsigned pool_flags;     /* the flags of cpool_config_t for the pool of slots.
-                                CPOOL_FILL is refused */
-    unsigned memory_flags;   /* as of cpool_config_t.  CPOOL_MEMORY_NO_POISON is always set */
+    unsigned flags;          /* CPOOL_OBJECT_EAGER ..., and those of the pool of slots:
+                                CPOOL_CHECKED ..., or 0.  CPOOL_FILL is refused, and
+                                CPOOL_NO_POISON always set */
     size_t thread_caches;    /* as of cpool_config_t */
 } cpool_object_config_t;
 
 #define CPOOL_OBJECT_CONFIG_INIT                                               \
     {                                                                          \
-        sizeof(cpool_object_config_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0u, 0u, 0u, 0 \
+        sizeof(cpool_object_config_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0u, 0         \
     }
 
 /*
@@ -258,8 +256,8 @@ CPOOL_API int cpool_object_get_with(cpool_objects_t *pool, void **object, cpool_
  *
  * Returns 0, or a reported code: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an address that is
  * not one of the pool's objects, CPOOL_EINACTIVE for an inactive one.  If several threads put
- * an object back at once, exactly one call returns 0.  CPOOL_EGUARD, in pools with CPOOL_CHECKED
- * in pool_flags: the bytes around the object were overwritten.  They are repaired, the object
+ * an object back at once, exactly one call returns 0.  CPOOL_EGUARD, in pools with CPOOL_CHECKED:
+ * the bytes around the object were overwritten.  They are repaired, the object
  * stays active, and the next put succeeds.
  * Any thread.  Without hooks progress is that of cpool_free.  Otherwise it takes as long as the
  * hooks deactivate, reset and destroy.

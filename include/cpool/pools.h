@@ -87,7 +87,7 @@ typedef struct cpool_view {
                                    classes' figures, or 0 for a figure without a sum */
     const char *name;           /* its name, "" if it has none */
     const cpool_stats_t *stats; /* its figures */
-    unsigned flags;             /* its flags and memory_flags, including CPOOL_OPTIONS */
+    unsigned flags;             /* its flags, including those of CPOOL_OPTIONS */
     unsigned kind;              /* CPOOL_VIEW_TYPED for a typed pool, CPOOL_VIEW_CALLERS
                                    for one in caller-provided memory, and
                                    CPOOL_VIEW_OBJECTS, _SIZED or _LANES */

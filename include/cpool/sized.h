@@ -113,16 +113,15 @@ typedef struct cpool_sized_config {
                                all classes would take over half of a limited space */
     size_t thread_caches;   /* as in cpool_config_t, for each class.  0: as there, or 16 on
                                32-bit systems and where address space is short */
-    unsigned flags;         /* CPOOL_SIZED_BOUNDED or 0 */
-    unsigned pool_flags;    /* of the pools: CPOOL_CHECKED ..., or 0 */
-    unsigned memory_flags;  /* of the pools: CPOOL_MEMORY_HUGE_PAGES ..., or 0 */
+    unsigned flags;         /* CPOOL_SIZED_BOUNDED, and those of the pools: CPOOL_CHECKED,
+                               CPOOL_HUGE_PAGES ..., or 0 */
     const cpool_sized_fallback_t *fallback; /* copied.  NULL: malloc, or none with
                                CPOOL_SIZED_BOUNDED */
 } cpool_sized_config_t;
 
 #define CPOOL_SIZED_CONFIG_INIT                                                \
     {                                                                          \
-        sizeof(cpool_sized_config_t), NULL, NULL, 0, 0, 0, 0, 0u, 0u, 0u, NULL \
+        sizeof(cpool_sized_config_t), NULL, NULL, 0, 0, 0, 0, 0u, NULL         \
     }
 
 /*

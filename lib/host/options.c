@@ -21,7 +21,7 @@ static const struct word {
 } known_words[] = {
     {"checked", offsetof(struct cpi_options, flags), CPOOL_CHECKED},
     {"fill", offsetof(struct cpi_options, flags), CPOOL_CHECKED | CPOOL_FILL},
-    {"no_poison", offsetof(struct cpi_options, memory_flags), CPOOL_MEMORY_NO_POISON},
+    {"no_poison", offsetof(struct cpi_options, flags), CPOOL_NO_POISON},
     {"leaks", offsetof(struct cpi_options, leaks), 1},
     {"barrier=no", offsetof(struct cpi_options, no_barrier), 1},
     {"continue", offsetof(struct cpi_options, goes_on), 1},

@@ -14,11 +14,10 @@
 
 /* All members are constant once cpi_options has returned. */
 struct cpi_options {
-    unsigned flags;        /* added to the flags of every pool */
-    unsigned memory_flags; /* added to the memory_flags of every pool */
-    unsigned leaks;        /* 1: list the live slots of all pools at exit */
-    unsigned no_barrier;   /* 1: caches do without the kernel's barrier */
-    unsigned goes_on;      /* 1: the default error handler returns */
+    unsigned flags;      /* added to the flags of every pool */
+    unsigned leaks;      /* 1: list the live slots of all pools at exit */
+    unsigned no_barrier; /* 1: caches do without the kernel's barrier */
+    unsigned goes_on;    /* 1: the default error handler returns */
 };
 
 /*

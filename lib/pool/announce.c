@@ -26,8 +26,8 @@ static bool share_granules(const struct cpi_slab *slab)
 
 CPI_COLD bool cpi_announce_wanted(const cpool_config_t *config)
 {
-    return config->memory == NULL && (config->flags & CPOOL_CLIENT_RESERVED) == 0 &&
-           (config->memory_flags & CPOOL_MEMORY_NO_POISON) == 0 &&
+    return config->memory == NULL &&
+           (config->flags & (CPOOL_CLIENT_RESERVED | CPOOL_NO_POISON)) == 0 &&
            (cpi_tools_found() & CPI_TOOLS_BYTES) != 0;
 }
 
@@ -68,7 +68,7 @@ CPI_COLD void cpi_announce_begin(struct cpi_pool *pool)
     uintptr_t ahead = CPI_HIDDEN_AHEAD / slab->stride;
 
     pool->tools = cpi_tools_found();
-    if ((pool->flags & CPOOL_MEMORY_NO_POISON) != 0)
+    if ((pool->flags & CPOOL_NO_POISON) != 0)
         pool->tools &= ~CPI_TOOLS_BYTES;
     if (share_granules(slab))
         pool->tools &= ~CPI_TOOL_ASAN;

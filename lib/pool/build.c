@@ -106,7 +106,7 @@ CPI_COLD static struct cpi_pool *build_pool(char *region, const struct cpi_layou
 
     memset(pool, 0, sizeof *pool);
     cpi_text_copy(pool->name, sizeof pool->name, config->name);
-    pool->flags = config->flags | config->memory_flags;
+    pool->flags = config->flags;
     pool->region = region;
     pool->stall_limit_ns = (uint64_t)layout->stall_limit_ms * 1000000u;
     pool->region_size = layout->total;
@@ -176,7 +176,7 @@ CPI_COLD static int build_in_pages(struct cpi_pool **pool, const cpool_config_t 
             cpi_os_release(region, layout.total);
         return CPOOL_ENOMEM;
     }
-    if ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0)
+    if ((config->flags & CPOOL_HUGE_PAGES) != 0)
         cpi_os_want_huge_pages(region + layout.lead_at, layout.total - layout.lead_at);
     *pool = build_pool(region, &layout, config, fixed);
     return 0;

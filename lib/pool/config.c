@@ -14,10 +14,6 @@
 #include "host/os.h"
 #include "base/structs.h"
 
-#define CPI_MEMORY_FLAGS \
-    (CPOOL_MEMORY_HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | \
-     CPOOL_MEMORY_NO_POISON)
-
 /*
  * The number of caches of a pool, unless configured.  In our own memory they cost only address
  * space.  A small pool has fewer, because a cache with a share of less than sixteen slots is
@@ -67,7 +63,8 @@
 #define CPI_STALL_MS ((size_t)1000)
 
 #define CPI_POOL_FLAGS                                                                 \
-    (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPOOL_CLIENT_RESERVED)
+    (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPOOL_HUGE_PAGES | CPOOL_COLOUR |    \
+     CPOOL_KEEP_PAGES | CPOOL_NO_POISON | CPOOL_CLIENT_RESERVED)
 
 static int check_scalars(const cpool_config_t *config)
 {
@@ -87,8 +84,7 @@ static int check_scalars(const cpool_config_t *config)
         config->magazine_rounds > config->capacity)
         return CPOOL_EROUNDS;
     if ((config->flags & ~CPI_POOL_FLAGS) != 0 ||
-        (config->memory_flags & ~CPI_MEMORY_FLAGS) != 0 ||
-        ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0 && !CPI_OS_TAKES_HUGE_PAGES))
+        ((config->flags & CPOOL_HUGE_PAGES) != 0 && !CPI_OS_TAKES_HUGE_PAGES))
         return CPOOL_EFLAGS;
     return config->thread_caches > CPOOL_THREAD_CACHES_MAX ? CPOOL_ECACHES : 0;
 }
@@ -327,7 +323,7 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
     layout->slots = config->max_capacity != 0 ? config->max_capacity : config->capacity;
     plan_sides(layout, config);
     layout->uncached = default_uncached(layout, config->thread_caches);
-    if (!compute_stride(layout, (config->memory_flags & CPOOL_MEMORY_COLOUR) != 0))
+    if (!compute_stride(layout, (config->flags & CPOOL_COLOUR) != 0))
         return CPOOL_EOVERFLOW;
     code = choose_magazines(layout, config->magazine_rounds, config->thread_caches);
     if (code != 0)
@@ -345,40 +341,29 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
 
 size_t cpi_layout_page(const cpool_config_t *config)
 {
-    return (config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0 ? cpi_os_huge_page_size()
-                                                                 : cpi_os_page_size();
+    return (config->flags & CPOOL_HUGE_PAGES) != 0 ? cpi_os_huge_page_size() : cpi_os_page_size();
 }
 
-int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given)
+int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given, unsigned allowed)
 {
     int code = cpi_struct_read(config, sizeof *config, given);
 
-    if (code == 0 && (config->flags & CPOOL_CLIENT_RESERVED) != 0)
+    if (code == 0 && (config->flags & CPOOL_CLIENT_RESERVED & ~allowed) != 0)
         return CPOOL_EFLAGS;
     if (code == 0 && (config->flags & CPOOL_FILL) != 0)
         config->flags |= CPOOL_CHECKED;
     return code;
 }
 
-bool cpi_pool_read_reserved(cpool_config_t *config)
-{
-    unsigned reserved = config->memory_flags & CPOOL_CLIENT_RESERVED;
-
-    config->memory_flags ^= reserved;
-    config->flags |= reserved;
-    return reserved != 0;
-}
-
 bool cpi_pool_add_options(cpool_config_t *config)
 {
     const struct cpi_options *options = cpi_options();
-    const cpool_config_t given = *config;
+    unsigned given = config->flags;
 
     config->flags |= options->flags;
-    config->memory_flags |= options->memory_flags;
     /* A pool that must not be poisoned is one whose free slots are read on purpose, like an object
      * pool. */
-    if ((given.memory_flags & CPOOL_MEMORY_NO_POISON) != 0 && (given.flags & CPOOL_FILL) == 0)
+    if ((given & (CPOOL_NO_POISON | CPOOL_FILL)) == CPOOL_NO_POISON)
         config->flags &= ~CPOOL_FILL;
-    return config->flags != given.flags || config->memory_flags != given.memory_flags;
+    return config->flags != given;
 }

@@ -40,15 +40,12 @@ struct cpi_layout {
     size_t total;
 };
 
-/* Copies the program's configuration, and sets the flags that its flags imply.  Returns 0 or a
- * code. */
-int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given);
+/* Copies the program's configuration, and sets the flags that its flags imply.  `allowed` is
+ * CPOOL_CLIENT_RESERVED or 0.  Returns 0 or a code. */
+int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given, unsigned allowed);
 
 /* Adds the flags of CPOOL_OPTIONS.  Returns true if that changed the configuration. */
 bool cpi_pool_add_options(cpool_config_t *config);
-
-/* Moves CPOOL_CLIENT_RESERVED from the memory flags to the flags.  Returns whether it was set. */
-bool cpi_pool_read_reserved(cpool_config_t *config);
 
 /*
  * Checks a configuration and computes the layout.  `page` is the page size, or 0 for the caller's

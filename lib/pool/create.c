@@ -18,13 +18,11 @@ int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, const cpool_c
 
     if (given == NULL)
         return CPOOL_ENULL;
-    code = cpi_pool_read_config(&config, given);
+    code = cpi_pool_read_config(&config, given, client != NULL ? CPOOL_CLIENT_RESERVED : 0);
     if (code != 0)
         return code;
     if (!cpi_thread_startup())
         return CPOOL_ESYSTEM;
-    if (client != NULL)
-        cpi_pool_read_reserved(&config);
     code = cpi_pool_build(&pool, &config);
     if (code != 0)
         return code;

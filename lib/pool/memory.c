@@ -282,7 +282,7 @@ static void close_drain(struct drain *drain, const char *function)
 /* Checked pools keep guard bytes between the slots, and a caller's memory is his. */
 static bool may_purge(const struct cpi_pool *pool)
 {
-    return pool->region_owned && !pool->checked && (pool->flags & CPOOL_MEMORY_KEEP_PAGES) == 0;
+    return pool->region_owned && !pool->checked && (pool->flags & CPOOL_KEEP_PAGES) == 0;
 }
 
 static void flush_own_cache(struct cpi_pool *pool)

@@ -87,7 +87,7 @@ struct cpi_pool {
 
     /* Constant. */
     char name[CPI_NAME_SIZE];
-    unsigned flags; /* the flags and the memory flags, which share no bit */
+    unsigned flags; /* of the configuration, with those of CPOOL_OPTIONS */
     uint64_t stall_limit_ns; /* nanoseconds that an alloc waits for a preempted thread */
     void *region;       /* the whole range of memory */
     size_t region_size; /* bytes */

@@ -19,8 +19,8 @@ static const struct {
 } printed_flags[] = {
     {CPOOL_CHECKED, "checked", "checked"},
     {CPOOL_FILL, "filled", "filled"},
-    {CPOOL_MEMORY_HUGE_PAGES, "huge pages", "huge_pages"},
-    {CPOOL_MEMORY_COLOUR, "coloured", "coloured"},
+    {CPOOL_HUGE_PAGES, "huge pages", "huge_pages"},
+    {CPOOL_COLOUR, "coloured", "coloured"},
     {CPOOL_TRACKED, "tracked", "tracked"},
 };
 

@@ -148,9 +148,9 @@ size_t cpool_memory_required(const cpool_config_t *config)
     cpool_config_t with_options;
     size_t page;
 
-    if (config == NULL || cpi_pool_read_config(&known, config) != 0)
+    if (config == NULL || cpi_pool_read_config(&known, config, CPOOL_CLIENT_RESERVED) != 0)
         return 0;
-    page = cpi_pool_read_reserved(&known) ? cpi_layout_page(&known) : 0;
+    page = (known.flags & CPOOL_CLIENT_RESERVED) != 0 ? cpi_layout_page(&known) : 0;
     with_options = known;
     if (cpi_pool_add_options(&with_options) &&
         cpi_layout_compute(&layout, &with_options, page) == 0)

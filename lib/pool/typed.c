@@ -83,7 +83,7 @@ static int create_typed(struct cpool_typed *typed, const cpool_config_t *config)
 CPI_COLD int cpool_typed_open_abi1(struct cpool_typed *typed, const cpool_config_t *given)
 {
     cpool_config_t config;
-    int code = cpi_pool_read_config(&config, given != NULL ? given : typed->settings);
+    int code = cpi_pool_read_config(&config, given != NULL ? given : typed->settings, 0);
 
     if (code == 0)
         code = complete_config(&config, typed);

@@ -156,7 +156,7 @@ static void trim(struct model *model)
 
     fuzz_trace("trim", bytes);
     FUZZ_EQUAL(bytes % 4096, 0);
-    if ((model->config.memory_flags & CPOOL_MEMORY_KEEP_PAGES) != 0 || model->checked ||
+    if ((model->config.flags & CPOOL_KEEP_PAGES) != 0 || model->checked ||
         model->config.memory != NULL)
         FUZZ_EQUAL(bytes, 0);
     else

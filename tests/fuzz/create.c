@@ -13,12 +13,10 @@
 
 cpool_t *destroyed;
 
-#define MEMORY_FLAGS (CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | CPOOL_MEMORY_NO_POISON)
-
 /* The programs of the corpus have two bits for nothing. */
 static const unsigned flags_of_byte[8] = {
-    CPOOL_CHECKED, 0, 0, CPOOL_MEMORY_COLOUR,
-    CPOOL_TRACKED, CPOOL_MEMORY_KEEP_PAGES, CPOOL_FILL, CPOOL_MEMORY_NO_POISON
+    CPOOL_CHECKED, 0, 0, CPOOL_COLOUR,
+    CPOOL_TRACKED, CPOOL_KEEP_PAGES, CPOOL_FILL, CPOOL_NO_POISON
 };
 
 /* Most of the time few flags, or none. */
@@ -62,14 +60,6 @@ static void choose_capacity(cpool_config_t *config)
         config->cache_slots = input_below(200);
 }
 
-static void choose_flags(cpool_config_t *config)
-{
-    unsigned flags = some_flags();
-
-    config->flags = flags & ~MEMORY_FLAGS;
-    config->memory_flags = flags & MEMORY_FLAGS;
-}
-
 static cpool_config_t some_config(void)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
@@ -78,7 +68,7 @@ static cpool_config_t some_config(void)
     config.stall_limit_ms = 1;
     choose_size(&config);
     choose_capacity(&config);
-    choose_flags(&config);
+    config.flags = some_flags();
     return config;
 }
 
@@ -153,8 +143,7 @@ static int spoil(cpool_config_t *config)
     case 10: config->magazine_rounds = config->capacity + 1; return CPOOL_EROUNDS;
     case 11: config->thread_caches = CPOOL_THREAD_CACHES_MAX + 1; return CPOOL_ECACHES;
     case 12:
-        *(input_below(2) == 0 ? &config->flags : &config->memory_flags) |=
-            1u << (16 + input_below(12)); /* above them are those of clients */
+        config->flags |= 1u << (16 + input_below(12)); /* above them are those of clients */
         return CPOOL_EFLAGS;
     case 13: config->memory_size = 1 + input_number(9999); return CPOOL_EMEMORY;
     case 14: config->slot_size = SIZE_MAX - input_below(100);

@@ -152,16 +152,12 @@ int support_run(const char *suite, const struct support_test *tests, size_t coun
 /* A valid configuration with the defaults for everything else. */
 cpool_config_t support_config(size_t slot_size, size_t capacity);
 
-/* Flags of both kinds, for tests that try one pool after the other. */
+/* Flags that this system takes, for tests that try one pool after the other. */
 static inline void support_set_flags(cpool_config_t *config, unsigned flags)
 {
-    const unsigned memory = CPOOL_MEMORY_HUGE_PAGES | CPOOL_MEMORY_COLOUR |
-                            CPOOL_MEMORY_KEEP_PAGES | CPOOL_MEMORY_NO_POISON;
-
-    config->flags = flags & ~memory;
-    config->memory_flags = flags & memory;
-#if defined(_WIN32) /* which refuses them */
-    config->memory_flags &= ~CPOOL_MEMORY_HUGE_PAGES;
+    config->flags = flags;
+#if defined(_WIN32)
+    config->flags &= ~CPOOL_HUGE_PAGES;
 #endif
 }
 

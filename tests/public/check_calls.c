@@ -225,7 +225,7 @@ static bool count_in_child(unsigned flags, struct counts *counts)
     return true;
 }
 
-static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_MEMORY_HUGE_PAGES };
+static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_HUGE_PAGES };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

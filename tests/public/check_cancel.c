@@ -12,7 +12,7 @@
 
 enum { CAPACITY = 300, RESERVED = 50 };
 
-static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_MEMORY_HUGE_PAGES };
+static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_HUGE_PAGES };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

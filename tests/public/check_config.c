@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <cpool/client.h>
+
 #define KIB ((size_t)1024)
 #define MIB (KIB * KIB)
 
@@ -122,15 +124,14 @@ TEST(create_null_pointers_refused)
     REQUIRE_EQUAL(cpool_memory_required(NULL), 0);
 }
 
-#define KNOWN_FLAGS (CPOOL_CHECKED | CPOOL_FILL | CPOOL_TRACKED)
 #if defined(_WIN32) /* which refuses them */
 #define HUGE_PAGES 0u
 #else
-#define HUGE_PAGES CPOOL_MEMORY_HUGE_PAGES
+#define HUGE_PAGES CPOOL_HUGE_PAGES
 #endif
-#define MEMORY_FLAGS \
-    (HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | \
-     CPOOL_MEMORY_NO_POISON)
+#define KNOWN_FLAGS                                                                    \
+    (CPOOL_CHECKED | CPOOL_FILL | CPOOL_TRACKED | HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | \
+     CPOOL_NO_POISON)
 
 TEST(create_any_unknown_flag_refused)
 {
@@ -143,22 +144,7 @@ TEST(create_any_unknown_flag_refused)
         require_refused(&config, CPOOL_EFLAGS);
         config.flags |= KNOWN_FLAGS;
         require_refused(&config, CPOOL_EFLAGS);
-        REQUIRE_EQUAL(cpool_memory_required(&config), 0);
-    }
-}
-
-/* A flag of a pool in memory_flags, and one of memory in flags, too. */
-TEST(create_flag_of_the_other_kind_refused)
-{
-    for (unsigned bit = 0; bit < sizeof(unsigned) * 8; bit++) {
-        cpool_config_t config = good_config();
-
-        config.memory_flags = 1u << bit;
-        if ((config.memory_flags & MEMORY_FLAGS) != 0) {
-            config.flags = config.memory_flags;
-            config.memory_flags = 0;
-        }
-        require_refused(&config, CPOOL_EFLAGS);
+        REQUIRE((cpool_memory_required(&config) == 0) == (1u << bit != CPOOL_CLIENT_RESERVED));
     }
 }
 
@@ -322,8 +308,7 @@ static const cpool_config_t shapes[] = {
     SHAPE(.slot_size = 9, .slot_align = 4096, .slot_offset = 5, .capacity = 7,
           .flags = CPOOL_CHECKED, .thread_caches = 2),
     SHAPE(.slot_size = 24, .capacity = 200),
-    SHAPE(.slot_size = 24, .capacity = 200, .flags = KNOWN_FLAGS,
-          .memory_flags = MEMORY_FLAGS),
+    SHAPE(.slot_size = 24, .capacity = 200, .flags = KNOWN_FLAGS),
 };
 
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))

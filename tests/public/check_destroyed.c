@@ -166,7 +166,7 @@ static void count_refusal(const cpool_error_t *error, void *context)
         REQUIRE_EQUAL(refusals, before_ + 1);                                   \
     } while (0)
 
-static void make_structures(unsigned flags, unsigned pool_flags)
+static void make_structures(unsigned flags)
 {
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_object_config_t objects = CPOOL_OBJECT_CONFIG_INIT;
@@ -178,7 +178,6 @@ static void make_structures(unsigned flags, unsigned pool_flags)
     objects.type = &type;
     objects.capacity = CAPACITY;
     objects.flags = flags;
-    objects.pool_flags = pool_flags;
     blocks.class_bytes = 65536;
     REQUIRE_EQUAL(cpool_objects_create(&ended.objects, &objects), 0);
     REQUIRE_EQUAL(cpool_sized_create(&ended.blocks, &blocks), 0);
@@ -197,11 +196,11 @@ static void end_structures(void)
 }
 
 /* Each is used before its end. */
-static void use_and_end_structures(unsigned flags, unsigned pool_flags)
+static void use_and_end_structures(unsigned flags)
 {
     cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
 
-    make_structures(flags, pool_flags);
+    make_structures(flags);
     ended.slot = cpool_object_get(ended.objects);
     REQUIRE_EQUAL(cpool_object_put(ended.objects, ended.slot), 0);
     cpool_sized_free(ended.blocks, cpool_sized_alloc(ended.blocks, 100));
@@ -325,7 +324,7 @@ TEST_TIMES(structure_refused_after_its_end_by_every_function, 4)
                                      CPOOL_OBJECT_WAITABLE};
     cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
 
-    use_and_end_structures(flags[_i], _i == 3 ? CPOOL_CHECKED : 0);
+    use_and_end_structures(flags[_i] | (_i == 3 ? CPOOL_CHECKED : 0));
     cpool_set_error_handler(count_refusal, NULL);
     refuse_all_structures(pool);
     support_in_thread(refuse_all_structures, pool);
@@ -336,7 +335,7 @@ TEST_TIMES(structure_refused_after_its_end_by_every_function, 4)
         cpool_lanes_t *lanes = ended.lanes;
         cpool_domain_t *domain = ended.domain;
 
-        use_and_end_structures(flags[_i], 0);
+        use_and_end_structures(flags[_i]);
         REQUIRE(objects != ended.objects && blocks != ended.blocks && lanes != ended.lanes &&
                 domain != ended.domain);
         ended.objects = objects;

@@ -67,7 +67,7 @@ static cpool_t *create(size_t capacity, unsigned flags)
 static bool slots_lie_well(void)
 {
     size_t capacity = 64 * MIB / SLOT_SIZE;
-    cpool_t *pool = create(capacity, CPOOL_MEMORY_HUGE_PAGES);
+    cpool_t *pool = create(capacity, CPOOL_HUGE_PAGES);
     cpool_t *plain = create(capacity, 0);
     void **slots = support_calloc(capacity, sizeof *slots);
     bool well;
@@ -103,7 +103,7 @@ TEST(slots_lie_in_huge_pages)
 TEST(trim_gives_whole_huge_pages_back)
 {
     size_t capacity = 16 * MIB / SLOT_SIZE;
-    cpool_t *pool = create(capacity, CPOOL_MEMORY_HUGE_PAGES);
+    cpool_t *pool = create(capacity, CPOOL_HUGE_PAGES);
     void **slots = support_calloc(capacity, sizeof *slots);
     size_t back;
 
@@ -126,11 +126,11 @@ TEST(callers_memory_ignores_it)
     cpool_config_t config = support_config(SLOT_SIZE, 100);
     cpool_t *pool;
 
-    config.memory_flags = CPOOL_MEMORY_HUGE_PAGES;
+    config.flags = CPOOL_HUGE_PAGES;
     config.memory_size = cpool_memory_required(&config);
-    config.memory_flags = 0;
+    config.flags = 0;
     REQUIRE_EQUAL(config.memory_size, cpool_memory_required(&config));
-    config.memory_flags = CPOOL_MEMORY_HUGE_PAGES;
+    config.flags = CPOOL_HUGE_PAGES;
     config.memory = support_lines(config.memory_size);
     pool = support_create(&config);
     support_require_obtainable(pool, 0);

@@ -39,8 +39,8 @@ static const struct kind kinds[] = {
     {40, 0, SLOTS, 0, CPOOL_CHECKED},
     {40, 64, SLOTS, 0, 0},
     {128, 0, SLOTS, 0, CPOOL_TRACKED},
-    {256, 0, SLOTS, 0, CPOOL_MEMORY_COLOUR},
-    {5000, 0, SLOTS, 0, CPOOL_MEMORY_HUGE_PAGES},
+    {256, 0, SLOTS, 0, CPOOL_COLOUR},
+    {5000, 0, SLOTS, 0, CPOOL_HUGE_PAGES},
     {64, 4096, SLOTS, 0, CPOOL_CHECKED},
     {64, 0, (size_t)1 << 20, 0, 0},
 };

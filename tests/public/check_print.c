@@ -161,7 +161,7 @@ TEST(print_tells_the_flags)
     } flags[] = {
         { CPOOL_CHECKED, "(checked)", "\"checked\":true" },
         { CPOOL_FILL, "(checked, filled)", "\"filled\":true" },
-        { CPOOL_MEMORY_COLOUR, "(coloured)", "\"coloured\":true" },
+        { CPOOL_COLOUR, "(coloured)", "\"coloured\":true" },
         { CPOOL_TRACKED, "(tracked)", "\"tracked\":true" },
     };
     enum { FLAGS = sizeof flags / sizeof flags[0] };

@@ -18,7 +18,7 @@ enum { CAPACITY = 500 };
 static const unsigned kinds[] = {
     CPOOL_TRACKED,
     CPOOL_CHECKED,
-    CPOOL_TRACKED | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES,
+    CPOOL_TRACKED | CPOOL_COLOUR | CPOOL_KEEP_PAGES,
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -338,8 +338,7 @@ TEST_TIMES(trim_keeps_bytes_only_where_asked, 2)
     size_t zero = 0;
     cpool_t *pool;
 
-    config.flags = CPOOL_TRACKED;
-    config.memory_flags = CPOOL_MEMORY_NO_POISON | (keeps ? CPOOL_MEMORY_KEEP_PAGES : 0);
+    config.flags = CPOOL_TRACKED | CPOOL_NO_POISON | (keeps ? CPOOL_KEEP_PAGES : 0);
     pool = support_create(&config);
     REQUIRE_EQUAL(support_take_all(pool, slots), MANY);
     for (int i = 0; i < MANY; i++)

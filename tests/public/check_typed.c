@@ -423,7 +423,7 @@ TEST(typed_first_use_without_memory_is_reported_once)
     REQUIRE(strchr(outcome.text, '\n') == strrchr(outcome.text, '\n'));
 }
 
-static const unsigned kinds[] = {0, CPOOL_CHECKED, CPOOL_MEMORY_COLOUR, CPOOL_TRACKED};
+static const unsigned kinds[] = {0, CPOOL_CHECKED, CPOOL_COLOUR, CPOOL_TRACKED};
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

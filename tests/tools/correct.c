@@ -16,7 +16,6 @@
 #include <cpool/lanes.h>
 #include <cpool/sized.h>
 
-#define MEMORY_FLAGS (CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_NO_POISON)
 
 enum { SIZE = 45, CAPACITY = 300, MOST = 40, TURNS = 3 };
 
@@ -226,8 +225,7 @@ static void run(unsigned flags, size_t max_capacity, bool in_place)
     config.slot_size = SIZE;
     config.capacity = CAPACITY;
     config.max_capacity = max_capacity;
-    config.flags = flags & ~MEMORY_FLAGS;
-    config.memory_flags = flags & MEMORY_FLAGS;
+    config.flags = flags;
     if (in_place) {
         config.thread_caches = 4;
         config.memory = memory;
@@ -266,7 +264,7 @@ static void constructed(void)
 
     config.slot_size = SIZE;
     config.capacity = 1;
-    config.memory_flags = CPOOL_MEMORY_NO_POISON;
+    config.flags = CPOOL_NO_POISON;
     if (cpool_create(&pool, &config) != CPOOL_OK)
         fail("create");
     slot = cpool_alloc(pool);
@@ -367,8 +365,8 @@ static void afterwards(void)
 
 int main(void)
 {
-    static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_MEMORY_COLOUR,
-                                      CPOOL_MEMORY_NO_POISON };
+    static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_COLOUR,
+                                      CPOOL_NO_POISON };
     size_t i;
 
     for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {

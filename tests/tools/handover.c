@@ -14,7 +14,6 @@
 
 #include <cpool.h>
 
-#define MEMORY_FLAGS (CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_NO_POISON)
 
 /* More than a function knows how to zero by itself. */
 enum { THREADS = 3, CAPACITY = 48, WORDS = 25, MOST = 5, TAKES = 6 };
@@ -182,8 +181,7 @@ static void run(unsigned flags)
     config.slot_size = WORDS * sizeof(uint64_t);
     config.capacity = CAPACITY;
     config.magazine_rounds = 4;
-    config.flags = flags & ~MEMORY_FLAGS;
-    config.memory_flags = flags & MEMORY_FLAGS;
+    config.flags = flags;
     if (cpool_create(&pool, &config) != CPOOL_OK)
         abort();
     run_on(pool, false);
@@ -222,7 +220,7 @@ int main(void)
 {
     run(0);
     run(CPOOL_CHECKED);
-    run(CPOOL_MEMORY_NO_POISON);
+    run(CPOOL_NO_POISON);
     run_on(items_pool(), true);
     misuse();
     puts("handed over");

@@ -47,7 +47,7 @@ static void create(void)
     if (is("checked"))
         config.flags = CPOOL_CHECKED;
     else if (is("unpoisoned"))
-        config.memory_flags = CPOOL_MEMORY_NO_POISON;
+        config.flags = CPOOL_NO_POISON;
     if (is("memory")) {
         config.slot_size = SIZE + 3;
         config.thread_caches = 2;

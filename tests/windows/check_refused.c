@@ -23,13 +23,13 @@ struct item {
 };
 
 CPOOL_DECLARE(items, struct item);
-CPOOL_DEFINE(items, struct item, .capacity = 100, .memory_flags = CPOOL_MEMORY_HUGE_PAGES);
+CPOOL_DEFINE(items, struct item, .capacity = 100, .flags = CPOOL_HUGE_PAGES);
 
 static cpool_config_t with_huge_pages(void)
 {
     cpool_config_t config = support_config(64, 100);
 
-    config.memory_flags = CPOOL_MEMORY_HUGE_PAGES;
+    config.flags = CPOOL_HUGE_PAGES;
     return config;
 }
 
@@ -53,7 +53,7 @@ TEST(huge_pages_refused_by_pools)
     REQUIRE(items_alloc() == NULL && items_pool() == NULL);
     REQUIRE_REPORT(CPOOL_EFLAGS); /* once */
     support_release_reports();
-    config.memory_flags = 0;
+    config.flags = 0;
     pool = support_create(&config);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
@@ -70,10 +70,10 @@ TEST(huge_pages_refused_by_what_stands_on_pools)
     type.object_size = 64;
     objects.type = &type;
     objects.max_capacity = 100;
-    objects.memory_flags = CPOOL_MEMORY_HUGE_PAGES;
+    objects.flags = CPOOL_HUGE_PAGES;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &objects), CPOOL_EFLAGS);
     REQUIRE(pool == NULL);
-    sizes.memory_flags = CPOOL_MEMORY_HUGE_PAGES;
+    sizes.flags = CPOOL_HUGE_PAGES;
     REQUIRE_EQUAL(cpool_sized_create(&blocks, &sizes), CPOOL_EFLAGS);
     REQUIRE(blocks == NULL);
 }

@@ -33,7 +33,7 @@ struct layer {
     cpool_t *face;
 };
 
-static cpool_objects_t *make_objects(unsigned pool_flags, unsigned object_flags)
+static cpool_objects_t *make_objects(unsigned with)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
@@ -43,13 +43,12 @@ static cpool_objects_t *make_objects(unsigned pool_flags, unsigned object_flags)
     config.type = &type;
     config.name = "conns";
     config.capacity = CAPACITY;
-    config.flags = object_flags;
-    config.pool_flags = pool_flags;
+    config.flags = with;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
     return pool;
 }
 
-static cpool_sized_t *make_sized(unsigned pool_flags)
+static cpool_sized_t *make_sized(unsigned with)
 {
     static const size_t classes[] = { SIZE, 2 * SIZE };
     cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
@@ -59,7 +58,7 @@ static cpool_sized_t *make_sized(unsigned pool_flags)
     config.classes = classes;
     config.class_count = 2;
     config.class_bytes = (size_t)SIZE * CAPACITY;
-    config.pool_flags = pool_flags;
+    config.flags = with;
     REQUIRE_EQUAL(cpool_sized_create(&blocks, &config), 0);
     return blocks;
 }
@@ -95,8 +94,8 @@ static struct layer begin(int kind)
     struct layer layer = { NULL, NULL, NULL, NULL, NULL };
 
     if (kind <= OBJECTS_WAITABLE) {
-        layer.objects = make_objects(flags[kind],
-                                     kind == OBJECTS_WAITABLE ? CPOOL_OBJECT_WAITABLE : 0);
+        layer.objects = make_objects(flags[kind] |
+                                     (kind == OBJECTS_WAITABLE ? CPOOL_OBJECT_WAITABLE : 0));
         layer.slot = cpool_object_get(layer.objects);
     } else if (kind <= SIZED_CHECKED) {
         layer.sized = make_sized(flags[kind]);
@@ -201,7 +200,7 @@ TEST_TIMES(questions_about_a_layers_slots_are_answered, LAYERS)
 
 TEST(tracked_objects_have_handles)
 {
-    cpool_objects_t *pool = make_objects(CPOOL_TRACKED, 0);
+    cpool_objects_t *pool = make_objects(CPOOL_TRACKED);
     cpool_t *face = cpool_objects_pool(pool);
     void *object = cpool_object_get(pool);
 
@@ -342,7 +341,7 @@ static bool visit_fake(const cpool_view_t *view, void *seen)
 
 TEST(fake_object_pools_are_visited_and_printed)
 {
-    cpool_objects_t *pool = make_objects(0, CPOOL_OBJECT_FAKE);
+    cpool_objects_t *pool = make_objects(CPOOL_OBJECT_FAKE);
     void *object = cpool_object_get(pool);
     cpool_objects_t *seen = NULL;
 
@@ -361,7 +360,7 @@ static bool visit_and_end(const cpool_view_t *view, void *arg)
 
     REQUIRE_EQUAL(cpool_objects_destroy(view->owner), 0);
     if (*made == NULL)
-        *made = make_objects(0, 0);
+        *made = make_objects(0);
     else
         *made = view->owner;
     return true;
@@ -371,17 +370,17 @@ TEST(layers_may_begin_and_end_while_they_are_visited)
 {
     cpool_objects_t *made = NULL;
 
-    (void)make_objects(0, 0);
-    (void)make_objects(0, CPOOL_OBJECT_FAKE);
+    (void)make_objects(0);
+    (void)make_objects(CPOOL_OBJECT_FAKE);
     REQUIRE_EQUAL(cpool_each(visit_and_end, &made), 3);
     REQUIRE_EQUAL(cpool_each(visit_and_end, &made), 0);
 }
 
 TEST(fake_object_pools_are_found_by_name)
 {
-    cpool_objects_t *first = make_objects(0, CPOOL_OBJECT_FAKE);
-    cpool_objects_t *second = make_objects(0, CPOOL_OBJECT_FAKE);
-    cpool_objects_t *third = make_objects(0, CPOOL_OBJECT_FAKE);
+    cpool_objects_t *first = make_objects(CPOOL_OBJECT_FAKE);
+    cpool_objects_t *second = make_objects(CPOOL_OBJECT_FAKE);
+    cpool_objects_t *third = make_objects(CPOOL_OBJECT_FAKE);
 
     REQUIRE(support_find(CPOOL_VIEW_OBJECTS, "conns") == first);
     REQUIRE(support_find(CPOOL_VIEW_OBJECTS, "other") == NULL);

@@ -21,24 +21,23 @@ static const struct kind {
     bool hooks;
     bool lazy; /* reset alone, and created with the pool */
     unsigned flags;
-    unsigned pool_flags;
     size_t max_inactive;
 } kinds[] = {
-    { false, false, 0, 0, 0 },
-    { false, true, 0, 0, 0 },
-    { false, true, CPOOL_OBJECT_TRACED, 0, 0 },
-    { false, false, 0, CPOOL_TRACKED, 0 },
-    { false, true, 0, CPOOL_CHECKED, 0 },
-    { true, false, 0, 0, 0 },
-    { true, false, CPOOL_OBJECT_EAGER, 0, 0 },
-    { false, true, CPOOL_OBJECT_EAGER, 0, 0 },
-    { true, false, CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED, 0, 0 },
-    { true, false, 0, CPOOL_CHECKED, 0 },
-    { true, false, CPOOL_OBJECT_WAITABLE, 0, 0 },
-    { false, false, CPOOL_OBJECT_COUNTED, 0, 0 },
-    { false, false, CPOOL_OBJECT_WAITABLE, 0, 0 },
-    { true, false, 0, 0, OBJECTS / 2 },
-    { true, false, CPOOL_OBJECT_FAKE, 0, 0 },
+    { false, false, 0, 0 },
+    { false, true, 0, 0 },
+    { false, true, CPOOL_OBJECT_TRACED, 0 },
+    { false, false, CPOOL_TRACKED, 0 },
+    { false, true, CPOOL_CHECKED, 0 },
+    { true, false, 0, 0 },
+    { true, false, CPOOL_OBJECT_EAGER, 0 },
+    { false, true, CPOOL_OBJECT_EAGER, 0 },
+    { true, false, CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED, 0 },
+    { true, false, CPOOL_CHECKED, 0 },
+    { true, false, CPOOL_OBJECT_WAITABLE, 0 },
+    { false, false, CPOOL_OBJECT_COUNTED, 0 },
+    { false, false, CPOOL_OBJECT_WAITABLE, 0 },
+    { true, false, 0, OBJECTS / 2 },
+    { true, false, CPOOL_OBJECT_FAKE, 0 },
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), LISTED = 5, FAKE = 14 };
@@ -99,7 +98,6 @@ static cpool_object_config_t configure(int kind)
     }
     config.capacity = ROOM;
     config.flags = kinds[kind].flags;
-    config.pool_flags = kinds[kind].pool_flags;
     config.max_inactive = kinds[kind].max_inactive;
     return config;
 }

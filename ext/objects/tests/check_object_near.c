@@ -20,15 +20,14 @@ enum { OBJECTS = 4,
 static const struct {
     bool hooks;
     unsigned flags;
-    unsigned pool_flags;
 } ways[] = {
-    {false, 0, 0},
-    {true, 0, 0},
-    {true, CPOOL_OBJECT_EAGER, 0},
-    {true, CPOOL_OBJECT_COUNTED, 0},
-    {true, CPOOL_OBJECT_TRACED, 0},
-    {true, CPOOL_OBJECT_WAITABLE, 0},
-    {true, 0, CPOOL_CHECKED},
+    {false, 0},
+    {true, 0},
+    {true, CPOOL_OBJECT_EAGER},
+    {true, CPOOL_OBJECT_COUNTED},
+    {true, CPOOL_OBJECT_TRACED},
+    {true, CPOOL_OBJECT_WAITABLE},
+    {true, CPOOL_CHECKED},
 };
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]),
@@ -44,7 +43,6 @@ static cpool_object_config_t configure(int way, size_t capacity)
     config.name = "near";
     config.capacity = capacity;
     config.flags = ways[way].flags;
-    config.pool_flags = ways[way].pool_flags;
     return config;
 }
 

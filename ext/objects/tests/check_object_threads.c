@@ -17,16 +17,15 @@ enum { THREADS = 4, HELD = 12, CAPACITY = 30 };
 
 static const struct {
     unsigned flags;
-    unsigned pool_flags;
     size_t max_inactive;
 } kinds[] = {
-    { 0, 0, 0 },
-    { CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED, 0, 0 },
-    { CPOOL_OBJECT_TRACED, 0, 5 },
-    { CPOOL_OBJECT_WAITABLE, 0, 0 },
-    { CPOOL_OBJECT_WAITABLE, 0, 5 },
-    { 0, CPOOL_CHECKED, 0 },
-    { CPOOL_OBJECT_FAKE, 0, 0 },
+    { 0, 0 },
+    { CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED, 0 },
+    { CPOOL_OBJECT_TRACED, 5 },
+    { CPOOL_OBJECT_WAITABLE, 0 },
+    { CPOOL_OBJECT_WAITABLE, 5 },
+    { CPOOL_CHECKED, 0 },
+    { CPOOL_OBJECT_FAKE, 0 },
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -45,7 +44,6 @@ static cpool_object_config_t configure(int kind)
     config.reset = thing_pool_reset;
     config.capacity = CAPACITY;
     config.flags = kinds[kind].flags;
-    config.pool_flags = kinds[kind].pool_flags;
     config.max_inactive = kinds[kind].max_inactive;
     return config;
 }

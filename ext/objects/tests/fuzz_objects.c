@@ -295,18 +295,12 @@ static void populate(void)
 
 static void choose(void)
 {
-    static const struct {
-        unsigned flags;
-        unsigned pool_flags;
-    } kinds[] = {
-        {0, 0}, {0, 0}, {CPOOL_OBJECT_WAITABLE, 0}, {0, CPOOL_CHECKED}, {0, CPOOL_TRACKED},
-    };
+    static const unsigned kinds[] = {0, 0, CPOOL_OBJECT_WAITABLE, CPOOL_CHECKED, CPOOL_TRACKED};
     static const cpool_object_type_t type = {
         sizeof type, sizeof(struct body), 0, create, activate, deactivate, reset_type, destroy,
         &objects
     };
     cpool_object_config_t *config = &objects.config;
-    size_t kind;
 
     memset(&objects, 0, sizeof objects);
     objects.type = type;
@@ -322,10 +316,8 @@ static void choose(void)
     config->populate = input_below(3) == 0 ? input_below(40) : 0;
     config->max_inactive = input_below(4) == 0 ? 1 + input_below(10) : 0;
     config->flags = (unsigned)input_below(16) * CPOOL_OBJECT_EAGER;
-    kind = input_below(5);
-    config->flags |= kinds[kind].flags;
-    config->pool_flags = kinds[kind].pool_flags;
-    config->memory_flags = input_below(6) == 0 ? CPOOL_MEMORY_COLOUR : 0;
+    config->flags |= kinds[input_below(5)];
+    config->flags |= input_below(6) == 0 ? CPOOL_COLOUR : 0;
     objects.fake = (config->flags & CPOOL_OBJECT_FAKE) != 0;
     objects.fails_create = input_below(8) == 0;
 }

@@ -321,17 +321,13 @@ TEST(create_with_mistakes_refused)
     require_refused(&config, CPOOL_ECLASSES);
     config = small_config();
     for (config.flags = 1; config.flags != 0; config.flags <<= 1)
-        if (config.flags != CPOOL_SIZED_BOUNDED)
+        if ((config.flags & (CPOOL_SIZED_BOUNDED | CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL |
+                             CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES |
+                             CPOOL_NO_POISON)) == 0)
             require_refused(&config, CPOOL_EFLAGS);
-    config = small_config();
-    config.pool_flags = CPOOL_SIZED_BOUNDED;
-    require_refused(&config, CPOOL_EFLAGS);
     config = small_config();
     config.flags = CPOOL_SIZED_BOUNDED;
     config.fallback = &fallback;
-    require_refused(&config, CPOOL_EFLAGS);
-    config = small_config();
-    config.pool_flags = 1u << 31;
     require_refused(&config, CPOOL_EFLAGS);
     config = small_config();
     config.class_bytes = SIZE_MAX;

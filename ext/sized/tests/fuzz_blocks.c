@@ -306,7 +306,7 @@ static void choose(void)
     memset(&blocks, 0, sizeof blocks);
     *config = (cpool_sized_config_t)CPOOL_SIZED_CONFIG_INIT;
     config->flags = (unsigned)input_below(4) / 2 * CPOOL_SIZED_BOUNDED;
-    config->pool_flags = flags[input_below(4)];
+    config->flags |= flags[input_below(4)];
     config->class_bytes = 1 + input_number(4000);
     config->max_size = input_below(2) == 0 ? 0 : 128 + input_number(2000);
     if (input_below(2) == 0) {
@@ -319,7 +319,7 @@ static void choose(void)
     blocks.own_fallback = input_below(2) == 0 && !bounded();
     if (blocks.own_fallback)
         config->fallback = &fallback;
-    blocks.tracked = config->pool_flags != 0;
+    blocks.tracked = (config->flags & ~CPOOL_SIZED_BOUNDED) != 0;
 }
 
 static void make(void)

@@ -36,8 +36,7 @@ TEST(parse_adds_what_each_word_says)
 {
     struct cpi_options options = parse("fill,no_poison,continue");
 
-    REQUIRE_EQUAL(options.flags, CPOOL_CHECKED | CPOOL_FILL);
-    REQUIRE_EQUAL(options.memory_flags, CPOOL_MEMORY_NO_POISON);
+    REQUIRE_EQUAL(options.flags, CPOOL_CHECKED | CPOOL_FILL | CPOOL_NO_POISON);
     REQUIRE(options.leaks == 0 && options.goes_on == 1 && refused[0] == '\0');
 }
 
@@ -46,7 +45,7 @@ TEST(parse_of_no_barrier_says_no_more_than_that)
     struct cpi_options options = parse("barrier=no");
 
     REQUIRE(options.no_barrier == 1 && refused[0] == '\0');
-    REQUIRE(options.flags == 0 && options.memory_flags == 0 && options.leaks == 0);
+    REQUIRE(options.flags == 0 && options.leaks == 0);
     options = parse("leaks,barrier=no,fill");
     REQUIRE(options.no_barrier == 1 && options.leaks == 1 && refused[0] == '\0');
     options = parse("barrier,barrier=,barrier=yes,barrier=now,no");

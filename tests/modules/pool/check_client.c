@@ -167,7 +167,7 @@ TEST(discarded_slots_are_zero_and_their_neighbours_are_not)
     char *slots[MANY];
     size_t zero = 0;
 
-    config.memory_flags = CPOOL_MEMORY_NO_POISON;
+    config.flags = CPOOL_NO_POISON;
     pool = support_create(&config);
     for (size_t i = 0; i < MANY; i++) {
         slots[i] = fresh(pool);

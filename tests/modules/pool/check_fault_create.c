@@ -59,7 +59,7 @@ static void have_addresses(struct fault_scene *scene)
 {
     cpool_config_t config = fault_config(scene);
 
-    config.memory_flags |= CPOOL_CLIENT_RESERVED;
+    config.flags |= CPOOL_CLIENT_RESERVED;
     scene->count = cpool_memory_required(&config);
     scene->memory = mmap(NULL, scene->count, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(scene->memory != MAP_FAILED);
@@ -73,7 +73,7 @@ static int create_in_addresses(struct fault_scene *scene)
 
     config.memory = scene->memory;
     config.memory_size = scene->count;
-    config.memory_flags |= CPOOL_CLIENT_RESERVED;
+    config.flags |= CPOOL_CLIENT_RESERVED;
     client = (cpool_client_t){ .size = sizeof client };
     code = cpool_client_create(&client, &config);
     scene->pool = client.pool;
@@ -122,10 +122,10 @@ static const struct fault_case creations[] = {
     { "cpool_create, watched", 0, fault_start, create_watched, fault_end, 0,
       ROWS({ MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
-    { "cpool_create, coloured", CPOOL_MEMORY_COLOUR, fault_start, create, fault_end, 0,
+    { "cpool_create, coloured", CPOOL_COLOUR, fault_start, create, fault_end, 0,
       ROWS({ MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
-    { "cpool_create, huge pages", CPOOL_MEMORY_HUGE_PAGES, fault_start, create, fault_end, 0,
+    { "cpool_create, huge pages", CPOOL_HUGE_PAGES, fault_start, create, fault_end, 0,
       ROWS({ OPEN, 1, 1, 0, CPOOL_ENOMEM },
            { READ, 1, 1, 0, CPOOL_ENOMEM },
            { MMAP, 1, 1, 0, CPOOL_ENOMEM },

@@ -222,7 +222,7 @@ TEST_TIMES(coloured_slots_meet_every_set, 3)
 
         config.slot_align = aligns[_i];
         REQUIRE_EQUAL(cpi_layout_compute(&plain, &config, PAGE), 0);
-        config.memory_flags = CPOOL_MEMORY_COLOUR;
+        config.flags = CPOOL_COLOUR;
         REQUIRE_EQUAL(cpi_layout_compute(&coloured, &config, PAGE), 0);
         REQUIRE(coloured.stride == plain.stride || coloured.stride == plain.stride + CPI_LINE);
         REQUIRE_EQUAL(coloured.stride % plain.align, 0);
@@ -241,7 +241,7 @@ TEST_TIMES(colour_gives_way_to_alignment, 6)
     struct cpi_layout layout;
 
     config.slot_align = 2 * CPI_LINE << _i;
-    config.memory_flags = CPOOL_MEMORY_COLOUR;
+    config.flags = CPOOL_COLOUR;
     REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), 0);
     REQUIRE_EQUAL(layout.stride, 4096);
 }

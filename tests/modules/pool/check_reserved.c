@@ -23,7 +23,7 @@ static size_t required_by(const cpool_config_t *config)
 {
     cpool_config_t reserved = *config;
 
-    reserved.memory_flags |= CPOOL_CLIENT_RESERVED;
+    reserved.flags |= CPOOL_CLIENT_RESERVED;
     return cpool_memory_required(&reserved);
 }
 
@@ -34,7 +34,7 @@ static int create(cpool_t **pool, const cpool_config_t *config)
     int code;
 
     client = (cpool_client_t){ .size = sizeof client };
-    reserved.memory_flags |= CPOOL_CLIENT_RESERVED;
+    reserved.flags |= CPOOL_CLIENT_RESERVED;
     code = cpool_client_create(&client, &reserved);
     *pool = client.pool;
     return code;
