@@ -336,8 +336,7 @@ static void create_pools(struct work *work)
     config.capacity = 16 * (size_t)ROUNDS;
     config.magazine_rounds = ROUNDS;
     work->pool = create(&config);
-    work->cache = cpool_cache(work->pool);
-    if (work->cache == NULL) {
+    if (cpool_cache_create(&work->cache, work->pool) != CPOOL_OK) {
         fprintf(stderr, "instructions: no cache\n");
         exit(EXIT_FAILURE);
     }

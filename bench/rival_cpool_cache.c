@@ -11,11 +11,16 @@
 
 static void *rival_enter(void *pool)
 {
-    cpool_cache_t *cache = cpool_cache((cpool_t *)pool);
+    cpool_cache_t *cache;
 
-    if (cache == NULL)
-        bench_fail("cpool_cache returned NULL");
+    if (cpool_cache_create(&cache, (cpool_t *)pool) != CPOOL_OK)
+        bench_fail("there is no cache");
     return cache;
+}
+
+static void rival_leave(void *cache)
+{
+    cpool_cache_destroy((cpool_cache_t *)cache);
 }
 
 static inline void *rival_alloc(void *handle)
@@ -39,6 +44,6 @@ static inline void rival_free(void *handle, void *slot)
 const struct bench_rival bench_rival_cpool_cache = {
     "cpool-cache", "libcpool, inline, through an explicit cache handle",
     BENCH_OURS, 8, SIZE_MAX,
-    NULL, rival_version, rival_create, rival_destroy, rival_enter, NULL,
+    NULL, rival_version, rival_create, rival_destroy, rival_enter, rival_leave,
     rival_workloads, rival_exchanges
 };

@@ -69,7 +69,7 @@ typedef struct cpool_pool cpool_t;
 /* <time.h> defines it only for C11 and POSIX programs. */
 struct timespec;
 
-/* One owner's cache of one pool (see cpool_cache). */
+/* One owner's cache of one pool (see cpool_cache_create). */
 typedef struct cpool_cache cpool_cache_t;
 
 /*
@@ -105,8 +105,8 @@ CPOOL_API unsigned cpool_version(void);
  *
  * A size that is smaller than `size` itself, or above 4096, is refused with CPOOL_ESTRUCT.
  *
- * The tag of cpool_config_t is `struct cpool_config`, and so on.  Types that share that name
- * with a function, or with the C++ namespace, keep the _t: `struct cpool_stats`.
+ * The tag of cpool_config_t is `struct cpool_config`, and so on.  That of cpool_t is
+ * `struct cpool_pool`, because the C++ namespace has the other name.
  */
 
 /* Each part has the contracts of one manual page. */

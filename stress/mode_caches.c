@@ -73,9 +73,7 @@ static void caches_body(struct worker *worker)
 
     bag_init(&bag, &caches->arena, &worker->random, worker->episode->threads);
     while (!episode_over(worker->episode)) {
-        bool own = random_once_in(&worker->random, 4);
-        cpool_cache_t *cache =
-            own ? cpool_cache(caches->arena.pool) : caches_obtain(worker, caches);
+        cpool_cache_t *cache = caches_obtain(worker, caches);
 
         for (size_t steps = random_below(&worker->random, CACHES_STEPS_MAX); steps > 0; steps--) {
             if (cache != NULL && !random_once_in(&worker->random, 8))
@@ -83,8 +81,9 @@ static void caches_body(struct worker *worker)
             else
                 worker_step(worker, &bag);
         }
-        if (!own)
-            caches_hand_over(worker, caches, cache);
+        if (cache != NULL && random_once_in(&worker->random, 8))
+            cpool_cache_flush(cache);
+        caches_hand_over(worker, caches, cache);
     }
     worker_leave(worker, &bag);
     bag_fini(&bag);

@@ -204,10 +204,8 @@ static void enter(struct worker *worker, void *context)
     struct session *session = context;
 
     (void)worker;
-    if (!session->cold && cpool_cache(session->nodes.pool) == NULL) {
-        fputs("frames: a worker got no cache\n", stderr);
-        exit(3);
-    }
+    if (!session->cold) /* makes this thread's cache */
+        cpool_free(session->nodes.pool, cpool_alloc(session->nodes.pool));
     atomic_fetch_add_explicit(&session->entered, 1, memory_order_relaxed); /* [count] */
 }
 

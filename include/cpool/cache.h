@@ -16,21 +16,6 @@
  */
 
 /*
- * cpool_cache - the calling thread's own cache of a pool.
- *
- * For workers that carry a context: allocating through it skips the thread lookup.  The cache is
- * valid only in this thread, until the thread ends, or the pool is reset or destroyed.  Checked
- * pools report CPOOL_EOWNER when another thread uses it.  In destructors of thread-specific data
- * use cpool_alloc and cpool_free, because the cache ends when the library's own destructor runs.  A
- * later use of it is reported as CPOOL_EPOOL, or traps in a program with hundreds of pools, until
- * the next thread has taken over its place.
- *
- * Returns the cache, or NULL if this thread cannot have one (all thread_caches are taken, or there
- * is no memory).  cpool_alloc and cpool_free work even then.  It may block and make system calls.
- */
-CPOOL_API cpool_cache_t *cpool_cache(cpool_t *pool);
-
-/*
  * cpool_cache_create - makes a cache that belongs to no particular thread.
  *
  * For fibers and tasks that migrate between threads.  Only one thread may use it at a time, and
@@ -49,8 +34,7 @@ CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool) CPOOL_MUS
  * cpool_cache_destroy - returns a cache's slots to the depot, and ends the cache.
  *
  * cache   from cpool_cache_create.  NULL is a no-op.  Call it before
- *         cpool_destroy or cpool_reset, which destroy all caches.  A thread's own
- *         cache is reported as CPOOL_EOWNER and left alone.
+ *         cpool_destroy or cpool_reset, which destroy all caches
  *
  * May block.
  */
@@ -66,6 +50,14 @@ CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache) CPOOL_MUST
     CPOOL_NONNULL_(1);
 CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
     CPOOL_NONNULL_(1);
+
+/*
+ * cpool_cache_flush - gives all slots in a cache to the depot.
+ *
+ * For fibers and tasks that are about to sleep for long.  The cache stays usable.  For the owner
+ * only, progress as cpool_flush.
+ */
+CPOOL_API void cpool_cache_flush(cpool_cache_t *cache) CPOOL_NONNULL_(1);
 
 /*
  * cpool_flush - gives all slots in the calling thread's cache to the depot.

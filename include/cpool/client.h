@@ -46,8 +46,8 @@
  * a pool, every pop finds nothing and every push fails.
  *
  * The lock: cpool_client_lock takes the library's only lock, for which a fork waits.  The library
- * calls `figures`, `retired` and `ended` with it held.  Functions of this header and cpool_read_stats
- * may be called with it held, other functions only if they say so.
+ * calls `figures`, `retired` and `ended` with it held.  Functions of this header and
+ * cpool_read_stats may be called with it held, other functions only if they say so.
  */
 #ifndef CPOOL_CLIENT_H
 #define CPOOL_CLIENT_H

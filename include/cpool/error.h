@@ -56,7 +56,6 @@ enum {
     CPOOL_EUNUSED = -105,     /* the slot has never been handed out */
     CPOOL_EDOUBLEFREE = -106, /* the slot is already free (see cpool_free) */
     CPOOL_EGUARD = -107,      /* bytes around the slot were overwritten (checked pools) */
-    CPOOL_EOWNER = -108,      /* the cache belongs to another thread (checked pools) */
     CPOOL_EWAITABLE = -109,   /* no CPOOL_OBJECT_WAITABLE (cpool/object.h) */
     CPOOL_ELIVE = -110,       /* the pool was destroyed, with slots still live */
     CPOOL_EOPEN = -111,       /* already open: a typed pool, for example */

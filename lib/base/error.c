@@ -39,7 +39,6 @@
     CODE(CPOOL_EUNUSED, "the slot has never been handed out") \
     CODE(CPOOL_EDOUBLEFREE, "the slot is free already") \
     CODE(CPOOL_EGUARD, "bytes around the slot were overwritten") \
-    CODE(CPOOL_EOWNER, "the cache belongs to another thread") \
     CODE(CPOOL_EWAITABLE, "the object pool was not created with CPOOL_OBJECT_WAITABLE") \
     CODE(CPOOL_EFREED, "the slot was written while it was free") \
     CODE(CPOOL_EOPEN, "it is open already") \

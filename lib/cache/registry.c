@@ -289,7 +289,7 @@ CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_registry *registry)
         cpi_unlock();
     }
     if (cache == NULL)
-        cpi_thread_pause_asking(CPI_PATIENT_ASKS);
+        cpi_thread_pause_asking();
     return cache;
 }
 

@@ -382,9 +382,9 @@ bool cpi_thread_may_ask(void)
     return false;
 }
 
-void cpi_thread_pause_asking(unsigned operations)
+void cpi_thread_pause_asking(void)
 {
-    pause_left = operations;
+    pause_left = CPI_PATIENT_ASKS;
 }
 
 struct cpi_thread *cpi_thread_self(void)

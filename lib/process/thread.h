@@ -74,11 +74,11 @@ struct cpi_thread *cpi_thread_self(void);
 /*
  * A thread without a cache asks the system for one on each operation.  After a refusal it does not
  * ask again for CPI_PATIENT_ASKS operations. may_ask also returns false in a thread that has ended.
- * pause_asking(0) ends the pause.  For the calling thread, wait-free.
+ * For the calling thread, wait-free.
  */
 #define CPI_PATIENT_ASKS 4096u
 bool cpi_thread_may_ask(void);
-void cpi_thread_pause_asking(unsigned operations);
+void cpi_thread_pause_asking(void);
 
 /* The calling thread's structure, or NULL if it has none.  Wait-free. */
 struct cpi_thread *cpi_thread_known(void);

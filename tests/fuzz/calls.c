@@ -20,9 +20,6 @@ static void *alloc_by(struct model *model, size_t form)
     case 0: return cpool_depot_alloc(model->pool);
     case 2: return cpool_alloc_wait(model->pool, &at_once);
     case 3: return cpool_alloc_or_notify(model->pool);
-    case 5:
-        cache = cpool_cache(model->pool);
-        return cache != NULL ? cpool_cache_alloc(cache) : cpool_alloc(model->pool);
     case 6:
     case 7:
         cache = model->caches[form - 6];
@@ -54,9 +51,7 @@ static void free_by(struct model *model, void *slot, size_t form)
 {
     cpool_cache_t *cache = NULL;
 
-    if (form == 2)
-        cache = cpool_cache(model->pool);
-    else if (form == 3 || form == 4)
+    if (form == 3 || form == 4)
         cache = model->caches[form - 3];
     if (cache != NULL)
         cpool_cache_free(cache, slot);

@@ -49,7 +49,6 @@ REFUSED(alloc_bulk, cpool_alloc_bulk(m->pool, (void *[10]){ NULL }, 10) == 0)
 REFUSED(free_bulk, (cpool_free_bulk(m->pool, &m->slot, 1), true))
 REFUSED(depot_alloc, cpool_depot_alloc(m->pool) == NULL)
 REFUSED(depot_free, (cpool_depot_free(m->pool, m->slot), true))
-REFUSED(cache, cpool_cache(m->pool) == NULL)
 REFUSED(flush, (cpool_flush(m->pool), true))
 REFUSED(reset, cpool_reset(m->pool) == 0)
 REFUSED(grow, cpool_grow(m->pool, 1) == 0)
@@ -92,6 +91,7 @@ REFUSED(cache_alloc, cpool_cache_alloc(m->cache) == NULL)
 REFUSED(cache_free, (cpool_cache_free(m->cache, m->slot), true))
 REFUSED(cache_alloc_slow, cpool_alloc_abi1((cpool_t *)m->cache, m->cache) == NULL)
 REFUSED(cache_free_slow, (cpool_free_abi1((cpool_t *)m->cache, m->slot, 0, m->cache), true))
+REFUSED(cache_flush, (cpool_cache_flush(m->cache), true))
 REFUSED(cache_destroy, (cpool_cache_destroy(m->cache), true))
 
 struct way {
@@ -103,7 +103,7 @@ struct way {
 
 /* These look at the handle themselves: they take or give slots, or change how many there are, */
 static const struct way takes[] = {
-    BY(alloc_zeroed), BY(alloc_bulk), BY(free_bulk), BY(depot_alloc), BY(depot_free), BY(cache),
+    BY(alloc_zeroed), BY(alloc_bulk), BY(free_bulk), BY(depot_alloc), BY(depot_free),
     BY(cache_create), BY(flush), BY(reset), BY(grow), BY(shrink), BY(trim), BY(reserve),
     BY(alloc_wait), BY(alloc_or_notify), BY(set_ready), BY(destroy),
 };
@@ -115,7 +115,7 @@ static const struct way asks[] = {
 
 static const struct way by_cache[] = {
     BY(cache_alloc), BY(cache_free), BY(cache_alloc_slow), BY(cache_free_slow),
-    BY(cache_destroy),
+    BY(cache_flush), BY(cache_destroy),
 };
 
 /* These find the thread's entry of a descriptor, which is zero. */

@@ -18,7 +18,7 @@
 MODEL_ABSENT(void, cpi_guard_bumped, const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
 MODEL_ABSENT(bool, cpi_lock_is_held, void)
 MODEL_ABSENT(bool, cpi_thread_may_ask, void)
-MODEL_ABSENT(void, cpi_thread_pause_asking, unsigned operations)
+MODEL_ABSENT(void, cpi_thread_pause_asking, void)
 MODEL_ABSENT(struct cpi_thread *, cpi_thread_self, void)
 MODEL_ABSENT(void, cpi_tell, const char *format, ...)
 

@@ -40,9 +40,9 @@ static void use_caches(cpool_t *pool)
 {
     cpool_cache_t *cache = NULL;
 
-    cpool_cache_free(cpool_cache(pool), cpool_cache_alloc(cpool_cache(pool)));
     REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
     cpool_cache_free(cache, cpool_cache_alloc(cache));
+    cpool_cache_flush(cache);
     cpool_cache_destroy(cache);
     cpool_flush(pool);
 }

@@ -87,31 +87,6 @@ struct hands {
     void *slot;
 };
 
-static void *use_anothers_cache(void *argument)
-{
-    struct hands *hands = argument;
-
-    REQUIRE(cpool_cache_alloc(hands->cache) == NULL);
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EOWNER).function, "cpool_cache_alloc") == 0);
-    cpool_cache_free(hands->cache, hands->slot);
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EOWNER).function, "cpool_cache_free") == 0);
-    return NULL;
-}
-
-TEST(cache_used_by_wrong_thread_refused)
-{
-    cpool_t *pool = make_checked(24);
-    struct hands hands;
-
-    hands.cache = cpool_cache(pool);
-    hands.slot = cpool_cache_alloc(hands.cache);
-    support_in_thread(use_anothers_cache, &hands);
-    support_require_live(pool, 1);
-    cpool_cache_free(hands.cache, hands.slot);
-    REQUIRE_NO_REPORT();
-    support_destroy_empty(pool);
-}
-
 static void *use_handed_cache(void *argument)
 {
     struct hands *hands = argument;

@@ -119,6 +119,26 @@ static void require_figures(cpool_t *pool, size_t capacity, size_t live, size_t 
     REQUIRE_EQUAL(stats.in_depot + stats.in_caches, circulating - live);
 }
 
+TEST(cache_flush_moves_the_slots_to_the_depot)
+{
+    cpool_t *pool = support_create_plain(64, 1000);
+    cpool_cache_t *cache;
+    void *slot;
+
+    REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
+    for (int round = 0; round < 2; round++) {
+        slot = cpool_cache_alloc(cache);
+        REQUIRE(slot != NULL);
+        REQUIRE(support_stats(pool).in_caches > 0);
+        cpool_cache_free(cache, slot);
+        cpool_cache_flush(cache);
+        REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
+        REQUIRE(support_stats(pool).in_depot > 0);
+    }
+    cpool_cache_destroy(cache);
+    support_destroy_empty(pool);
+}
+
 /* Fresh slots are removed without a trace, those that were in use with one. */
 TEST(stats_after_shrinking_are_exact)
 {

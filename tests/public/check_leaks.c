@@ -111,12 +111,6 @@ LEAKER(leak_bulk_all)
     sink = taken[0];
 }
 
-LEAKER(leak_own_cache)
-{
-    for (int i = 0; i < count; i++)
-        sink = cpool_cache_alloc(cpool_cache(pool));
-}
-
 LEAKER(leak_created_cache)
 {
     cpool_cache_t *cache = NULL;
@@ -139,7 +133,7 @@ LEAKER(leak_waited)
 }
 
 static leaker_t *const leakers[] = {
-    leak_here, leak_there, leak_bulk, leak_bulk_all, leak_own_cache,
+    leak_here, leak_there, leak_bulk, leak_bulk_all,
     leak_created_cache, leak_depot, leak_waited,
 };
 

@@ -196,50 +196,6 @@ TEST(end_thread_with_first_use_in_destructor_returns_all)
     support_destroy_empty(pool);
 }
 
-/* A handle that was asked for before: it is refused once its cache is gone. */
-struct stale {
-    cpool_cache_t *cache;
-    void *slot;
-};
-
-static void use_stale(void *argument)
-{
-    struct stale *stale = argument;
-
-    REQUIRE(cpool_cache_alloc(stale->cache) == NULL);
-    cpool_cache_free(stale->cache, stale->slot);
-    cpool_cache_free(stale->cache, NULL);
-    cpool_cache_destroy(stale->cache);
-    cpool_free(pool, stale->slot);
-}
-
-static void *end_with_stale_handle(void *argument)
-{
-    struct stale *stale = argument;
-
-    stale->cache = cpool_cache(pool);
-    stale->slot = cpool_cache_alloc(stale->cache);
-    REQUIRE(stale->slot != NULL);
-    REQUIRE_EQUAL(pthread_setspecific(late, stale), 0);
-    return NULL;
-}
-
-TEST_TIMES(handle_of_ended_cache_is_reported, 2)
-{
-    static const unsigned flags[] = { 0, CPOOL_CHECKED };
-    struct support_report last;
-    struct stale stale;
-
-    pool = support_create_kind(32, CAPACITY, flags[_i]);
-    REQUIRE_EQUAL(pthread_key_create(&late, use_stale), 0);
-    support_capture_reports();
-    support_in_thread(end_with_stale_handle, &stale);
-    REQUIRE_EQUAL(support_take_reports(&last), 4);
-    REQUIRE_EQUAL(last.code, CPOOL_EPOOL);
-    require_all_returned(0);
-    support_destroy_empty(pool);
-}
-
 /*
  * ---- The main thread -----------------------------------------------------
  */

@@ -101,10 +101,11 @@ TEST(typed_bulk_mixes_with_single_slots)
 TEST(typed_functions_mix_with_those_of_the_handle)
 {
     cpool_t *pool = jobs_pool();
-    cpool_cache_t *cache = cpool_cache(pool);
+    cpool_cache_t *cache;
     struct job *job = cpool_alloc(pool);
     void *held[CAPACITY];
 
+    REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
     REQUIRE_EQUAL(cpool_index(pool, job), 0);
     jobs_free(job);
     for (int round = 0; round < 1000; round++) {

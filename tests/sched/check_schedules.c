@@ -60,6 +60,8 @@ static const struct scenario scenarios[] = {
      .programs = {"aaayF", "w"}},
     {"wait-cache", &pool_kind, .bound = 1, .capacity = 3, .rounds = 2,
      .programs = {"aaayCyX", "w"}},
+    {"wait-cache-flush", &pool_kind, .bound = 1, .capacity = 3, .rounds = 2,
+     .programs = {"aaayCyL", "w"}},
     {"wait-flush", &pool_kind, .bound = 1, .capacity = 3, .rounds = 2,
      .programs = {"aaayfyl", "w"}},
     {"wait-alloc", &pool_kind, .bound = 1, .capacity = 4, .rounds = 2,

@@ -296,6 +296,11 @@ static void free_lowest_and_shrink(unsigned thread)
     do_other(thread, "shrink", shrink);
 }
 
+static void flush_cache(void)
+{
+    cpool_cache_flush(the.cache);
+}
+
 static void destroy_cache(void)
 {
     cpool_cache_destroy(the.cache);
@@ -469,6 +474,7 @@ static void pool_step(unsigned thread, char operation)
     case 't': do_other(thread, "trim", trim); break;
     case 'G': do_other(thread, "grow", grow); break;
     case 'H': free_lowest_and_shrink(thread); break;
+    case 'L': do_other(thread, "cache_flush", flush_cache); break;
     case 'X': do_other(thread, "cache_destroy", destroy_cache); break;
     case 'C': free_oldest(thread, free_cached); break;
     case 'T': alloc(thread, types_alloc); break;

@@ -43,9 +43,11 @@ int use(void)
         return CPOOL_ENOMEM;
     slot = cpool_alloc(pool);
     cpool_free(pool, slot);
-    cache = cpool_cache(pool);
+    if (cpool_cache_create(&cache, pool) != CPOOL_OK)
+        return CPOOL_ENOMEM;
     slot = cpool_cache_alloc(cache);
     cpool_cache_free(cache, slot);
+    cpool_cache_destroy(cache);
     (void)cpool_read_stats(pool, &stats);
     return cpool_destroy(pool);
 }'

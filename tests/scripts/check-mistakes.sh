@@ -137,7 +137,7 @@ is_refused '' tracked
 run '' double_free tracked
 aborts
 says 'cpool_free: the slot is free already'
-for silent in overflow write_after_free wrong_thread stale_cache; do
+for silent in overflow write_after_free stale_cache; do
     run '' $silent tracked
     [ "$code" -eq 0 ] && [ "$(cat "$work/output")" = end ] || complain "ends with $code"
 done
@@ -147,10 +147,6 @@ run '' underflow tracked
 run leaks leak tracked
 says "pool 'jobs' has 11 live slots at the end of the process"
 says_not allocated
-
-run checked wrong_thread
-aborts
-says 'the cache belongs to another thread'
 
 run checked stale_cache
 aborts

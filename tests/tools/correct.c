@@ -56,7 +56,7 @@ static void use(void *slot)
 
 static void single_slots(cpool_t *pool)
 {
-    cpool_cache_t *cache = cpool_cache(pool);
+    cpool_cache_t *cache;
     char *slot = cpool_alloc(pool);
 
     use(slot);
@@ -68,7 +68,7 @@ static void single_slots(cpool_t *pool)
     slot = cpool_depot_alloc(pool);
     use(slot);
     cpool_depot_free(pool, slot);
-    if (cache == NULL)
+    if (cpool_cache_create(&cache, pool) != CPOOL_OK)
         fail("no cache");
     slot = cpool_cache_alloc(cache);
     use(slot);

@@ -26,6 +26,7 @@ CPOOL_DEFINE(items, struct item, .capacity = CAPACITY);
 
 static _Alignas(CPOOL_MEMORY_ALIGN) unsigned char memory[1 << 16];
 static cpool_t *pool;
+static cpool_cache_t *cache;
 static const char *way;
 
 static bool is(const char *name)
@@ -54,7 +55,8 @@ static void create(void)
         config.memory = memory;
         config.memory_size = sizeof memory;
     }
-    if (cpool_create(&pool, &config) != CPOOL_OK)
+    if (cpool_create(&pool, &config) != CPOOL_OK ||
+        (is("cache") && cpool_cache_create(&cache, pool) != CPOOL_OK))
         abort();
 }
 
@@ -65,7 +67,7 @@ static char *take(void)
     if (is("typed"))
         return (char *)items_alloc();
     if (is("cache"))
-        return cpool_cache_alloc(cpool_cache(pool));
+        return cpool_cache_alloc(cache);
     if (is("depot"))
         return cpool_depot_alloc(pool);
     if (is("bulk")) {
@@ -85,7 +87,7 @@ static void give(char *slot)
     if (is("typed"))
         items_free((struct item *)slot);
     else if (is("cache"))
-        cpool_cache_free(cpool_cache(pool), slot);
+        cpool_cache_free(cache, slot);
     else if (is("depot"))
         cpool_depot_free(pool, slot);
     else if (is("bulk"))

@@ -114,8 +114,6 @@ static const struct fault_case returns[] = {
  * ---- Caches and frames ---------------------------------------------------
  */
 
-FAULT_CALL(cache_of_thread, cpool_cache(scene->pool) != NULL ? SOME : NONE)
-
 static int cache_create(struct fault_scene *scene)
 {
     cpool_cache_t *cache;
@@ -221,11 +219,6 @@ static const struct fault_case caches[] = {
       ROWS(FIRST_USE(4, SOME, NONE)) },
     { "cpool_frame_adopt", 0, make_frame_and_slot, frame_adopt, end_frame, 0, NO_ROWS },
     { "cpool_frame_reset", 0, make_full_frame, frame_reset, end_frame, 0, NO_ROWS },
-    { "cpool_cache", 0, fault_make, cache_of_thread, fault_end, SOME,
-      ROWS({ MMAP, 1, 1, NONE, NONE },
-           { MPROTECT, 1, 1, NONE, NONE },
-           { SETSPECIFIC, 1, 1, NONE, NONE },
-           { MPROTECT, 2, 2, SOME, NONE }) },
     { "cpool_cache_create", 0, fault_make, cache_create, fault_end, 0,
       ROWS({ MPROTECT, 1, 1, 0, CPOOL_ENOMEM }) },
     { "cpool_cache_alloc", 0, make_cache, cache_alloc, end_cache, SOME,

@@ -273,11 +273,9 @@ static void *use_refused(void *unused)
     for (int i = 0; i < 100; i++)
         alloc_and_free();
     REQUIRE_EQUAL(support_stats(heap).thread_caches, 0);
-    REQUIRE(cpool_cache(heap) == NULL);
     setspecific_fails = false;
-    REQUIRE(cpool_cache(heap) != NULL);
-    alloc_and_free();
-    REQUIRE_EQUAL(support_stats(heap).thread_caches, 1);
+    while (support_stats(heap).thread_caches == 0)
+        alloc_and_free();
     return unused;
 }
 
@@ -298,7 +296,6 @@ static void use_after_all(void *unused)
     REQUIRE_EQUAL(__real_pthread_setspecific(library_key, NULL), 0);
     for (int i = 0; i < 10; i++)
         alloc_and_free();
-    REQUIRE(cpool_cache(heap) == NULL);
     REQUIRE(cpi_thread_self() == NULL);
 }
 
