@@ -127,7 +127,7 @@ static inline size_t cpi_given_size(const void *given)
  * Copies the program's structure at `given` to `known`, a structure of `size` bytes.  Members that
  * the program's header lacks become zero.
  *
- * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, or CPOOL_ETAIL if a byte beyond the known ones is set.
+ * Returns 0, CPOOL_ENULL, or CPOOL_ESTRUCT, also if a byte beyond the known ones is set.
  */
 static inline int cpi_given_read(void *known, size_t size, const void *given)
 {
@@ -138,7 +138,7 @@ static inline int cpi_given_read(void *known, size_t size, const void *given)
         return given != NULL ? CPOOL_ESTRUCT : CPOOL_ENULL;
     for (size_t i = size; i < given_size; i++)
         if (bytes[i] != 0)
-            return CPOOL_ETAIL;
+            return CPOOL_ESTRUCT;
     memset(known, 0, size);
     memcpy(known, given, size < given_size ? size : given_size);
     memcpy(known, &size, sizeof size);

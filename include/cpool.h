@@ -98,7 +98,7 @@ CPOOL_API unsigned cpool_version(void);
  *
  *   what the program passes      members that only the library knows are zero, which
  *                                means "default".  Members that only the program knows
- *                                must be zero, else CPOOL_ETAIL is returned
+ *                                must be zero, else CPOOL_ESTRUCT is returned
  *   what the library fills in    members that only the library knows are not
  *                                written, and members that only the program
  *                                knows become zero

@@ -68,7 +68,7 @@ static struct frame_hand *frame_new(struct frame_board *board)
     code = cpool_frame_begin(&hand->frame, board->arena.pool);
     if (code == 0)
         return hand;
-    STRESS_REQUIRE(code == CPOOL_EFRAMES);
+    STRESS_REQUIRE(code == CPOOL_ELIMIT);
     free(hand);
     return NULL;
 }

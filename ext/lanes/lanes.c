@@ -155,7 +155,7 @@ static int read_lanes_config(const cpool_lanes_config_t *given, cpool_config_t *
     if ((slots->flags & refused) != 0)
         return CPOOL_EFLAGS;
     if (slots->max_capacity != 0 && slots->max_capacity != slots->capacity)
-        return CPOOL_EMAXCAPACITY;
+        return CPOOL_ECAPACITY;
     return *n == 0 || *n > slots->capacity || slots->capacity > CPI_LANE_SLOTS_MAX ? CPOOL_ECAPACITY
                                                                                     : 0;
 }
@@ -350,7 +350,7 @@ int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
     if (state == NULL)
         return CPOOL_ENULL;
     if (size < size_of_state(lanes))
-        return CPOOL_ESTATE;
+        return CPOOL_ESTRUCT;
     for (size_t i = 0; i < CPI_STATE_HEAD; i++)
         put_number(to, i, head[i]);
     for (size_t i = 0; i < lanes->n; i++) {
@@ -422,7 +422,7 @@ int cpool_lanes_load(cpool_lanes_t *lanes, const void *state, size_t size)
     if (state == NULL)
         return CPOOL_ENULL;
     if (size != size_of_state(lanes) || !is_state_right(lanes, from))
-        return CPOOL_ESTATE;
+        return CPOOL_ESTRUCT;
     for (size_t i = 0; i < lanes->n; i++) {
         lanes->lanes[i].head = get_number(from, at_lane(i));
         lanes->lanes[i].count = get_number(from, at_lane(i) + 1);

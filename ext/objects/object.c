@@ -443,8 +443,8 @@ static int check_wait(const cpool_objects_t *pool, uint64_t wait)
         return CPOOL_EPOOL;
     if (wait == 0 || cpi_object_is_fake(pool) || (pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
         return 0;
-    cpi_object_report(CPOOL_EWAITABLE, "cpool_object_get_with", pool, NULL);
-    return CPOOL_EWAITABLE;
+    cpi_object_report(CPOOL_EKIND, "cpool_object_get_with", pool, NULL);
+    return CPOOL_EKIND;
 }
 
 int cpool_object_get_with(cpool_objects_t *pool, void **object, cpool_grant_t *given)

@@ -77,12 +77,10 @@ static size_t default_max(const cpool_object_config_t *config, size_t object_siz
 /* With the objects that it is to be populated with. */
 static int check_numbers(cpool_object_config_t *config)
 {
-    if (config->capacity > CPOOL_CAPACITY_MAX ||
+    if (config->capacity > CPOOL_CAPACITY_MAX || config->max_capacity > CPOOL_CAPACITY_MAX ||
+        (config->max_capacity != 0 && config->max_capacity < config->capacity) ||
         (config->capacity == 0 && config->max_capacity == 0 && config->growth == 0))
         return CPOOL_ECAPACITY;
-    if (config->max_capacity != 0 && (config->max_capacity < config->capacity ||
-                                      config->max_capacity > CPOOL_CAPACITY_MAX))
-        return CPOOL_EMAXCAPACITY;
     if (config->populate > config->capacity)
         config->populate = config->capacity;
     return config->max_inactive != 0 && config->populate > config->max_inactive ? CPOOL_ECAPACITY
@@ -224,7 +222,7 @@ static int make_memory(cpool_objects_t *pool, const cpool_object_config_t *confi
     do {
         code = make_for(pool, config, max);
         max /= 2;
-    } while ((code == CPOOL_ENOMEM || code == CPOOL_EOVERFLOW) && max > config->capacity);
+    } while ((code == CPOOL_ENOMEM || code == CPOOL_ECAPACITY) && max > config->capacity);
     return code;
 }
 

@@ -36,12 +36,12 @@ static int take_sizes(struct cpool_sized *plan)
     size_t before = 0;
 
     if (config->class_count == 0 || config->class_count > CPOOL_SIZED_CLASSES_MAX)
-        return CPOOL_ECLASSES;
+        return CPOOL_ESLOTSIZE;
     for (size_t i = 0; i < config->class_count; i++) {
         size_t size = config->classes[i];
 
         if (size <= before || size > CPOOL_SIZED_MAX || size % CPOOL_SIZED_GRAIN != 0)
-            return CPOOL_ECLASSES;
+            return CPOOL_ESLOTSIZE;
         plan->sizes[i] = before = size;
     }
     plan->classes = (unsigned)config->class_count;
@@ -55,7 +55,7 @@ static int choose_sizes(struct cpool_sized *plan)
     size_t size = 0;
 
     if (plan->given.class_count != 0 || most > CPOOL_SIZED_MAX)
-        return CPOOL_ECLASSES;
+        return CPOOL_ESLOTSIZE;
     while (size < most) {
         if (size >= 2 * CPI_SIZED_STEPS * step)
             step *= 2;
@@ -134,7 +134,7 @@ static int reserve_range(struct cpool_sized **blocks, struct cpool_sized *plan,
     for (; part != 0 && part < largest; part *= 2)
         plan->shift++;
     if (part == 0 || part > SIZE_MAX / 2 / plan->classes)
-        return CPOOL_EOVERFLOW;
+        return CPOOL_ECAPACITY;
     plan->range = plan->classes * part;
     plan->base = (uintptr_t)cpool_client_memory(plan->range, range_flags(plan) | sparing);
     if (plan->base == 0)
@@ -355,7 +355,7 @@ int cpool_sized_class_of(const cpool_sized_t *blocks, size_t size, cpool_sized_c
     if (CPI_ENDED(blocks))
         return CPOOL_EPOOL;
     if (size > blocks->largest)
-        return CPOOL_ECLASSES;
+        return CPOOL_ESLOTSIZE;
     number = cpi_sized_first(blocks, size);
     known.block_size = blocks->sizes[number];
     known.source = cpi_sized_pool(blocks, number);

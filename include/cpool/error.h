@@ -26,25 +26,23 @@
 enum {
     CPOOL_OK = 0,
 
-    CPOOL_ESTRUCT = -1,      /* the size member of a structure is wrong */
-    CPOOL_ETAIL = -2,        /* a structure has a setting that this library does not know */
-    CPOOL_ESLOTSIZE = -3,    /* slot_size is 0, or differs from a typed pool's type */
-    CPOOL_EALIGN = -4,       /* slot_align is not a power of two, or above CPOOL_ALIGN_MAX, or
-                                below that of a typed pool's type */
-    CPOOL_EOFFSET = -5,      /* slot_offset is larger than slot_size */
-    CPOOL_ECAPACITY = -6,    /* capacity is 0 or above CPOOL_CAPACITY_MAX */
-    CPOOL_EMAXCAPACITY = -7, /* max_capacity is below capacity, or above CPOOL_CAPACITY_MAX */
-    CPOOL_EOVERFLOW = -8,    /* the pool would not fit into the address space */
-    CPOOL_EROUNDS = -9,      /* magazine_rounds is out of range for this capacity */
-    CPOOL_ECACHES = -10,     /* thread_caches is above CPOOL_THREAD_CACHES_MAX */
-    CPOOL_EFLAGS = -11,      /* bits in flags that are unknown, or refused here */
-    CPOOL_EMEMORY = -12,     /* memory_size is given without memory */
-    CPOOL_EMEMSIZE = -13,    /* memory_size is below cpool_memory_required */
-    CPOOL_EMEMALIGN = -14,   /* memory is not aligned to CPOOL_MEMORY_ALIGN */
-    CPOOL_ECLASSES = -15,    /* invalid size classes, or class number out of range (cpool_sized) */
-    CPOOL_ECOPIES = -16,     /* some names of this copy of the library are bound to another
-                                copy (cpool.h, Copies) */
-    CPOOL_ESTATE = -17,      /* too few bytes for a state of lanes, or not a state of such lanes */
+    CPOOL_ESTRUCT = -1,   /* the size member of a structure is wrong, or it has a setting that this
+                             library does not know, or bytes are not a state of these lanes */
+    CPOOL_ESLOTSIZE = -2, /* slot_size is 0, or differs from a typed pool's type, or sizes of classes
+                             are wrong, or no class has such slots (cpool/sized.h) */
+    CPOOL_EALIGN = -3,    /* slot_align is not a power of two, or above CPOOL_ALIGN_MAX, or below
+                             that of a typed pool's type, or slot_offset is above slot_size */
+    CPOOL_ECAPACITY = -4, /* capacity is 0, or capacity or max_capacity is above CPOOL_CAPACITY_MAX,
+                             or max_capacity is below capacity, or so many slots do not fit into the
+                             address space */
+    CPOOL_EROUNDS = -5,   /* magazine_rounds is out of range for this capacity */
+    CPOOL_ECACHES = -6,   /* thread_caches is above CPOOL_THREAD_CACHES_MAX */
+    CPOOL_EFLAGS = -7,    /* a flag is unknown, or refused here */
+    CPOOL_EMEMORY = -8,   /* memory_size is given without memory, or memory is not aligned to
+                             CPOOL_MEMORY_ALIGN */
+    CPOOL_EMEMSIZE = -9,  /* memory_size is below cpool_memory_required */
+    CPOOL_ECOPIES = -10,  /* some names of this copy of the library are bound to another copy
+                             (cpool.h, Copies) */
 
     CPOOL_ENULL = -101,       /* a required pointer is NULL */
     CPOOL_EPOOL = -102,       /* not a pool: NULL, never created, destroyed, or made by
@@ -56,25 +54,23 @@ enum {
     CPOOL_EUNUSED = -105,     /* the slot has never been handed out */
     CPOOL_EDOUBLEFREE = -106, /* the slot is already free (see cpool_free) */
     CPOOL_EGUARD = -107,      /* bytes around the slot were overwritten (checked pools) */
-    CPOOL_EWAITABLE = -109,   /* no CPOOL_OBJECT_WAITABLE (cpool/object.h) */
-    CPOOL_ELIVE = -110,       /* the pool was destroyed, with slots still live */
-    CPOOL_EOPEN = -111,       /* already open: a typed pool, for example */
-    CPOOL_EINACTIVE = -112,   /* the object is not active (cpool/object.h) */
-    CPOOL_EHOOK = -113,       /* a hook of an object pool was left without returning */
-    CPOOL_ETRACKED = -114,    /* the pool was not created with CPOOL_TRACKED */
-    CPOOL_EFREED = -115,      /* a slot was written while it was free (CPOOL_FILL) */
-    CPOOL_EREADER = -116,     /* a reader is inside a section (cpool/retire.h) */
-    CPOOL_ESTALLED = -117,    /* a section has held slots back for too long (cpool/retire.h) */
-    CPOOL_ERETIRED = -118,    /* the slot is retired already (tracked and checked pools) */
-    CPOOL_EFRAME = -119,      /* not an open frame, or one of another pool */
-    CPOOL_EFRAMED = -120,     /* the slot goes back with its frame (checked pools) */
+    CPOOL_EFREED = -108,      /* a slot was written while it was free (CPOOL_FILL) */
+    CPOOL_ELIVE = -109,       /* the pool was destroyed, with slots still live */
+    CPOOL_EOPEN = -110,       /* already open: a typed pool, for example */
+    CPOOL_EINACTIVE = -111,   /* the object is not active (cpool/object.h) */
+    CPOOL_EHOOK = -112,       /* a hook of an object pool was left without returning */
+    CPOOL_EREADER = -113,     /* a reader is inside a section (cpool/retire.h) */
+    CPOOL_ESTALLED = -114,    /* a section has held slots back for too long (cpool/retire.h) */
+    CPOOL_ERETIRED = -115,    /* the slot is retired already (tracked and checked pools) */
+    CPOOL_EFRAME = -116,      /* not an open frame, or one of another pool */
+    CPOOL_EFRAMED = -117,     /* the slot goes back with its frame (checked pools) */
+    CPOOL_EKIND = -118,       /* the pool lacks the flag that the function needs: CPOOL_TRACKED,
+                                 or CPOOL_OBJECT_WAITABLE */
 
-    CPOOL_ENOMEM = -201,  /* the operating system refused memory */
-    CPOOL_ESYSTEM = -202, /* the operating system refused another resource */
-    CPOOL_EPOOLS = -203,  /* as many pools exist as the library can have at once */
-    CPOOL_EDRY = -204,    /* fewer slots are free than were requested */
-    CPOOL_EHELD = -205,   /* readers hold back as many slots as they may (cpool/retire.h) */
-    CPOOL_EFRAMES = -206  /* too many frames of the pool are open */
+    CPOOL_ENOMEM = -201, /* the operating system refused memory, or another resource */
+    CPOOL_ELIMIT = -202, /* as many pools, or frames of a pool, exist as there can be at once */
+    CPOOL_EDRY = -203,   /* fewer slots are free than were requested */
+    CPOOL_EHELD = -204   /* readers hold back as many slots as they may (cpool/retire.h) */
 };
 
 /*

@@ -46,7 +46,7 @@ typedef struct cpool_frame cpool_frame_t;
 /*
  * cpool_frame_begin - opens a frame on a pool.
  *
- * Returns 0 and sets *frame.  Otherwise sets *frame to NULL and returns CPOOL_EFRAMES if
+ * Returns 0 and sets *frame.  Otherwise sets *frame to NULL and returns CPOOL_ELIMIT if
  * CPOOL_FRAMES_MAX are open, CPOOL_ENOMEM if the operating system refuses memory for the first one,
  * CPOOL_ENULL if an argument is NULL, or CPOOL_EPOOL, which is reported.  Any thread, lock-free,
  * except for the first frame of a pool, which may block and makes system calls.

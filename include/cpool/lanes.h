@@ -87,7 +87,7 @@ typedef struct cpool_lanes_config {
  * lanes    receives it, set to NULL on failure
  * config   copied, need not outlive the call
  *
- * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS, CPOOL_EMAXCAPACITY, CPOOL_ECAPACITY for a wrong number
+ * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS, CPOOL_ECAPACITY, also for a wrong number
  * of lanes, or the code of cpool_create.
  * Any thread.  It may block and makes system calls.  Its cost is proportional to the number
  * of slots.
@@ -159,7 +159,7 @@ CPOOL_API size_t cpool_lanes_balance(cpool_lanes_t *lanes) CPOOL_NONNULL_(1);
  *
  * What is in the slots is the program's own to save.  No thread may use a lane meanwhile.
  *
- * Returns 0, CPOOL_ENULL, or CPOOL_ESTATE if the size is too small.
+ * Returns 0, CPOOL_ENULL, or CPOOL_ESTRUCT if the size is too small.
  * Wait-free.  Its cost is proportional to the number of slots.
  */
 CPOOL_API int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
@@ -175,7 +175,7 @@ CPOOL_API int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t s
  * From then on the same calls get the same slots as after the save.  A slot is live exactly
  * if it was then.  No thread may use a lane meanwhile.
  *
- * Returns 0, CPOOL_ENULL, or CPOOL_ESTATE with nothing changed: the bytes are damaged, or the
+ * Returns 0, CPOOL_ENULL, or CPOOL_ESTRUCT with nothing changed: the bytes are damaged, or the
  * state of other lanes.
  * Wait-free.  It follows all lanes from slot to slot before it changes anything.
  */

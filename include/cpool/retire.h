@@ -80,8 +80,8 @@ typedef struct cpool_domain_config {
  * The domain takes 16 bytes of addresses for each slot that may be held back, and six cache
  * lines for each reader.
  *
- * Returns 0, CPOOL_ENULL, CPOOL_ECAPACITY for numbers out of range, CPOOL_ESTRUCT, CPOOL_ETAIL,
- * CPOOL_ENOMEM, CPOOL_EPOOLS or CPOOL_ESYSTEM.
+ * Returns 0, CPOOL_ENULL, CPOOL_ECAPACITY for numbers out of range, CPOOL_ESTRUCT,
+ * CPOOL_ENOMEM or CPOOL_ELIMIT.
  * Any thread.  It may block, and makes system calls.
  */
 CPOOL_API int cpool_domain_create(cpool_domain_t **domain, const cpool_domain_config_t *config)

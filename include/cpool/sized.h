@@ -136,7 +136,7 @@ typedef struct cpool_sized_config {
  *
  * Reserves address space for all classes, and makes the pool of the smallest.
  *
- * Returns 0, CPOOL_ENULL, CPOOL_ECLASSES for wrong sizes of classes, CPOOL_EFLAGS
+ * Returns 0, CPOOL_ENULL, CPOOL_ESLOTSIZE for wrong sizes of classes, CPOOL_EFLAGS
  * for unknown flags and for a fallback with CPOOL_SIZED_BOUNDED, or a code of
  * cpool_create.  A failure leaves nothing behind.
  * Any thread.  It may block and makes system calls.
@@ -262,7 +262,7 @@ typedef struct cpool_sized_class {
  *
  * size   bytes.  That of 0 is the smallest, and that of block_size + 1 the next larger one
  *
- * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, or CPOOL_ECLASSES if the fallback serves them.
+ * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, or CPOOL_ESLOTSIZE if the fallback serves them.
  * Any thread, wait-free.
  */
 CPOOL_API int cpool_sized_class_of(const cpool_sized_t *blocks, size_t size,

@@ -46,7 +46,7 @@ typedef uint64_t cpool_handle_t;
  *
  * slot   from an alloc on this pool, not freed since
  *
- * Returns the handle, or CPOOL_HANDLE_NONE for any other address, or after CPOOL_ETRACKED was
+ * Returns the handle, or CPOOL_HANDLE_NONE for any other address, or after CPOOL_EKIND was
  * reported because the pool is not tracked.  Any thread, wait-free, async-signal-safe.
  */
 CPOOL_API cpool_handle_t cpool_handle(const cpool_t *pool, const void *slot);
@@ -57,7 +57,7 @@ CPOOL_API cpool_handle_t cpool_handle(const cpool_t *pool, const void *slot);
  * handle   from this pool, or any number
  *
  * Returns the slot if it is live and has been since the handle was made, else NULL.  Also returns
- * NULL after CPOOL_ETRACKED was reported because the pool is not tracked.  The notes describe the
+ * NULL after CPOOL_EKIND was reported because the pool is not tracked.  The notes describe the
  * permitted use of the slot.  A thread that knows of a free before it calls, by synchronisation,
  * gets NULL.  Concurrently with a free it may get either.  Any thread, wait-free,
  * async-signal-safe.
@@ -101,7 +101,7 @@ typedef struct cpool_iter {
  * use a slot like a thread that has resolved its handle.
  *
  * Returns the slot, or NULL if there are no more, or after CPOOL_ESTRUCT, CPOOL_EPOOL or
- * CPOOL_ETRACKED was reported, because the size or the pool is wrong.  One thread at a time,
+ * CPOOL_EKIND was reported, because the size or the pool is wrong.  One thread at a time,
  * wait-free and async-signal-safe.  The calls read 8 bytes for each slot of the range that was ever
  * handed out.
  */

@@ -12,25 +12,20 @@
 
 #define CPI_CODES(CODE) \
     CODE(CPOOL_OK, "success") \
-    CODE(CPOOL_ESTRUCT, \
-         "the structure's size is wrong: start from its initialiser, as CPOOL_CONFIG_INIT") \
-    CODE(CPOOL_ETAIL, "the structure has a setting that this library lacks") \
-    CODE(CPOOL_ESLOTSIZE, "slot_size is 0, or not that of the type") \
-    CODE(CPOOL_EALIGN, "slot_align is not a power of two, or above 2097152, or below the type's") \
-    CODE(CPOOL_EOFFSET, "slot_offset is larger than slot_size") \
-    CODE(CPOOL_ECAPACITY, "capacity is 0, or above 4294967295") \
-    CODE(CPOOL_EMAXCAPACITY, "max_capacity is below capacity, or above 4294967295") \
-    CODE(CPOOL_EOVERFLOW, "the pool would not fit into the address space") \
+    CODE(CPOOL_ESTRUCT, "the size of a structure is wrong, or a setting or its bytes are unknown: " \
+                        "start from its initialiser, as CPOOL_CONFIG_INIT") \
+    CODE(CPOOL_ESLOTSIZE, "the size of slots is 0, or not that of the type or of a class") \
+    CODE(CPOOL_EALIGN, "slot_align is not a power of two, or above 2097152, or below the type's, " \
+                       "or slot_offset is above slot_size") \
+    CODE(CPOOL_ECAPACITY, "capacity is 0, or above 4294967295 or max_capacity, or too large for " \
+                          "the address space") \
     CODE(CPOOL_EROUNDS, \
          "magazine_rounds is above capacity or 65535, or too few for max_capacity") \
     CODE(CPOOL_ECACHES, "thread_caches is above 65535") \
-    CODE(CPOOL_EFLAGS, "bits in flags that are unknown, or refused on this system") \
-    CODE(CPOOL_EMEMORY, "memory_size is given without memory") \
+    CODE(CPOOL_EFLAGS, "a flag is unknown, or refused here") \
+    CODE(CPOOL_EMEMORY, "memory is missing, or not aligned to 64 bytes (CPOOL_MEMORY_ALIGN)") \
     CODE(CPOOL_EMEMSIZE, "memory_size is less than cpool_memory_required says") \
-    CODE(CPOOL_EMEMALIGN, "memory is not aligned to 64 bytes (CPOOL_MEMORY_ALIGN)") \
-    CODE(CPOOL_ECLASSES, "the sizes of classes are none, or there is no such class") \
     CODE(CPOOL_ECOPIES, "another copy of the library answers for some names of this one") \
-    CODE(CPOOL_ESTATE, "the bytes are no state of such lanes, or too few for one") \
     CODE(CPOOL_ENULL, "a required pointer is NULL") \
     CODE(CPOOL_EPOOL, \
          "not a pool: NULL, never created, destroyed, or made by another copy of the library") \
@@ -39,22 +34,19 @@
     CODE(CPOOL_EUNUSED, "the slot has never been handed out") \
     CODE(CPOOL_EDOUBLEFREE, "the slot is free already") \
     CODE(CPOOL_EGUARD, "bytes around the slot were overwritten") \
-    CODE(CPOOL_EWAITABLE, "the object pool was not created with CPOOL_OBJECT_WAITABLE") \
     CODE(CPOOL_EFREED, "the slot was written while it was free") \
+    CODE(CPOOL_ELIVE, "slots were still live") \
     CODE(CPOOL_EOPEN, "it is open already") \
     CODE(CPOOL_EINACTIVE, "the object is not active") \
     CODE(CPOOL_EHOOK, "a hook of the pool's type was left without returning") \
-    CODE(CPOOL_ETRACKED, "the pool was not created with CPOOL_TRACKED") \
     CODE(CPOOL_EREADER, "a reader is inside a section") \
     CODE(CPOOL_ESTALLED, "a reader stays inside a section, and retired slots are held back") \
     CODE(CPOOL_ERETIRED, "the slot is retired already") \
     CODE(CPOOL_EFRAME, "not an open frame, or a frame of another pool") \
     CODE(CPOOL_EFRAMED, "the slot goes back with its frame") \
-    CODE(CPOOL_EFRAMES, "too many frames of the pool are open") \
-    CODE(CPOOL_ELIVE, "slots were still live") \
-    CODE(CPOOL_ENOMEM, "the operating system refused memory") \
-    CODE(CPOOL_ESYSTEM, "the operating system refused a thread key or fork handler") \
-    CODE(CPOOL_EPOOLS, "as many pools exist as the library can have at once") \
+    CODE(CPOOL_EKIND, "the pool was created without CPOOL_TRACKED or CPOOL_OBJECT_WAITABLE") \
+    CODE(CPOOL_ENOMEM, "the operating system refused memory, or another resource") \
+    CODE(CPOOL_ELIMIT, "as many exist as there can be at once") \
     CODE(CPOOL_EDRY, "fewer slots are free than were asked for") \
     CODE(CPOOL_EHELD, "as many slots are held back for readers as may be")
 

@@ -42,7 +42,7 @@ int cpi_struct_read(void *known, size_t size, const void *given)
         return CPOOL_ESTRUCT;
     for (size_t i = size; i < given_size; i++)
         if (bytes[i] != 0)
-            return CPOOL_ETAIL;
+            return CPOOL_ESTRUCT;
     memset(known, 0, size);
     memcpy(known, given, lesser_size(size, given_size));
     memcpy(known, &size, sizeof size);

@@ -19,8 +19,8 @@
  * Copies the program's structure at `given` to `known`, a structure of `size`
  * bytes.  Members that the program's header lacks become zero.
  *
- * Returns 0, CPOOL_ESTRUCT if the given size is implausible, or CPOOL_ETAIL if a byte beyond the
- * library's structure is not zero.  Wait-free.
+ * Returns 0, or CPOOL_ESTRUCT if the given size is implausible, or a byte beyond the library's
+ * structure is not zero.  Wait-free.
  */
 int cpi_struct_read(void *known, size_t size, const void *given);
 

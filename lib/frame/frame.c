@@ -194,7 +194,7 @@ int cpool_frame_begin(cpool_frame_t **frame, cpool_t *handle)
     if (frames == NULL)
         return CPOOL_ENOMEM;
     *frame = open_frame(frames, pool);
-    return *frame != NULL ? 0 : CPOOL_EFRAMES;
+    return *frame != NULL ? 0 : CPOOL_ELIMIT;
 }
 
 /* --- The record --- */

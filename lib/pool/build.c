@@ -136,7 +136,7 @@ static bool is_reserved_by_caller(unsigned flags)
 static int check_memory(const cpool_config_t *config, size_t align, size_t size)
 {
     if ((uintptr_t)config->memory % align != 0)
-        return CPOOL_EMEMALIGN;
+        return CPOOL_EMEMORY;
     return config->memory_size < size ? CPOOL_EMEMSIZE : 0;
 }
 
@@ -321,7 +321,7 @@ CPI_COLD int cpi_pool_publish(struct cpi_pool *pool)
         return CPOOL_ENOMEM;
     if (!take_handles(pool)) {
         cpi_handle_drop();
-        return CPOOL_EPOOLS;
+        return CPOOL_ELIMIT;
     }
     open_handles(pool);
     pool->number = cpi_pool_next_number();

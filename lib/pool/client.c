@@ -83,7 +83,7 @@ static int take_key(cpool_client_t *client)
     if (client->pool != NULL)
         return 0;
     cpi_handle_drop();
-    return CPOOL_EPOOLS;
+    return CPOOL_ELIMIT;
 }
 
 /* A client with a key has no pools. */
@@ -102,7 +102,7 @@ int cpool_client_create(cpool_client_t *client, const cpool_config_t *config)
     if (config != NULL) {
         code = cpi_pool_create(&handle, config, client);
     } else if (!cpi_thread_startup()) {
-        code = CPOOL_ESYSTEM;
+        code = CPOOL_ENOMEM;
     } else {
         locked = cpool_client_lock();
         code = take_key(client);

@@ -70,16 +70,13 @@ static int check_scalars(const cpool_config_t *config)
 {
     if (config->slot_size == 0)
         return CPOOL_ESLOTSIZE;
-    if (config->slot_align != 0 &&
-        (!cpi_is_power_of_two(config->slot_align) || config->slot_align > CPOOL_ALIGN_MAX))
+    if ((config->slot_align != 0 && !cpi_is_power_of_two(config->slot_align)) ||
+        config->slot_align > CPOOL_ALIGN_MAX || config->slot_offset > config->slot_size)
         return CPOOL_EALIGN;
-    if (config->slot_offset > config->slot_size)
-        return CPOOL_EOFFSET;
-    if (config->capacity == 0 || config->capacity > CPOOL_CAPACITY_MAX)
+    if (config->capacity == 0 || config->capacity > CPOOL_CAPACITY_MAX ||
+        config->max_capacity > CPOOL_CAPACITY_MAX ||
+        (config->max_capacity != 0 && config->max_capacity < config->capacity))
         return CPOOL_ECAPACITY;
-    if (config->max_capacity != 0 && (config->max_capacity < config->capacity ||
-                                      config->max_capacity > CPOOL_CAPACITY_MAX))
-        return CPOOL_EMAXCAPACITY;
     if (config->magazine_rounds > CPOOL_ROUNDS_MAX ||
         config->magazine_rounds > config->capacity)
         return CPOOL_EROUNDS;
@@ -324,7 +321,7 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
     plan_sides(layout, config);
     layout->uncached = default_uncached(layout, config->thread_caches);
     if (!compute_stride(layout, (config->flags & CPOOL_COLOUR) != 0))
-        return CPOOL_EOVERFLOW;
+        return CPOOL_ECAPACITY;
     code = choose_magazines(layout, config->magazine_rounds, config->thread_caches);
     if (code != 0)
         return code;
@@ -335,7 +332,7 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
                  &layout->total) ||
         !append_magazines(layout) || !append_slots(layout) ||
         !cpi_align_up_checked(layout->total, layout->unit, &layout->total))
-        return CPOOL_EOVERFLOW;
+        return CPOOL_ECAPACITY;
     return 0;
 }
 

@@ -22,7 +22,7 @@ int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, const cpool_c
     if (code != 0)
         return code;
     if (!cpi_thread_startup())
-        return CPOOL_ESYSTEM;
+        return CPOOL_ENOMEM;
     code = cpi_pool_build(&pool, &config);
     if (code != 0)
         return code;

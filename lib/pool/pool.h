@@ -147,7 +147,7 @@ void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats);
  *
  * create is cpool_create, for a client unless that is NULL. build makes a pool, in its own memory
  * or the caller's.  Both return 0 or a code. publish, with the lock held, gives the pool a handle,
- * so that it can be used, and returns 0, CPOOL_EPOOLS if there is none left, or CPOOL_ENOMEM.
+ * so that it can be used, and returns 0, CPOOL_ELIMIT if there is none left, or CPOOL_ENOMEM.
  * withdraw, with the lock held and after the caches have been ended, takes the handle back. release
  * frees the memory of a pool without a handle. next_number counts pools, with the lock held. */
 int cpi_pool_create(cpool_t **pool, const cpool_config_t *config, const cpool_client_t *client);

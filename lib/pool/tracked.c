@@ -28,7 +28,7 @@ static const struct cpi_pool *tracked_pool(const cpool_t *handle, const char *fu
 
     if (pool == NULL || CPI_LIKELY((pool->flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0))
         return pool;
-    cpi_pool_report(CPOOL_ETRACKED, function, pool);
+    cpi_pool_report(CPOOL_EKIND, function, pool);
     return NULL;
 }
 

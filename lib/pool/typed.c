@@ -90,7 +90,7 @@ CPI_COLD int cpool_typed_open_abi1(struct cpool_typed *typed, const cpool_config
     if (code != 0)
         return code;
     if (!cpi_thread_startup())
-        return CPOOL_ESYSTEM;
+        return CPOOL_ENOMEM;
     cpi_lock();
     if (open_handle(typed) == NULL)
         code = create_typed(typed, &config);

@@ -131,15 +131,15 @@ static int spoil(cpool_config_t *config)
     case 2: config->slot_size = 0; return CPOOL_ESLOTSIZE;
     case 3: config->slot_align = 3u << input_below(20); return CPOOL_EALIGN;
     case 4: config->slot_align = CPOOL_ALIGN_MAX << (1 + input_below(8)); return CPOOL_EALIGN;
-    case 5: config->slot_offset = config->slot_size + 1 + input_number(300); return CPOOL_EOFFSET;
+    case 5: config->slot_offset = config->slot_size + 1 + input_number(300); return CPOOL_EALIGN;
     case 6: config->capacity = 0; return CPOOL_ECAPACITY;
     case 7: config->capacity = CPOOL_CAPACITY_MAX + 1 + input_below(9); return CPOOL_ECAPACITY;
     case 8:
         config->capacity = 2 + input_below(100);
         config->max_capacity = 1 + input_below(config->capacity - 1);
         config->magazine_rounds = 0;
-        return CPOOL_EMAXCAPACITY;
-    case 9: config->max_capacity = SIZE_MAX - input_below(100); return CPOOL_EMAXCAPACITY;
+        return CPOOL_ECAPACITY;
+    case 9: config->max_capacity = SIZE_MAX - input_below(100); return CPOOL_ECAPACITY;
     case 10: config->magazine_rounds = config->capacity + 1; return CPOOL_EROUNDS;
     case 11: config->thread_caches = CPOOL_THREAD_CACHES_MAX + 1; return CPOOL_ECACHES;
     case 12:
@@ -148,7 +148,7 @@ static int spoil(cpool_config_t *config)
     case 13: config->memory_size = 1 + input_number(9999); return CPOOL_EMEMORY;
     case 14: config->slot_size = SIZE_MAX - input_below(100);
         config->slot_offset = 0;
-        return CPOOL_EOVERFLOW;
+        return CPOOL_ECAPACITY;
     default: config->flags |= 0x100u; return CPOOL_EFLAGS;
     }
 }
@@ -166,7 +166,7 @@ static void create_in_wrong_memory(cpool_config_t *config)
     FUZZ_EQUAL(cpool_create(&pool, config), CPOOL_EMEMSIZE);
     config->memory = memory + 1 + input_below(63);
     config->memory_size = size;
-    FUZZ_EQUAL(cpool_create(&pool, config), CPOOL_EMEMALIGN);
+    FUZZ_EQUAL(cpool_create(&pool, config), CPOOL_EMEMORY);
     FUZZ_REQUIRE(pool == NULL);
     free(memory);
 }
@@ -189,7 +189,7 @@ void create_wrong(void)
     case 1:
         any.config.size = sizeof any.config + 1 + input_number(3000);
         any.room[sizeof any.config] = 1;
-        FUZZ_EQUAL(cpool_create(&pool, &any.config), CPOOL_ETAIL);
+        FUZZ_EQUAL(cpool_create(&pool, &any.config), CPOOL_ESTRUCT);
         FUZZ_REQUIRE(pool == NULL);
         break;
     default:

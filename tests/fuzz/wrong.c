@@ -129,7 +129,7 @@ static void ask_another_kind(struct model *model)
         FUZZ_EQUAL(cpool_handle(model->pool, cpool_at(model->pool, 0)), CPOOL_HANDLE_NONE);
         FUZZ_REQUIRE(cpool_resolve(model->pool, input_number(60000)) == NULL);
         FUZZ_REQUIRE(cpool_iter_next(&iter) == NULL);
-        REPORTS_EQUAL(3, CPOOL_ETRACKED);
+        REPORTS_EQUAL(3, CPOOL_EKIND);
     }
 }
 

@@ -42,18 +42,18 @@ static const struct mistake mistakes[] = {
     MISTAKE(slot_align, CPOOL_ALIGN_MAX * 2, CPOOL_EALIGN),
     MISTAKE(slot_align, SIZE_MAX, CPOOL_EALIGN),
     MISTAKE(slot_align, SIZE_MAX / 2 + 1, CPOOL_EALIGN),
-    MISTAKE(slot_offset, 65, CPOOL_EOFFSET),
-    MISTAKE(slot_offset, SIZE_MAX, CPOOL_EOFFSET),
+    MISTAKE(slot_offset, 65, CPOOL_EALIGN),
+    MISTAKE(slot_offset, SIZE_MAX, CPOOL_EALIGN),
     MISTAKE(capacity, 0, CPOOL_ECAPACITY),
     MISTAKE(capacity, CPOOL_CAPACITY_MAX + 1, CPOOL_ECAPACITY),
     MISTAKE(capacity, SIZE_MAX, CPOOL_ECAPACITY),
-    MISTAKE(max_capacity, 1, CPOOL_EMAXCAPACITY),
-    MISTAKE(max_capacity, 99, CPOOL_EMAXCAPACITY),
-    MISTAKE(max_capacity, CPOOL_CAPACITY_MAX + 1, CPOOL_EMAXCAPACITY),
-    MISTAKE(max_capacity, SIZE_MAX, CPOOL_EMAXCAPACITY),
-    MISTAKE(slot_size, SIZE_MAX, CPOOL_EOVERFLOW),
-    MISTAKE(slot_size, SIZE_MAX / 100 + 1, CPOOL_EOVERFLOW),
-    MISTAKE(slot_size, SIZE_MAX / 2 + 1, CPOOL_EOVERFLOW),
+    MISTAKE(max_capacity, 1, CPOOL_ECAPACITY),
+    MISTAKE(max_capacity, 99, CPOOL_ECAPACITY),
+    MISTAKE(max_capacity, CPOOL_CAPACITY_MAX + 1, CPOOL_ECAPACITY),
+    MISTAKE(max_capacity, SIZE_MAX, CPOOL_ECAPACITY),
+    MISTAKE(slot_size, SIZE_MAX, CPOOL_ECAPACITY),
+    MISTAKE(slot_size, SIZE_MAX / 100 + 1, CPOOL_ECAPACITY),
+    MISTAKE(slot_size, SIZE_MAX / 2 + 1, CPOOL_ECAPACITY),
     MISTAKE(magazine_rounds, CPOOL_ROUNDS_MAX + 1, CPOOL_EROUNDS),
     MISTAKE(magazine_rounds, SIZE_MAX, CPOOL_EROUNDS),
     MISTAKE(thread_caches, CPOOL_THREAD_CACHES_MAX + 1, CPOOL_ECACHES),
@@ -92,8 +92,8 @@ TEST(create_wrong_member_names_the_mistake)
         size_t most;
     } bounds[] = {
         { CPOOL_EALIGN, CPOOL_ALIGN_MAX },          { CPOOL_ECAPACITY, CPOOL_CAPACITY_MAX },
-        { CPOOL_EMAXCAPACITY, CPOOL_CAPACITY_MAX }, { CPOOL_EROUNDS, CPOOL_ROUNDS_MAX },
-        { CPOOL_ECACHES, CPOOL_THREAD_CACHES_MAX }, { CPOOL_EMEMALIGN, CPOOL_MEMORY_ALIGN },
+        { CPOOL_ECAPACITY, CPOOL_CAPACITY_MAX }, { CPOOL_EROUNDS, CPOOL_ROUNDS_MAX },
+        { CPOOL_ECACHES, CPOOL_THREAD_CACHES_MAX }, { CPOOL_EMEMORY, CPOOL_MEMORY_ALIGN },
     };
 
     support_capture_reports();
@@ -197,7 +197,7 @@ TEST(create_more_than_address_space_refused)
     cpool_t *pool = NULL;
     int code = cpool_create(&pool, &config);
 
-    REQUIRE(code == CPOOL_ENOMEM || code == CPOOL_EOVERFLOW);
+    REQUIRE(code == CPOOL_ENOMEM || code == CPOOL_ECAPACITY);
     REQUIRE(pool == NULL);
 }
 
@@ -341,7 +341,7 @@ TEST(create_memory_misaligned_refused)
     config.memory_size = required;
     for (size_t shift = 1; shift < CPOOL_MEMORY_ALIGN; shift++) {
         config.memory = region.memory + shift;
-        require_refused(&config, CPOOL_EMEMALIGN);
+        require_refused(&config, CPOOL_EMEMORY);
     }
     require_margins(&region);
     drop_region(&region);

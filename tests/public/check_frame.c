@@ -94,7 +94,7 @@ TEST_TIMES(frame_begin_beyond_the_limit_refused, MODES)
             frames[i] = begin(pool);
             take(pool, frames[i], slots, ROUNDS - 1 + i % 3);
         }
-        REQUIRE_EQUAL(cpool_frame_begin(&more, pool), CPOOL_EFRAMES);
+        REQUIRE_EQUAL(cpool_frame_begin(&more, pool), CPOOL_ELIMIT);
         REQUIRE(more == NULL);
         for (size_t i = 0; i < CPOOL_FRAMES_MAX; i++)
             cpool_frame_end(frames[i]);

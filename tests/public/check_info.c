@@ -187,9 +187,9 @@ static const struct {
     int last;
 } ranges[] = {
     { CPOOL_OK, CPOOL_OK },
-    { CPOOL_ESTRUCT, CPOOL_ESTATE },
-    { CPOOL_ENULL, CPOOL_EFRAMED },
-    { CPOOL_ENOMEM, CPOOL_EFRAMES },
+    { CPOOL_ESTRUCT, CPOOL_ECOPIES },
+    { CPOOL_ENULL, CPOOL_EKIND },
+    { CPOOL_ENOMEM, CPOOL_EHELD },
 };
 
 #define RANGES (sizeof(ranges) / sizeof(ranges[0]))
@@ -222,8 +222,8 @@ TEST(strerror_of_every_code_is_distinct)
 
 TEST(strerror_of_unknown_code_is_text)
 {
-    static const int codes[] = { 1, 1000, CPOOL_ESTATE - 1, -100, CPOOL_EFRAMED - 1, -200,
-                                 CPOOL_EFRAMES - 1, UNKNOWN_CODE, INT32_MAX, INT32_MIN };
+    static const int codes[] = { 1, 1000, CPOOL_ECOPIES - 1, -100, CPOOL_EKIND - 1, -200,
+                                 CPOOL_EHELD - 1, UNKNOWN_CODE, INT32_MAX, INT32_MIN };
 
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         REQUIRE(cpool_strerror(codes[i]) != NULL);

@@ -59,7 +59,7 @@ CPOOL_DEFINE(late, long, .capacity = 100);
 /* A typed pool finds no handle, and works as soon as there is one. */
 static void require_no_handle(void)
 {
-    REQUIRE_EQUAL(late_open(NULL), CPOOL_EPOOLS);
+    REQUIRE_EQUAL(late_open(NULL), CPOOL_ELIMIT);
     REQUIRE(late_alloc() == NULL && late_pool() == NULL);
 }
 
@@ -95,7 +95,7 @@ static size_t create_crowd(cpool_t **crowd, cpool_config_t *config, char *memory
         code = cpool_create(&crowd[n], config);
         n += code == CPOOL_OK;
     } while (code == CPOOL_OK);
-    REQUIRE_EQUAL(code, CPOOL_EPOOLS);
+    REQUIRE_EQUAL(code, CPOOL_ELIMIT);
     REQUIRE(crowd[n] == NULL);
     return n;
 }

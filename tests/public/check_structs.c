@@ -119,7 +119,7 @@ TEST(create_from_header_of_the_future_needs_unknown_members_zero)
         cpool_t *pool;
 
         tail[i] = 1;
-        REQUIRE_EQUAL(cpool_create(&pool, &future.now), CPOOL_ETAIL);
+        REQUIRE_EQUAL(cpool_create(&pool, &future.now), CPOOL_ESTRUCT);
         REQUIRE(pool == NULL);
         REQUIRE_EQUAL(cpool_memory_required(&future.now), 0);
         tail[i] = 0;

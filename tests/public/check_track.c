@@ -303,11 +303,11 @@ TEST(handle_of_untracked_pool_reported)
     void *slot = cpool_alloc(pool);
 
     REQUIRE(cpool_handle(pool, slot) == CPOOL_HANDLE_NONE);
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_handle") == 0);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EKIND).function, "cpool_handle") == 0);
     REQUIRE(cpool_resolve(pool, 3) == NULL);
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_resolve") == 0);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EKIND).function, "cpool_resolve") == 0);
     REQUIRE(cpool_iter_next(&iter) == NULL);
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_iter_next") == 0);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EKIND).function, "cpool_iter_next") == 0);
     REQUIRE_NO_REPORT();
     cpool_free(pool, slot);
     support_destroy_empty(pool);

@@ -130,7 +130,7 @@ TEST(create_without_slots_of_threads_refused)
     while ((slot = TlsAlloc()) != TLS_OUT_OF_INDEXES)
         last = slot;
     for (int round = 0; round < 2; round++) {
-        REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_ESYSTEM);
+        REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_ENOMEM);
         REQUIRE(pool == NULL);
     }
     for (DWORD back = 0; back < 3; back++)

@@ -237,7 +237,7 @@ TEST(configuration_that_is_wrong_refused)
     REQUIRE_EQUAL(create(&config, 0), CPOOL_ECAPACITY);
     REQUIRE_EQUAL(create(&config, 5), CPOOL_ECAPACITY);
     config.max_capacity = 5;
-    REQUIRE_EQUAL(create(&config, 2), CPOOL_EMAXCAPACITY);
+    REQUIRE_EQUAL(create(&config, 2), CPOOL_ECAPACITY);
     REQUIRE_EQUAL(cpool_lanes_create(&lanes, NULL), CPOOL_ENULL);
     REQUIRE_EQUAL(create(NULL, 2), CPOOL_ENULL);
     REQUIRE_EQUAL(cpool_lanes_create(NULL, NULL), CPOOL_ENULL);
@@ -387,7 +387,7 @@ TEST(state_with_any_bit_changed_refused)
     for (size_t bit = 0; bit < 8 * size; bit++) {
         memcpy(damaged, known_state, size);
         damaged[bit / 8] ^= (unsigned char)(1u << bit % 8);
-        REQUIRE_EQUAL(cpool_lanes_load(lanes, damaged, size), CPOOL_ESTATE);
+        REQUIRE_EQUAL(cpool_lanes_load(lanes, damaged, size), CPOOL_ESTRUCT);
     }
     require_unchanged(state);
     free(damaged);
@@ -453,19 +453,19 @@ TEST(state_that_is_whole_and_wrong_refused)
     set(state, COUNT_0, 3);
     seal(state, size);
     REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size), 0);
-    REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size + 4), CPOOL_ESTATE);
+    REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size + 4), CPOOL_ESTRUCT);
     REQUIRE_EQUAL(cpool_lanes_load(lanes, before, size), 0);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         memcpy(state, known_state, size);
         set(state, wrong[i][0].at, wrong[i][0].number);
         set(state, wrong[i][1].at, wrong[i][1].number);
         seal(state, size);
-        REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size), CPOOL_ESTATE);
+        REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size), CPOOL_ESTRUCT);
     }
-    REQUIRE_EQUAL(cpool_lanes_load(lanes, known_state, sizeof known_state - 1), CPOOL_ESTATE);
+    REQUIRE_EQUAL(cpool_lanes_load(lanes, known_state, sizeof known_state - 1), CPOOL_ESTRUCT);
     REQUIRE_EQUAL(cpool_lanes_load(lanes, NULL, sizeof known_state), CPOOL_ENULL);
     REQUIRE_EQUAL(cpool_lanes_save(lanes, NULL, size), CPOOL_ENULL);
-    REQUIRE_EQUAL(cpool_lanes_save(lanes, state, size - 1), CPOOL_ESTATE);
+    REQUIRE_EQUAL(cpool_lanes_save(lanes, state, size - 1), CPOOL_ESTRUCT);
     require_unchanged(before);
     free(before);
     REQUIRE_EQUAL(cpool_lanes_destroy(lanes), 0);

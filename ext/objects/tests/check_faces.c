@@ -191,7 +191,7 @@ TEST_TIMES(questions_about_a_layers_slots_are_answered, LAYERS)
     REQUIRE_REPORT(CPOOL_EMISALIGNED);
     if (_i != OBJECTS_CHECKED && _i != SIZED_CHECKED) { /* their slots are tracked */
         REQUIRE(cpool_iter_next(&iter) == NULL);
-        REQUIRE_REPORT(CPOOL_ETRACKED);
+        REQUIRE_REPORT(CPOOL_EKIND);
     }
     support_release_reports();
     end(&layer);

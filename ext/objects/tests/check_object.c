@@ -512,8 +512,8 @@ TEST(wait_in_a_pool_without_waiting_refused)
     void *object;
 
     support_capture_reports();
-    REQUIRE_EQUAL(object_wait(pool, &object, UINT64_MAX), CPOOL_EWAITABLE);
-    REQUIRE_REPORT(CPOOL_EWAITABLE);
+    REQUIRE_EQUAL(object_wait(pool, &object, UINT64_MAX), CPOOL_EKIND);
+    REQUIRE_REPORT(CPOOL_EKIND);
     support_release_reports();
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
@@ -552,7 +552,7 @@ TEST(configuration_that_is_wrong_refused)
     REFUSED(CPOOL_ECAPACITY);
     config.capacity = 4;
     config.max_capacity = 3;
-    REFUSED(CPOOL_EMAXCAPACITY);
+    REFUSED(CPOOL_ECAPACITY);
     config.flags = 0x80000000u;
     REFUSED(CPOOL_EFLAGS);
     config.flags = CPOOL_FILL;

@@ -304,7 +304,7 @@ TEST_TIMES(as_many_frames_are_open_as_there_may_be, FAKE)
     frames[0] = open_with(_i, 0);
     for (unsigned i = 1; i < CPOOL_FRAMES_MAX; i++)
         frames[i] = begin();
-    REQUIRE_EQUAL(cpool_object_frame_begin(&more, pool), CPOOL_EFRAMES);
+    REQUIRE_EQUAL(cpool_object_frame_begin(&more, pool), CPOOL_ELIMIT);
     REQUIRE(more == NULL);
     for (unsigned i = 0; i < CPOOL_FRAMES_MAX; i++) {
         get_some(frames[i], 3);

@@ -121,7 +121,7 @@ TEST(get_without_an_object_leaves_no_claim)
     REQUIRE(cpool_object_get_with(pool, &object, &grant) == 0 && grant.claim != 0);
     grant.wait = 1;
     support_capture_reports();
-    REQUIRE_EQUAL(cpool_object_get_with(pool, &object, &grant), CPOOL_EWAITABLE);
+    REQUIRE_EQUAL(cpool_object_get_with(pool, &object, &grant), CPOOL_EKIND);
     support_release_reports();
     REQUIRE(grant.claim == 0 && grant.uses == 0 && grant.wait == 1);
     end(1);

@@ -151,7 +151,7 @@ static void end_beside_a_reader(struct fault_scene *scene)
 static const struct fault_case cases[] = {
     { "cpool_domain_create, the first", 0, NULL, create_domain, end_domain, 0,
       ROWS({ MMAP, 1, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           FIRST_POOL(CPOOL_ESYSTEM, 0, CPOOL_ENOMEM),
+           FIRST_POOL(CPOOL_ENOMEM, 0, CPOOL_ENOMEM),
            { MMAP, 3, 3, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 4, 4, 0, 0 },
            { MUNMAP, 1, 1, 0, 0 }) },
@@ -196,7 +196,7 @@ TEST(domain_holds_the_descriptors_while_it_lives)
     REQUIRE_EQUAL(domain_create(&domain, 1, 4, 0), 0);
     while (cpi_handle_take() != NULL)
         ;
-    REQUIRE_EQUAL(domain_create(&none, 1, 4, 0), CPOOL_EPOOLS);
+    REQUIRE_EQUAL(domain_create(&none, 1, 4, 0), CPOOL_ELIMIT);
     REQUIRE(none == NULL && cpi_handle_is_held());
     REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
     REQUIRE(!cpi_handle_is_held());

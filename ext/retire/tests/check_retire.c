@@ -247,7 +247,7 @@ TEST(domain_structures_of_other_sizes)
     REQUIRE_EQUAL(cpool_domain_read_stats(domain, &few), CPOOL_ESTRUCT);
     REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
     later.more = 1;
-    REQUIRE_EQUAL(cpool_domain_create(&domain, &later.config), CPOOL_ETAIL);
+    REQUIRE_EQUAL(cpool_domain_create(&domain, &later.config), CPOOL_ESTRUCT);
     later.config.size = 1;
     REQUIRE_EQUAL(cpool_domain_create(&domain, &later.config), CPOOL_ESTRUCT);
 }

@@ -46,8 +46,8 @@ TEST_TIMES(class_of_any_size_is_the_smallest_that_holds_it, 2)
             held = class_at(blocks, class_by_search(blocks, size)).block_size;
         REQUIRE_EQUAL(class_for(blocks, size).block_size, held);
     }
-    REQUIRE_EQUAL(cpool_sized_class_of(blocks, most + 1, &none), CPOOL_ECLASSES);
-    REQUIRE_EQUAL(cpool_sized_class_of(blocks, SIZE_MAX, &none), CPOOL_ECLASSES);
+    REQUIRE_EQUAL(cpool_sized_class_of(blocks, most + 1, &none), CPOOL_ESLOTSIZE);
+    REQUIRE_EQUAL(cpool_sized_class_of(blocks, SIZE_MAX, &none), CPOOL_ESLOTSIZE);
     destroy_empty(blocks);
 }
 
@@ -311,14 +311,14 @@ TEST(create_with_mistakes_refused)
     REQUIRE_EQUAL(cpool_sized_create(NULL, &config), CPOOL_ENULL);
     require_refused(NULL, CPOOL_ENULL);
     config.class_count = 2;
-    require_refused(&config, CPOOL_ECLASSES);
+    require_refused(&config, CPOOL_ESLOTSIZE);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         config.classes = wrong[i];
-        require_refused(&config, CPOOL_ECLASSES);
+        require_refused(&config, CPOOL_ESLOTSIZE);
     }
     config = small_config();
     config.max_size = CPOOL_SIZED_MAX + 1;
-    require_refused(&config, CPOOL_ECLASSES);
+    require_refused(&config, CPOOL_ESLOTSIZE);
     config = small_config();
     for (config.flags = 1; config.flags != 0; config.flags <<= 1)
         if ((config.flags & (CPOOL_SIZED_BOUNDED | CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL |
@@ -331,7 +331,7 @@ TEST(create_with_mistakes_refused)
     require_refused(&config, CPOOL_EFLAGS);
     config = small_config();
     config.class_bytes = SIZE_MAX;
-    require_refused(&config, sizeof(void *) > 4 ? CPOOL_ENOMEM : CPOOL_EOVERFLOW);
+    require_refused(&config, sizeof(void *) > 4 ? CPOOL_ENOMEM : CPOOL_ECAPACITY);
     config = small_config();
     config.size = sizeof(size_t) - 1;
     require_refused(&config, CPOOL_ESTRUCT);

@@ -286,7 +286,7 @@ TEST(figures_tell_what_is_live_and_fallen_back)
     REQUIRE(dry.block_size == 64 && dry.dry == 1);
     REQUIRE_EQUAL(cpool_sized_class_of(blocks, 65, &next), 0);
     REQUIRE(next.block_size == 128 && next.dry == 0);
-    REQUIRE_EQUAL(cpool_sized_class_of(blocks, 257, &dry), CPOOL_ECLASSES);
+    REQUIRE_EQUAL(cpool_sized_class_of(blocks, 257, &dry), CPOOL_ESLOTSIZE);
     REQUIRE_EQUAL(cpool_sized_class_of(blocks, 0, NULL), CPOOL_ENULL);
     REQUIRE_EQUAL(cpool_sized_read_stats(blocks, NULL), CPOOL_ENULL);
     stats.size = 1;

@@ -277,7 +277,7 @@ static void misuse(void)
     REPORTS_EQUAL(1, CPOOL_EALIGN);
     FUZZ_REQUIRE(cpool_sized_calloc(blocks.pools, SIZE_MAX / 2, 3) == NULL);
     FUZZ_EQUAL(cpool_sized_class_of(blocks.pools, most + 1 + input_below(3), &(cpool_sized_class_t)
-               CPOOL_SIZED_CLASS_INIT), CPOOL_ECLASSES);
+               CPOOL_SIZED_CLASS_INIT), CPOOL_ESLOTSIZE);
     cpool_sized_free(blocks.pools, NULL);
     FUZZ_EQUAL(cpool_sized_usable_size(blocks.pools, NULL), 0);
     for (size_t i = 0; i < blocks.n_held; i++) {
@@ -334,7 +334,7 @@ static void make(void)
         blocks.sizes[0] = 8 + input_below(100);
         blocks.sizes[1] = 8 + input_below(8);
         code = cpool_sized_create(&pools, &blocks.config);
-        FUZZ_REQUIRE(code == CPOOL_ECLASSES ||
+        FUZZ_REQUIRE(code == CPOOL_ESLOTSIZE ||
                      (code == 0 && blocks.sizes[0] == 8 && blocks.sizes[1] % 8 == 0));
         FUZZ_EQUAL(pools != NULL, code == 0);
         FUZZ_EQUAL(cpool_sized_destroy(pools), 0);

@@ -101,7 +101,7 @@ static void end_there(struct fault_scene *scene)
 
 static const struct fault_case creations[] = {
     { "cpool_create, first", 0, NULL, create, fault_end, 0,
-      ROWS(FIRST_POOL(CPOOL_ESYSTEM, 0, CPOOL_ENOMEM),
+      ROWS(FIRST_POOL(CPOOL_ENOMEM, 0, CPOOL_ENOMEM),
            { MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 2, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
@@ -133,12 +133,12 @@ static const struct fault_case creations[] = {
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MADVISE, 1, 1, 0, 0 }) },
     { "cpool_create, in memory", 0, have_memory, create_there, end_there, 0,
-      ROWS(FIRST_POOL(CPOOL_ESYSTEM, 0, CPOOL_ENOMEM),
+      ROWS(FIRST_POOL(CPOOL_ENOMEM, 0, CPOOL_ENOMEM),
            { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 2, 2, 0, 0 },
            { MUNMAP, 1, 1, 0, 0 }) },
     { "cpool_client_create, reserved", 0, have_addresses, create_in_addresses, end_there, 0,
-      ROWS(FIRST_POOL(CPOOL_ESYSTEM, 0, CPOOL_ENOMEM),
+      ROWS(FIRST_POOL(CPOOL_ENOMEM, 0, CPOOL_ENOMEM),
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 2, 2, 0, 0 },

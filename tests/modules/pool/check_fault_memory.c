@@ -131,7 +131,7 @@ static void end_jobs(struct fault_scene *scene)
 
 static const struct fault_case typed[] = {
     { "cpool_typed_open_abi1", 0, NULL, open_jobs, end_jobs, 0,
-      ROWS(FIRST_POOL(CPOOL_ESYSTEM, 0, CPOOL_ENOMEM),
+      ROWS(FIRST_POOL(CPOOL_ENOMEM, 0, CPOOL_ENOMEM),
            { MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 2, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },

@@ -74,7 +74,7 @@ static void require_layout(const cpool_config_t *config)
 
     if (code != 0) {
         /* It is refused only where it does not fit. */
-        REQUIRE_EQUAL(code, CPOOL_EOVERFLOW);
+        REQUIRE_EQUAL(code, CPOOL_ECAPACITY);
         REQUIRE(sizeof(size_t) < 8 || config->slot_size > SIZE_MAX / UINT32_MAX / 2);
         return;
     }
@@ -139,15 +139,15 @@ TEST_TIMES(sizes_that_do_not_fit_are_refused, FLAG_SETS)
     cpool_config_t config = support_config(SIZE_MAX, 1);
 
     config.flags = flag_sets[_i];
-    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), CPOOL_EOVERFLOW);
+    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), CPOOL_ECAPACITY);
     config.slot_size = SIZE_MAX - PAGE;
-    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), CPOOL_EOVERFLOW);
+    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), CPOOL_ECAPACITY);
     config.slot_size = SIZE_MAX / 2;
     config.capacity = 3;
-    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), CPOOL_EOVERFLOW);
+    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), CPOOL_ECAPACITY);
     config.slot_size = SIZE_MAX / UINT32_MAX + 1;
     config.capacity = CPOOL_CAPACITY_MAX;
-    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), CPOOL_EOVERFLOW);
+    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), CPOOL_ECAPACITY);
     REQUIRE_EQUAL(cpool_memory_required(&config), 0);
 }
 

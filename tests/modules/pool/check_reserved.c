@@ -60,7 +60,7 @@ TEST(create_in_wrong_range_refused)
     config.memory_size = required;
     require_refused(&config, CPOOL_EMEMORY);
     config.memory = range + CPOOL_MEMORY_ALIGN;
-    require_refused(&config, CPOOL_EMEMALIGN);
+    require_refused(&config, CPOOL_EMEMORY);
     config.memory = range + page;
     config.memory_size = required - 1;
     require_refused(&config, CPOOL_EMEMSIZE);
