@@ -44,7 +44,8 @@ dist_man3_MANS = \
 	doc/man/cpool_of.3 doc/man/cpool_pools.3 \
 	doc/man/cpool_alloc_bulk.3 \
 	doc/man/cpool_alloc_wait.3 doc/man/cpool_at.3 doc/man/cpool_cache_alloc.3 \
-	doc/man/cpool_cache_create.3 doc/man/cpool_cache_destroy.3 doc/man/cpool_cache_free.3 \
+	doc/man/cpool_cache_create.3 doc/man/cpool_cache_destroy.3 doc/man/cpool_cache_flush.3 \
+	doc/man/cpool_cache_free.3 \
 	doc/man/cpool_client.3 doc/man/cpool_client_create.3 doc/man/cpool_client_discard.3 \
 	doc/man/cpool_client_lock.3 doc/man/cpool_client_memory.3 doc/man/cpool_client_own.3 \
 	doc/man/cpool_client_release.3 doc/man/cpool_client_report.3 doc/man/cpool_client_retire.3 \

@@ -12,7 +12,7 @@
 
 #define CPI_CODES(CODE) \
     CODE(CPOOL_OK, "success") \
-    CODE(CPOOL_ESTRUCT, "the size of a structure is wrong, or a setting or its bytes are unknown: " \
+    CODE(CPOOL_ESTRUCT, "a structure has a wrong size, or settings or bytes that are unknown: " \
                         "start from its initialiser, as CPOOL_CONFIG_INIT") \
     CODE(CPOOL_ESLOTSIZE, "the size of slots is 0, or not that of the type or of a class") \
     CODE(CPOOL_EALIGN, "slot_align is not a power of two, or above 2097152, or below the type's, " \
