@@ -13,7 +13,7 @@ man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h inclu
 	include/cpool/cache.h include/cpool/memory.h include/cpool/wait.h include/cpool/info.h \
 	include/cpool/frame.h \
 	include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
-	include/cpool/events.h include/cpool/object.h include/cpool/object_typed.h \
+	include/cpool/object.h include/cpool/object_typed.h \
 	include/cpool/object_frame.h \
 	include/cpool/priority.h include/cpool/lanes.h include/cpool/retire.h include/cpool/debug.h \
 	include/cpool/client.h
@@ -50,7 +50,7 @@ dist_man3_MANS = \
 	doc/man/cpool_client_lock.3 doc/man/cpool_client_memory.3 doc/man/cpool_client_own.3 \
 	doc/man/cpool_client_release.3 doc/man/cpool_client_report.3 doc/man/cpool_client_retire.3 \
 	doc/man/cpool_client_show.3 doc/man/cpool_client_take.3 doc/man/cpool_client_unlock.3 \
-	doc/man/cpool_calloc.3 doc/man/cpool_depot_alloc.3 doc/man/cpool_depot_free.3 \
+	doc/man/cpool_calloc.3 doc/man/cpool_alloc_uncached.3 doc/man/cpool_free_uncached.3 \
 	doc/man/cpool_destroy.3 doc/man/cpool_flush.3 doc/man/cpool_free.3 \
 	doc/man/cpool_frame.3 doc/man/cpool_frame_adopt.3 doc/man/cpool_frame_alloc.3 \
 	doc/man/cpool_frame_begin.3 doc/man/cpool_frame_end.3 doc/man/cpool_frame_reset.3 \
@@ -61,8 +61,9 @@ dist_man3_MANS = \
 	doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
 	doc/man/cpool_debug.3 \
 	doc/man/cpool_verify.3 \
-	doc/man/cpool_events.3 doc/man/cpool_set_ready.3 \
-	doc/man/cpool_alloc_or_notify.3 doc/man/cpool_wake_all.3 \
+	doc/man/cpool_set_ready.3 \
+	doc/man/cpool_alloc_or_notify.3 doc/man/cpool_wait_cancel.3 doc/man/cpool_wait_close.3 \
+	doc/man/cpool_wait_open.3 \
 	doc/man/cpool_sized.3 doc/man/cpool_sized_alloc.3 doc/man/cpool_sized_alloc_aligned.3 doc/man/cpool_sized_calloc.3 \
 	doc/man/cpool_sized_class_of.3 doc/man/cpool_sized_create.3 doc/man/cpool_sized_destroy.3 \
 	doc/man/cpool_sized_free.3 doc/man/cpool_sized_realloc.3 \

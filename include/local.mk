@@ -15,7 +15,6 @@ cpoolinclude_HEADERS = \
 	include/cpool/debug.h \
 	include/cpool/error.h \
 	include/cpool/error.hpp \
-	include/cpool/events.h \
 	include/cpool/fast.h \
 	include/cpool/frame.h \
 	include/cpool/frame.hpp \

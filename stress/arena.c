@@ -276,8 +276,8 @@ static bool audit_draw(struct audit *audit, unsigned int way)
     size_t n = 0;
 
     if (way == 0)
-        n = cpool_alloc_bulk(pool, slots, ARENA_BULK);
-    else if (way == 1 && (slots[0] = cpool_depot_alloc(pool)) != NULL)
+        n = cpool_alloc_bulk(pool, slots, ARENA_BULK, 0);
+    else if (way == 1 && (slots[0] = cpool_alloc_uncached(pool)) != NULL)
         n = 1;
     if (n == 0 && (slots[0] = cpool_alloc(pool)) != NULL)
         n = 1;
@@ -303,7 +303,7 @@ static void audit_drain(struct audit *audit, size_t expected)
                     audit->count, audit->arena->capacity, expected, index,
                     stamp_last_owner(&audit->arena->book, index));
     }
-    if (cpool_alloc(audit->arena->pool) != NULL || cpool_depot_alloc(audit->arena->pool) != NULL)
+    if (cpool_alloc(audit->arena->pool) != NULL || cpool_alloc_uncached(audit->arena->pool) != NULL)
         stress_fail("audit: a slot beyond the capacity of %zu", audit->arena->capacity);
 }
 
@@ -319,7 +319,7 @@ static void audit_give_back(struct audit *audit)
         break;
     case 1:
         for (size_t i = 0; i < audit->count; i++)
-            cpool_depot_free(pool, audit->slots[i]);
+            cpool_free_uncached(pool, audit->slots[i]);
         break;
     default:
         for (size_t i = 0; i < audit->count; i++)

@@ -65,7 +65,7 @@ static void *bound_take(struct worker *worker, struct bound *bound)
     uint64_t began = bound_begin(bound);
     size_t way = random_below(&worker->random, 64);
     void *slot = way == 0  ? cpool_alloc_wait(bound->arena.pool, &timeout)
-                 : way < 4 ? cpool_depot_alloc(bound->arena.pool)
+                 : way < 4 ? cpool_alloc_uncached(bound->arena.pool)
                            : cpool_alloc(bound->arena.pool);
     size_t live;
 
@@ -84,7 +84,7 @@ static void bound_give(struct worker *worker, struct bound *bound, void *slot)
     worker_gives(worker, &bound->arena, slot);
     bound->live--;
     if (random_once_in(&worker->random, 16))
-        cpool_depot_free(bound->arena.pool, slot);
+        cpool_free_uncached(bound->arena.pool, slot);
     else
         cpool_free(bound->arena.pool, slot);
     bound->held--;

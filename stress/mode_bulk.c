@@ -34,7 +34,7 @@ static void bulk_alloc(struct worker *worker, struct bag *bag)
 {
     void *slots[BULK_MAX];
     size_t wanted = bulk_draw(worker, bag, bag->room - bag->count);
-    size_t n = cpool_alloc_bulk(bag->arena->pool, slots, wanted);
+    size_t n = cpool_alloc_bulk(bag->arena->pool, slots, wanted, 0);
 
     STRESS_REQUIRE(n <= wanted);
     if (n < wanted)

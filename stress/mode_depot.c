@@ -14,11 +14,11 @@ static void depot_step(struct worker *worker, struct bag *bag)
     void *slot;
 
     if (bag->count == 0 || (bag->count < bag->room && random_once_in(&worker->random, 2))) {
-        slot = worker_took(worker, arena, cpool_depot_alloc(arena->pool));
+        slot = worker_took(worker, arena, cpool_alloc_uncached(arena->pool));
         if (slot != NULL)
             bag_add(bag, slot);
     } else {
-        cpool_depot_free(arena->pool,
+        cpool_free_uncached(arena->pool,
                          worker_gives(worker, arena, bag_remove(bag, &worker->random)));
     }
 }

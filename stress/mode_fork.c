@@ -50,9 +50,9 @@ static void fork_life(struct worker *worker)
         worker_step(worker, &bag);
         if (!random_once_in(&worker->random, 8))
             continue;
-        slot = worker_took(worker, &forking->arena, cpool_depot_alloc(forking->arena.pool));
+        slot = worker_took(worker, &forking->arena, cpool_alloc_uncached(forking->arena.pool));
         if (slot != NULL)
-            cpool_depot_free(forking->arena.pool, worker_gives(worker, &forking->arena, slot));
+            cpool_free_uncached(forking->arena.pool, worker_gives(worker, &forking->arena, slot));
     }
     worker_empty(worker, &bag);
     bag_fini(&bag);

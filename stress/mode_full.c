@@ -109,7 +109,7 @@ static void *full_try(struct worker *worker, struct full *full)
     bool depot = random_once_in(&worker->random, 8);
     uint64_t ended = atomic_load_explicit(&full->ended, memory_order_seq_cst);
     uint64_t begun = atomic_fetch_add_explicit(&full->begun, 1, memory_order_seq_cst);
-    void *slot = depot ? cpool_depot_alloc(full->arena.pool) : cpool_alloc(full->arena.pool);
+    void *slot = depot ? cpool_alloc_uncached(full->arena.pool) : cpool_alloc(full->arena.pool);
     bool alone = begun == ended &&
                  atomic_load_explicit(&full->begun, memory_order_seq_cst) == begun + 1;
 
@@ -145,7 +145,7 @@ static void full_verify(const struct full *full)
 
     if (live != arena->capacity)
         stress_fail("%zu slots of %zu are live, with all quotas filled", live, arena->capacity);
-    if (cpool_alloc(arena->pool) != NULL || cpool_depot_alloc(arena->pool) != NULL)
+    if (cpool_alloc(arena->pool) != NULL || cpool_alloc_uncached(arena->pool) != NULL)
         stress_fail("a pool has more than its capacity of %zu", arena->capacity);
 }
 

@@ -289,7 +289,7 @@ static void sized_run(struct episode *episode)
     int code;
 
     sized.flags = flags[random_below(random, sizeof flags / sizeof flags[0])];
-    fallback.context = &sized;
+    fallback.arg = &sized;
     config.name = "sized";
     config.max_size = SIZED_LARGEST;
     config.class_bytes = (size_t)4096 << random_below(random, 5);

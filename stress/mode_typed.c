@@ -40,7 +40,7 @@ static void typed_take(struct worker *worker, struct arena *arena, struct bag *b
 
     switch (random_below(&worker->random, 8)) {
     case 0:
-        n = items_alloc_bulk(taken, room < TYPED_BULK ? room : TYPED_BULK);
+        n = items_alloc_bulk(taken, room < TYPED_BULK ? room : TYPED_BULK, 0);
         break;
     case 1:
         taken[0] = cpool_alloc(arena->pool);

@@ -155,7 +155,7 @@ void report_init(const char *program, double seconds)
     report_program = program;
     report_seconds = seconds;
     report_catch_all();
-    cpool_set_error_handler(report_mistake, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ report_mistake, NULL });
 }
 
 void report_episode(const struct episode *episode)

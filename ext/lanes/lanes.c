@@ -33,6 +33,7 @@ struct cpi_lane {
 
 /* All constant, but for the words, the bits, `client` and the lanes. */
 struct cpool_lanes {
+    cpool_t *face;          /* what cpool_lanes_pool returns: first */
     uintptr_t ended;        /* atomic */
     uint32_t *words;        /* atomic, one for each slot */
     unsigned char *reached; /* bits of slots, while a state is looked through */
@@ -187,6 +188,7 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_lanes_config_t *given
         (void)end_lanes(lanes, NULL);
         return code;
     }
+    lanes->face = lanes->client.face;
     deal_slots(lanes, lanes->capacity);
     cpool_client_show(&lanes->client, true);
     *result = lanes;
@@ -204,16 +206,12 @@ int cpool_lanes_destroy(cpool_lanes_t *lanes)
         return CPOOL_EPOOL;
     cpool_client_show(&lanes->client, false);
     live = lanes->capacity - cpool_lanes_balance(lanes);
+    lanes->face = NULL;
     code = end_lanes(lanes, &lanes->ended);
     return live > 0 ? CPOOL_ELIVE : code;
 }
 
 /* --- Lanes --- */
-
-cpool_t *cpool_lanes_pool(const cpool_lanes_t *lanes)
-{
-    return CPI_ENDED(lanes) ? NULL : lanes->client.face;
-}
 
 void *cpool_lane_alloc(cpool_lanes_t *lanes, size_t number)
 {

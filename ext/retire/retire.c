@@ -204,7 +204,7 @@ static void free_slots(cpool_t *pool, void *const *slots, size_t n, bool dry)
     if (!dry)
         cpool_free_bulk(pool, slots, n);
     for (size_t i = 0; dry && i < n; i++)
-        cpool_depot_free(pool, slots[i]);
+        cpool_free_uncached(pool, slots[i]);
 }
 
 /* The slots are off the bag before they go back, so that the child of a fork that comes in

@@ -106,7 +106,7 @@ static void *fallback_take(const cpool_sized_fallback_t *fallback, size_t size,
     if (!whole_size(size, lead, &header->bytes))
         return NULL;
     return is_malloc ? malloc(header->bytes)
-                     : fallback->alloc(header->bytes, header->align, fallback->context);
+                     : fallback->alloc(header->bytes, header->align, fallback->arg);
 }
 
 /* Writes the header before the block that begins behind the lead, and returns the block. */
@@ -153,7 +153,7 @@ CPI_APART static void fallback_free(struct cpool_sized *blocks, void *block, con
     (void)blocks->system->block(block, header.bytes - header.lead, false);
     if (fallback->free != NULL)
         fallback->free((char *)block - header.lead, header.bytes, header.align,
-                       fallback->context);
+                       fallback->arg);
     else
         free((char *)block - header.lead);
 }
@@ -196,7 +196,7 @@ static void *fallback_resize(struct cpool_sized *blocks, void *block, size_t siz
                        header.bytes - header.lead, size);
     start = (char *)block - header.lead;
     start = fallback->resize != NULL ? fallback->resize(start, header.bytes, header.align, bytes,
-                                                        fallback->context)
+                                                        fallback->arg)
                                      : realloc(start, bytes);
     if (start == NULL)
         return NULL;

@@ -55,13 +55,13 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_N
  * Any thread.  Wait-free into the thread's magazine, else lock-free, with these exceptions.  First
  * use may block.  While threads wait for slots, or have asked for a notice, it takes the waiters'
  * lock, and may make a system call to wake one.  Otherwise it takes no lock.  A thread without a
- * cache may have to wait as in cpool_depot_free.  A free that finds no empty magazine yields the
+ * cache may have to wait as in cpool_free_uncached.  A free that finds no empty magazine yields the
  * processor.
  */
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL_(1);
 
 /*
- * cpool_depot_alloc, cpool_depot_free - like cpool_alloc and cpool_free, but directly from and to
+ * cpool_alloc_uncached, cpool_free_uncached - like cpool_alloc and cpool_free, but directly from and to
  * the depot, without the calling thread's cache.
  *
  * For threads that allocate too rarely to deserve a cache.  Several times slower than the cached
@@ -71,25 +71,28 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL
  * alloc makes a system call when slots are used for the first time, and waits as
  * cpool_alloc does when it finds nothing.
  */
-CPOOL_API void cpool_depot_free(cpool_t *pool, void *slot);
-CPOOL_API void *cpool_depot_alloc(cpool_t *pool) CPOOL_MUST_USE_
-    CPOOL_FREED_BY_(cpool_depot_free);
+CPOOL_API void cpool_free_uncached(cpool_t *pool, void *slot);
+CPOOL_API void *cpool_alloc_uncached(cpool_t *pool) CPOOL_MUST_USE_
+    CPOOL_FREED_BY_(cpool_free_uncached);
 
 /*
  * cpool_calloc - like cpool_alloc, with the slot_size bytes set to zero.
  */
-CPOOL_API void *cpool_calloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_FREED_BY_(cpool_depot_free);
+CPOOL_API void *cpool_calloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_FREED_BY_(cpool_free_uncached);
 
 /*
- * cpool_alloc_bulk - takes up to n slots.
+ * cpool_alloc_bulk - takes up to n slots, or none if it cannot have `least`.
  *
  * slots   receives them, with room for n
+ * least   0 or 1: as many as there are.  n: all or none
  *
  * Returns the number obtained: fewer than n only if the pool ran dry or the operating system
- * refused memory.  If slots is NULL and n > 0, CPOOL_ENULL is reported and 0 returned.  Any thread,
- * progress as cpool_alloc.
+ * refused memory.  If it obtains fewer than `least`, it gives them back and returns 0, and until
+ * then another thread may find the pool dry.  If slots is NULL and n > 0, CPOOL_ENULL is reported
+ * and 0 returned.  Any thread, progress as cpool_alloc and cpool_free.
  */
-CPOOL_API size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n) CPOOL_MUST_USE_;
+CPOOL_API size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n,
+                                  size_t least) CPOOL_MUST_USE_;
 
 /*
  * cpool_free_bulk - gives n slots back.

@@ -43,7 +43,7 @@
 /* GCC knows a set of functions for each slot, any of which frees it. */
 #define CPOOL_TAKEN_BY_ANY_                                                            \
     CPOOL_TAKEN_BY_(cpool_free, 2) CPOOL_TAKEN_BY_(cpool_cache_free, 2)               \
-    CPOOL_TAKEN_BY_(cpool_depot_free, 2)
+    CPOOL_TAKEN_BY_(cpool_free_uncached, 2)
 
 /* The functions of <cpool.h> with these attributes.  Clang assumes that a new slot is
  * uninitialised, so cpool_calloc gets no attribute for clang. */
@@ -51,11 +51,11 @@
 #pragma GCC diagnostic ignored "-Wredundant-decls"
 void cpool_free(cpool_t *pool, void *slot) CPOOL_TAKES_(2);
 void cpool_cache_free(cpool_cache_t *cache, void *slot) CPOOL_TAKES_(2);
-void cpool_depot_free(cpool_t *pool, void *slot) CPOOL_TAKES_(2);
+void cpool_free_uncached(cpool_t *pool, void *slot) CPOOL_TAKES_(2);
 void *cpool_alloc(cpool_t *pool) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_;
 void *cpool_calloc(cpool_t *pool) CPOOL_TAKEN_BY_ANY_;
 void *cpool_cache_alloc(cpool_cache_t *cache) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_;
-void *cpool_depot_alloc(cpool_t *pool) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_;
+void *cpool_alloc_uncached(cpool_t *pool) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_;
 void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKEN_BY_ANY_
     CPOOL_GIVES_;
 #pragma GCC diagnostic pop
@@ -81,7 +81,7 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKE
 #define CPOOL_LABEL_JOINED_(prefix, text) __asm__(#prefix text)
 
 #define CPOOL_TYPED_TAKEN_BY_ANY_(name)                                                \
-    CPOOL_TAKEN_BY_(name##_free, 1) CPOOL_TAKEN_BY_(name##_depot_free, 1)              \
+    CPOOL_TAKEN_BY_(name##_free, 1) CPOOL_TAKEN_BY_(name##_free_uncached, 1)              \
     CPOOL_TAKEN_BY_(name##_cache_free, 2) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_
 
 #undef CPOOL_TYPED_PATH_
@@ -96,10 +96,10 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKE
             cpool_free(cpool_pool_, cpool_slot_);                                      \
     }                                                                                  \
                                                                                        \
-    CPOOL_ALONE_(void, name##_depot_free, (type *cpool_slot_), CPOOL_TAKES_(1))        \
+    CPOOL_ALONE_(void, name##_free_uncached, (type *cpool_slot_), CPOOL_TAKES_(1))        \
     {                                                                                  \
         if (cpool_slot_ != NULL)                                                       \
-            cpool_depot_free(cpool_typed_pool_abi1(&name##_typed_), cpool_slot_);      \
+            cpool_free_uncached(cpool_typed_pool_abi1(&name##_typed_), cpool_slot_);      \
     }                                                                                  \
                                                                                        \
     CPOOL_ALONE_(void, name##_cache_free, (cpool_cache_t *cpool_cache_, type *cpool_slot_), \

@@ -28,8 +28,8 @@ enum {
 
     CPOOL_ESTRUCT = -1,   /* the size member of a structure is wrong, or it has a setting that this
                              library does not know, or bytes are not a state of these lanes */
-    CPOOL_ESLOTSIZE = -2, /* slot_size is 0, or differs from a typed pool's type, or sizes of classes
-                             are wrong, or no class has such slots (cpool/sized.h) */
+    CPOOL_ESLOTSIZE = -2, /* slot_size is 0, or differs from a typed pool's type, or classes have
+                             wrong sizes, or no class has such slots (cpool/sized.h) */
     CPOOL_EALIGN = -3,    /* slot_align is not a power of two, or above CPOOL_ALIGN_MAX, or below
                              that of a typed pool's type, or slot_offset is above slot_size */
     CPOOL_ECAPACITY = -4, /* capacity is 0, or capacity or max_capacity is above CPOOL_CAPACITY_MAX,
@@ -107,19 +107,22 @@ typedef struct cpool_error {
  * A report takes up to 14 KiB of the thread's stack (x86-64, glibc), in addition to what the
  * handler uses.  That is nearly all of the smallest stack that a thread can have.
  */
-typedef void (*cpool_error_handler_t)(const cpool_error_t *error, void *context);
+typedef struct cpool_error_handler {
+    void (*report)(const cpool_error_t *error, void *arg); /* NULL: the default, which writes the
+                    text to standard error without allocating and then aborts, unless the code
+                    is one of resources */
+    void *arg; /* the user's */
+} cpool_error_handler_t;
 
 /*
  * cpool_set_error_handler - sets the handler of callers' mistakes.
  *
- * handler   called with each report.  NULL restores the default, which writes
- *           the text to standard error without allocating and then aborts, unless the
- *           code is one of resources
- * context   passed to the handler
+ *     cpool_set_error_handler((cpool_error_handler_t){ note_mistake, &log });
  *
+ * Returns the handler before, for a handler that passes reports on to it, or to set it again.
  * Any thread, but a report that is being made at this moment may still reach the previous handler.
  * It may block.
  */
-CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *context);
+CPOOL_API cpool_error_handler_t cpool_set_error_handler(cpool_error_handler_t handler);
 
 #endif /* CPOOL_ERROR_H */

@@ -189,7 +189,14 @@ CPOOL_API int cpool_lanes_load(cpool_lanes_t *lanes, const void *state, size_t s
  * report it as CPOOL_EPOOL.
  * Any thread, wait-free.
  */
-CPOOL_API cpool_t *cpool_lanes_pool(const cpool_lanes_t *lanes) CPOOL_NONNULL_(1);
+CPOOL_LOCAL_ cpool_t *cpool_lanes_pool(const cpool_lanes_t *lanes) CPOOL_NONNULL_(1);
+
+CPOOL_LOCAL_ cpool_t *cpool_lanes_pool(const cpool_lanes_t *lanes)
+{
+    const void *first = lanes; /* the pool of slots is the first word */
+
+    return *CPOOL_CAST_(cpool_t *const *, first);
+}
 
 #ifdef __cplusplus
 }

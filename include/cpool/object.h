@@ -235,7 +235,7 @@ CPOOL_API void *cpool_object_get(cpool_objects_t *pool) CPOOL_MUST_USE_ CPOOL_NO
  * looks again every tenth of a millisecond.
  *
  * Returns 0, CPOOL_EDRY if max_capacity is active or the pool may not grow, and the time to wait is
- * up or cpool_wake_all has ended it, CPOOL_ENOMEM, CPOOL_ESTRUCT for a wrong grant,
+ * up or cpool_wait_close has ended it, CPOOL_ENOMEM, CPOOL_ESTRUCT for a wrong grant,
  * CPOOL_EKIND, which is reported, for a wait in another pool, or the code of the failed hook,
  * create or activate.  A failure loses no object.  <cpool/priority.h> says what a dry priority pool
  * does.

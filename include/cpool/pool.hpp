@@ -12,7 +12,6 @@
 #define CPOOL_POOL_HPP
 
 #include <cpool/error.hpp>
-#include <cpool/events.h>
 #include <cpool/pools.h>
 #include <cpool/track.h>
 
@@ -171,9 +170,9 @@ public:
     void deallocate(T *slot) noexcept { cpool_free(handle_, static_cast<void *>(slot)); }
 
     /* cpool_alloc_bulk, cpool_free_bulk, cpool_alloc_or_notify and cpool_alloc_wait. */
-    std::size_t allocate_bulk(T **slots, std::size_t n) noexcept
+    std::size_t allocate_bulk(T **slots, std::size_t n, std::size_t least = 0) noexcept
     {
-        return cpool_alloc_bulk(handle_, reinterpret_cast<void **>(slots), n);
+        return cpool_alloc_bulk(handle_, reinterpret_cast<void **>(slots), n, least);
     }
     void deallocate_bulk(T *const *slots, std::size_t n) noexcept
     {
@@ -297,11 +296,12 @@ public:
     static void deallocate(T *slot) noexcept { Tag::deallocate(slot); }
 
     /* As in pool.  Returns no slots if the pool cannot be created. */
-    static std::size_t allocate_bulk(T **slots, std::size_t n) noexcept
+    static std::size_t allocate_bulk(T **slots, std::size_t n, std::size_t least = 0) noexcept
     {
         cpool_t *pool = native_handle();
+        void **any = reinterpret_cast<void **>(slots);
 
-        return pool != nullptr ? cpool_alloc_bulk(pool, reinterpret_cast<void **>(slots), n) : 0;
+        return pool != nullptr ? cpool_alloc_bulk(pool, any, n, least) : 0;
     }
     static void deallocate_bulk(T *const *slots, std::size_t n) noexcept
     {

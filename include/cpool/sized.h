@@ -84,12 +84,12 @@ typedef struct cpool_sized cpool_sized_t;
  */
 typedef struct cpool_sized_fallback {
     size_t size;   /* sizeof(cpool_sized_fallback_t) */
-    void *context; /* handed to the functions */
-    void *(*alloc)(size_t bytes, size_t align, void *context); /* returns bytes aligned to
+    void *arg; /* handed to the functions */
+    void *(*alloc)(size_t bytes, size_t align, void *arg); /* returns bytes aligned to
                       align, a power of two, or NULL */
-    void (*free)(void *block, size_t bytes, size_t align, void *context); /* takes
+    void (*free)(void *block, size_t bytes, size_t align, void *arg); /* takes
                       them back */
-    void *(*resize)(void *block, size_t bytes, size_t align, size_t wanted, void *context); /*
+    void *(*resize)(void *block, size_t bytes, size_t align, size_t wanted, void *arg); /*
                       returns the block, with `wanted` bytes, in its place or in another,
                       or NULL, after which it is as it was.  NULL: there is no such
                       function, and contents are copied */

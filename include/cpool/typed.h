@@ -42,11 +42,11 @@
  *     type *<name>_alloc(void);          as cpool_alloc
  *     type *<name>_calloc(void);         as cpool_calloc
  *     void <name>_free(type *slot);      as cpool_free
- *     size_t <name>_alloc_bulk(type **slots, size_t n);        as cpool_alloc_bulk
+ *     size_t <name>_alloc_bulk(type **slots, size_t n, size_t least);   as cpool_alloc_bulk
  *     void <name>_free_bulk(type *const *slots, size_t n);     as cpool_free_bulk
  *     type *<name>_alloc_wait(const struct timespec *timeout); as cpool_alloc_wait
- *     type *<name>_depot_alloc(void);    as cpool_depot_alloc
- *     void <name>_depot_free(type *slot);
+ *     type *<name>_alloc_uncached(void);    as cpool_alloc_uncached
+ *     void <name>_free_uncached(type *slot);
  *     type *<name>_cache_alloc(cpool_cache_t *cache);          as cpool_cache_alloc
  *     void <name>_cache_free(cpool_cache_t *cache, type *slot);
  *     size_t <name>_index(const type *slot);                   as cpool_index
@@ -59,7 +59,7 @@
  * If the pool cannot be created, an alloc returns NULL, and the next one tries again.  The first
  * failure is reported with its code.  Wrong constant settings are compile-time errors: in C++
  * always, and in C with optimisation.  CPOOL_DECLARE_HANDLES (<cpool/track.h>),
- * CPOOL_DECLARE_FRAMES (<cpool/frame.h>) and CPOOL_DECLARE_NOTICES (<cpool/events.h>) add
+ * CPOOL_DECLARE_FRAMES (<cpool/frame.h>) and CPOOL_DECLARE_NOTICES (<cpool/wait.h>) add
  * functions.
  *
  * <name>_open creates the pool now.  NULL means the settings of the definition.  In a
@@ -76,10 +76,10 @@
     /* type *<name>_alloc(void)         takes a slot, or returns NULL                  \
      * type *<name>_calloc(void)        the same, its bytes set to zero                \
      * void <name>_free(type *slot)     gives a slot back, from any thread             \
-     * size_t <name>_alloc_bulk(type **slots, size_t n)      takes up to n, returns the number \
+     * size_t <name>_alloc_bulk(type **slots, size_t n, size_t least)   takes least to n, or none \
      * void <name>_free_bulk(type *const *slots, size_t n)   gives n slots back        \
      * type *<name>_alloc_wait(const struct timespec *timeout)   sleeps until a slot is free \
-     * type *<name>_depot_alloc(void), void <name>_depot_free(type *slot)   without a cache \
+     * type *<name>_alloc_uncached(void), void <name>_free_uncached(type *slot)   without a cache \
      * type *<name>_cache_alloc(cpool_cache_t *cache)        takes a slot by an explicit cache \
      * void <name>_cache_free(cpool_cache_t *cache, type *slot)   gives one back by it \
      * size_t <name>_index(const type *slot)   the index of a slot, or SIZE_MAX        \
@@ -139,17 +139,20 @@
         return CPOOL_TYPED_OPENED_(&name##_typed_);                                    \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ size_t name##_alloc_bulk(type **cpool_slots_, size_t cpool_n_) \
+    CPOOL_TYPED_INLINE_ size_t name##_alloc_bulk(type **cpool_slots_, size_t cpool_n_, \
+                                                 size_t cpool_least_)                  \
     {                                                                                  \
         cpool_t *cpool_pool_ = name##_pool();                                          \
         void **cpool_any_ = CPOOL_CAST_(void **, cpool_slots_);                        \
                                                                                        \
-        return cpool_pool_ != NULL ? cpool_alloc_bulk(cpool_pool_, cpool_any_, cpool_n_) : 0; \
+        if (cpool_pool_ == NULL)                                                       \
+            return 0;                                                                  \
+        return cpool_alloc_bulk(cpool_pool_, cpool_any_, cpool_n_, cpool_least_);      \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_FREES_(name, type)                                                     \
-    CPOOL_TYPED_TAKE_(name, type, name##_depot_alloc, (void),                          \
-                      name##_pool() != NULL ? cpool_depot_alloc(name##_pool()) : NULL) \
+    CPOOL_TYPED_TAKE_(name, type, name##_alloc_uncached, (void),                          \
+                      name##_pool() != NULL ? cpool_alloc_uncached(name##_pool()) : NULL) \
     CPOOL_TYPED_TAKE_(name, type, name##_cache_alloc, (cpool_cache_t *cpool_cache_),   \
                       cpool_cache_alloc(cpool_cache_))                                 \
     CPOOL_TYPED_TAKE_(name, type, name##_alloc_wait, (const struct timespec *cpool_time_), \
@@ -187,10 +190,10 @@
     CPOOL_TYPED_INLINE_ type *function parameters { return CPOOL_CAST_(type *, call); }
 
 #define CPOOL_TYPED_FREES_(name, type)                                                 \
-    CPOOL_TYPED_INLINE_ void name##_depot_free(type *cpool_slot_)                      \
+    CPOOL_TYPED_INLINE_ void name##_free_uncached(type *cpool_slot_)                      \
     {                                                                                  \
         if (cpool_slot_ != NULL)                                                       \
-            cpool_depot_free(name##_pool(), cpool_slot_);                              \
+            cpool_free_uncached(name##_pool(), cpool_slot_);                              \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ void name##_cache_free(cpool_cache_t *cpool_cache_, type *cpool_slot_) \

@@ -104,14 +104,19 @@ void cpool_free_bulk(cpool_t *handle, void *const *slots, size_t n)
     }
 }
 
-size_t cpool_alloc_bulk(cpool_t *handle, void **slots, size_t n)
+size_t cpool_alloc_bulk(cpool_t *handle, void **slots, size_t n, size_t least)
 {
     static const char function[] = "cpool_alloc_bulk";
     struct cpi_pool *pool;
+    size_t got;
 
     if (check_bulk(&pool, handle, slots, n, function) != 0)
         return 0;
-    return alloc_runs(pool, slots, n, CPI_CALL(function));
+    got = alloc_runs(pool, slots, n, CPI_CALL(function));
+    if (CPI_LIKELY(got >= least))
+        return got;
+    cpool_free_bulk(handle, slots, got);
+    return 0;
 }
 
 /* --- Other forms --- */
@@ -134,9 +139,9 @@ void *cpool_calloc(cpool_t *handle)
     return slot;
 }
 
-void *cpool_depot_alloc(cpool_t *handle)
+void *cpool_alloc_uncached(cpool_t *handle)
 {
-    static const char function[] = "cpool_depot_alloc";
+    static const char function[] = "cpool_alloc_uncached";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
 
     if (pool == NULL)
@@ -144,9 +149,9 @@ void *cpool_depot_alloc(cpool_t *handle)
     return cpi_pool_alloc(pool, NULL, CPI_CALL(function));
 }
 
-void cpool_depot_free(cpool_t *handle, void *slot)
+void cpool_free_uncached(cpool_t *handle, void *slot)
 {
-    static const char function[] = "cpool_depot_free";
+    static const char function[] = "cpool_free_uncached";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
 
     if (pool != NULL)

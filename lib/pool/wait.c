@@ -106,7 +106,7 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
 
 /* --- Notices for event loops, and the end of waiting --- */
 
-int cpool_set_ready(cpool_t *handle, cpool_ready_t ready, void *context)
+int cpool_set_ready(cpool_t *handle, cpool_ready_t ready, void *arg)
 {
     struct cpi_pool *pool = cpi_pool_of(handle, "cpool_set_ready");
 
@@ -114,7 +114,7 @@ int cpool_set_ready(cpool_t *handle, cpool_ready_t ready, void *context)
         return CPOOL_EPOOL;
     cpi_mutex_lock(&pool->waiters.lock);
     pool->waiters.ready = ready;
-    pool->waiters.ready_context = context;
+    pool->waiters.ready_arg = arg;
     cpi_mutex_unlock(&pool->waiters.lock);
     return CPOOL_OK;
 }
@@ -167,9 +167,30 @@ void *cpool_alloc_or_notify(cpool_t *handle)
     return slot;
 }
 
-size_t cpool_wake_all(cpool_t *handle, bool closed)
+static size_t end_waits(cpool_t *handle, bool close, const char *function)
 {
-    struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_wake_all");
+    struct cpi_pool *pool = cpi_pool_seen(handle, function);
 
-    return pool != NULL ? cpi_waiters_dismiss(&pool->waiters, closed) : 0;
+    return pool != NULL ? cpi_waiters_dismiss(&pool->waiters, close) : 0;
+}
+
+size_t cpool_wait_close(cpool_t *handle)
+{
+    return end_waits(handle, true, "cpool_wait_close");
+}
+
+size_t cpool_wait_cancel(cpool_t *handle)
+{
+    return end_waits(handle, false, "cpool_wait_cancel");
+}
+
+void cpool_wait_open(cpool_t *handle)
+{
+    struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_wait_open");
+
+    if (pool == NULL)
+        return;
+    cpi_mutex_lock(&pool->waiters.lock);
+    pool->waiters.closed = false;
+    cpi_mutex_unlock(&pool->waiters.lock);
 }

@@ -2,7 +2,7 @@
 /*
  * handler.c - reports callers' mistakes (base/error.h) to the error handler.
  *
- * A handler and its context belong together, so both are read and written with the lock held.  The
+ * A handler and its argument belong together, so both are read and written with the lock held.  The
  * handler is called without the lock.
  */
 #include "base/error.h"
@@ -15,15 +15,9 @@
 #include "host/options.h"
 #include "process/thread.h"
 
-struct pair {
-    cpool_error_handler_t handler;
-    void *context;
-};
-
 /* Running out of resources is not a mistake of the program, so the default handler returns then. */
-static void default_handler(const cpool_error_t *error, void *context)
+static void report_by_default(const cpool_error_t *error)
 {
-    (void)context;
     cpi_tell("%s", error->text);
     cpi_write_error(error->details, strlen(error->details));
     cpi_tools_print_stack();
@@ -31,16 +25,15 @@ static void default_handler(const cpool_error_t *error, void *context)
         abort();
 }
 
-static struct pair current = {default_handler, NULL}; /* guarded by the lock */
+static cpool_error_handler_t current; /* guarded by the lock */
 
-/* Returns the previous pair.  The caller may hold the lock. */
-static struct pair exchange_pair(const struct pair *next)
+/* Returns the handler before, and sets another one unless that is NULL.  The caller may hold the
+ * lock. */
+static cpool_error_handler_t exchange_handler(const cpool_error_handler_t *next)
 {
-    bool locked;
-    struct pair before;
+    bool locked = cpi_lock_unless_held();
+    cpool_error_handler_t before = current;
 
-    locked = cpi_lock_unless_held();
-    before = current;
     if (next != NULL)
         current = *next;
     if (locked)
@@ -48,17 +41,15 @@ static struct pair exchange_pair(const struct pair *next)
     return before;
 }
 
-void cpool_set_error_handler(cpool_error_handler_t handler, void *context)
+cpool_error_handler_t cpool_set_error_handler(cpool_error_handler_t handler)
 {
-    struct pair pair = {handler != NULL ? handler : default_handler, context};
-
-    (void)exchange_pair(&pair);
+    return exchange_handler(&handler);
 }
 
 void cpi_report(cpool_error_t *error, const char *format, ...)
 {
     char text[CPI_REPORT_MAX];
-    struct pair pair;
+    cpool_error_handler_t handler;
     va_list arguments;
 
     va_start(arguments, format);
@@ -72,6 +63,9 @@ void cpi_report(cpool_error_t *error, const char *format, ...)
     cpi_tools_wrote(text, sizeof text);
     cpi_tools_wrote(error->details, strlen(error->details) + 1);
     cpi_tools_call(2);
-    pair = exchange_pair(NULL);
-    pair.handler(error, pair.context);
+    handler = exchange_handler(NULL);
+    if (handler.report != NULL)
+        handler.report(error, handler.arg);
+    else
+        report_by_default(error);
 }

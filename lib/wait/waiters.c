@@ -56,7 +56,7 @@ void cpi_waiters_call(struct cpi_waiters *waiters)
         if (waiter == &waiters->bell) {
             pass_on = cpi_notice_leave(waiters, true);
             ready = waiters->ready;
-            context = waiters->ready_context;
+            context = waiters->ready_arg;
         } else {
             wake_waiter(waiter);
         }
@@ -109,13 +109,13 @@ bool cpi_waiters_are_delayed(const struct cpi_waiters *waiters)
     return cpi_load(&waiters->delayed, relaxed); /* [late] */
 }
 
-size_t cpi_waiters_dismiss(struct cpi_waiters *waiters, bool closed)
+size_t cpi_waiters_dismiss(struct cpi_waiters *waiters, bool close)
 {
     struct cpi_waiter *waiter;
     size_t woken = 0;
 
     cpi_mutex_lock(&waiters->lock);
-    waiters->closed = closed;
+    waiters->closed = waiters->closed || close;
     waiters->dismissals++;
     for (waiter = waiters->queue.first; waiter != NULL; waiter = waiter->next) {
         if (waiter != &waiters->bell) {

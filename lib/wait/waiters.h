@@ -8,7 +8,6 @@
 #ifndef CPI_WAITERS_H
 #define CPI_WAITERS_H
 
-#include <cpool/events.h>
 
 #include "cache/reclaim.h"
 #include "host/sync.h"
@@ -38,10 +37,10 @@ struct cpi_waiters {
     bool bell_waits;        /* the bell is in the queue */
     unsigned bell_begun;    /* what cpi_reclaim_begin returned: entries are closed for the bell */
     bool bell_owed;         /* a caller has got NULL since the bell joined */
-    bool closed;            /* cpool_wake_all: nobody waits any more */
-    uint32_t dismissals;    /* calls of cpool_wake_all */
+    bool closed;            /* cpool_wait_close: nobody waits any more */
+    uint32_t dismissals;    /* calls of cpool_wait_close and cpool_wait_cancel */
     cpool_ready_t ready;    /* called when the bell is called, or NULL */
-    void *ready_context;
+    void *ready_arg;
 };
 
 /* A waiting thread, on its own stack. */
@@ -97,7 +96,7 @@ bool cpi_waiters_are_delayed(const struct cpi_waiters *waiters);
 
 /* Makes every waiter give up after its next search in vain, and if `closed`, later ones, too.
  * Returns the number of waiting threads. */
-size_t cpi_waiters_dismiss(struct cpi_waiters *waiters, bool closed);
+size_t cpi_waiters_dismiss(struct cpi_waiters *waiters, bool close);
 
 /* --- For a thread that waits --- */
 

@@ -102,9 +102,9 @@ APART void leak(void)
 {
     void *slots[3];
 
-    if (cpool_alloc_bulk(pool, slots, 3) != 3) /* mark: bulk */
+    if (cpool_alloc_bulk(pool, slots, 3, 0) != 3) /* mark: bulk */
         return;
-    sink = cpool_depot_alloc(pool); /* mark: depot */
+    sink = cpool_alloc_uncached(pool); /* mark: depot */
     for (int i = 0; i < 7; i++)
         take();
 }

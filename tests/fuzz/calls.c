@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include <cpool/debug.h>
-#include <cpool/events.h>
 
 /* An alloc that may be zeroed.  Every form of it takes the same slots. */
 static void *alloc_by(struct model *model, size_t form)
@@ -17,7 +16,7 @@ static void *alloc_by(struct model *model, size_t form)
     cpool_cache_t *cache;
 
     switch (form) {
-    case 0: return cpool_depot_alloc(model->pool);
+    case 0: return cpool_alloc_uncached(model->pool);
     case 2: return cpool_alloc_wait(model->pool, &at_once);
     case 3: return cpool_alloc_or_notify(model->pool);
     case 6:
@@ -56,7 +55,7 @@ static void free_by(struct model *model, void *slot, size_t form)
     if (cache != NULL)
         cpool_cache_free(cache, slot);
     else if (form == 0)
-        cpool_depot_free(model->pool, slot);
+        cpool_free_uncached(model->pool, slot);
     else if (model->type != 0)
         type_free(model, slot);
     else
@@ -85,7 +84,7 @@ static void alloc_many(struct model *model)
 
     FUZZ_REQUIRE(slots != NULL);
     got = model->type != 0 ? type_alloc_bulk(model, slots, n)
-                           : cpool_alloc_bulk(model->pool, slots, n);
+                           : cpool_alloc_bulk(model->pool, slots, n, 0);
     FUZZ_REQUIRE(got <= n && (got == n || got >= obtainable));
     fuzz_trace("bulk", got);
     for (size_t i = 0; i < got; i++)
@@ -205,12 +204,12 @@ static void wake(struct model *model)
     static const struct timespec for_ever = { 1000000, 0 };
     void *slot;
 
-    FUZZ_EQUAL(cpool_wake_all(model->pool, true), 0);
+    FUZZ_EQUAL(cpool_wait_close(model->pool), 0);
     slot = cpool_alloc_wait(model->pool, &for_ever);
     FUZZ_REQUIRE(slot != NULL || model_obtainable(model) == 0);
     if (slot != NULL)
         model_take(model, slot, HELD);
-    FUZZ_EQUAL(cpool_wake_all(model->pool, false), 0);
+    cpool_wait_open(model->pool);
 }
 
 void call_any(struct model *model)

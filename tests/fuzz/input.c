@@ -30,7 +30,7 @@ void input_begin(const uint8_t *bytes, size_t size)
 {
     next = bytes;
     end = bytes + size;
-    cpool_set_error_handler(note, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ note, NULL });
     reports_begin();
 }
 

@@ -91,9 +91,9 @@ void type_free(const struct model *model, void *slot)
 
 size_t type_alloc_bulk(const struct model *model, void **slots, size_t n)
 {
-    return BY_TYPE(narrows_alloc_bulk((struct narrow **)(void *)slots, n),
-                   wides_alloc_bulk((struct wide **)(void *)slots, n),
-                   odds_alloc_bulk((struct odd **)(void *)slots, n));
+    return BY_TYPE(narrows_alloc_bulk((struct narrow **)(void *)slots, n, 0),
+                   wides_alloc_bulk((struct wide **)(void *)slots, n, 0),
+                   odds_alloc_bulk((struct odd **)(void *)slots, n, 0));
 }
 
 void type_free_bulk(const struct model *model, void **slots, size_t n)

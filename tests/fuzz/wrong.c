@@ -5,7 +5,6 @@
 #include "fuzz.h"
 
 #include <cpool/debug.h>
-#include <cpool/events.h>
 
 static void free_foreign(struct model *model)
 {
@@ -137,13 +136,13 @@ static void pass_null(struct model *model)
 {
     size_t n = 1 + input_below(9);
 
-    FUZZ_EQUAL(cpool_alloc_bulk(model->pool, NULL, n), 0);
+    FUZZ_EQUAL(cpool_alloc_bulk(model->pool, NULL, n, 0), 0);
     cpool_free_bulk(model->pool, NULL, n);
     cpool_print(model->pool, CPOOL_PRINT_FIGURES, NULL);
     REPORTS_EQUAL(3, CPOOL_ENULL);
     FUZZ_EQUAL(cpool_read_stats(model->pool, NULL), CPOOL_ENULL);
     cpool_free(model->pool, NULL);
-    cpool_depot_free(model->pool, NULL);
+    cpool_free_uncached(model->pool, NULL);
     cpool_cache_destroy(NULL);
     FUZZ_REQUIRE(!cpool_owns(model->pool, NULL));
     FUZZ_REQUIRE(cpool_at(model->pool, model->limit + input_below(9)) == NULL);
@@ -158,14 +157,14 @@ static void use_no_pool(void)
     void *slots[2] = { models, models };
     cpool_cache_t *cache;
 
-    FUZZ_REQUIRE(cpool_depot_alloc(pool) == NULL);
+    FUZZ_REQUIRE(cpool_alloc_uncached(pool) == NULL);
     FUZZ_REQUIRE(cpool_calloc(pool) == NULL);
     FUZZ_REQUIRE(cpool_alloc_wait(pool, &at_once) == NULL);
     FUZZ_REQUIRE(cpool_alloc_or_notify(pool) == NULL);
     FUZZ_EQUAL(cpool_cache_create(&cache, pool), pool == NULL ? CPOOL_ENULL : CPOOL_EPOOL);
-    cpool_depot_free(pool, slots[1]);
+    cpool_free_uncached(pool, slots[1]);
     cpool_flush(pool);
-    FUZZ_EQUAL(cpool_alloc_bulk(pool, slots, 2), 0);
+    FUZZ_EQUAL(cpool_alloc_bulk(pool, slots, 2, 0), 0);
     cpool_free_bulk(pool, slots, 2);
     REPORTS_EQUAL(pool == NULL ? 8 : 9, CPOOL_EPOOL);
     FUZZ_EQUAL(cpool_grow(pool, 1), 0);

@@ -23,9 +23,9 @@ static inline void *alloc_through(int door, cpool_t *pool)
     case 0:
         return cpool_alloc(pool);
     case 1:
-        return cpool_alloc_bulk(pool, &slot, 1) == 1 ? slot : NULL;
+        return cpool_alloc_bulk(pool, &slot, 1, 0) == 1 ? slot : NULL;
     case 2:
-        return cpool_depot_alloc(pool);
+        return cpool_alloc_uncached(pool);
     case 3:
         return cpool_calloc(pool);
     default:
@@ -40,7 +40,7 @@ static inline void free_through(int door, cpool_t *pool, void *slot)
         cpool_free_bulk(pool, &slot, 1);
         break;
     case 2:
-        cpool_depot_free(pool, slot);
+        cpool_free_uncached(pool, slot);
         break;
     case 4:
         cpool_cache_free(handed, slot);

@@ -66,7 +66,7 @@ static inline void fault_make_dry(struct fault_scene *scene)
     cpool_config_t config = fault_config(scene);
 
     scene->pool = support_create(&config);
-    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, FAULT_CAPACITY);
+    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, FAULT_CAPACITY, 0);
     REQUIRE_EQUAL(scene->count, FAULT_CAPACITY);
 }
 

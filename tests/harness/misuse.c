@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include <cpool/events.h>
 
 static size_t reports;
 
@@ -45,10 +44,10 @@ static cpool_cache_t *entry_of(cpool_t *pool)
     }
 
 REFUSED(alloc_zeroed, cpool_calloc(m->pool) == NULL)
-REFUSED(alloc_bulk, cpool_alloc_bulk(m->pool, (void *[10]){ NULL }, 10) == 0)
+REFUSED(alloc_bulk, cpool_alloc_bulk(m->pool, (void *[10]){ NULL }, 10, 0) == 0)
 REFUSED(free_bulk, (cpool_free_bulk(m->pool, &m->slot, 1), true))
-REFUSED(depot_alloc, cpool_depot_alloc(m->pool) == NULL)
-REFUSED(depot_free, (cpool_depot_free(m->pool, m->slot), true))
+REFUSED(depot_alloc, cpool_alloc_uncached(m->pool) == NULL)
+REFUSED(depot_free, (cpool_free_uncached(m->pool, m->slot), true))
 REFUSED(flush, (cpool_flush(m->pool), true))
 REFUSED(reset, cpool_reset(m->pool) == 0)
 REFUSED(grow, cpool_grow(m->pool, 1) == 0)
@@ -125,13 +124,13 @@ static const char *misuse_by(struct misuse *misuse, const struct way *ways, size
 {
     const char *wrong = NULL;
 
-    cpool_set_error_handler(count_report, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ count_report, NULL });
     for (size_t i = 0; i < n && wrong == NULL; i++) {
         reports = 0;
         if (!ways[i].run(misuse) || reports != 1)
             wrong = ways[i].name;
     }
-    cpool_set_error_handler(NULL, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
     return wrong;
 }
 

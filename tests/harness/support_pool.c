@@ -186,13 +186,13 @@ static void capture(const cpool_error_t *error, void *context)
 
 void support_capture_reports(void)
 {
-    cpool_set_error_handler(capture, &captured);
+    cpool_set_error_handler((cpool_error_handler_t){ capture, &captured });
     (void)support_take_reports(NULL);
 }
 
 void support_release_reports(void)
 {
-    cpool_set_error_handler(NULL, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
 }
 
 size_t support_take_reports(struct support_report *last)

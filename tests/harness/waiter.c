@@ -97,7 +97,7 @@ static void by_depot_free(void *argument)
 {
     struct release *release = argument;
 
-    cpool_depot_free(release->pool, release->slot);
+    cpool_free_uncached(release->pool, release->slot);
 }
 
 static void by_bulk(void *argument)

@@ -59,7 +59,7 @@ static bool has_barrier(void)
 #endif
 }
 
-void cpool_depot_free(cpool_t *pool, void *slot)
+void cpool_free_uncached(cpool_t *pool, void *slot)
 {
     int *node = slot;
 
@@ -72,7 +72,7 @@ void cpool_depot_free(cpool_t *pool, void *slot)
 void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        cpool_depot_free(pool, slots[i]);
+        cpool_free_uncached(pool, slots[i]);
 }
 
 static unsigned forks;

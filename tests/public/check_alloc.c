@@ -261,7 +261,7 @@ TEST(free_null_does_nothing)
     cpool_free(pool, NULL);
     slot = cpool_alloc(pool);
     cpool_free(pool, NULL);
-    cpool_depot_free(pool, NULL);
+    cpool_free_uncached(pool, NULL);
     support_require_live(pool, 1);
     cpool_free(pool, slot);
     cpool_free(pool, NULL);
@@ -297,18 +297,18 @@ TEST(depot_alloc_gives_all_and_mixes_with_the_cached_pair)
     size_t count = 0;
 
     for (size_t i = 0; i < 100; i++) {
-        slots[count++] = cpool_depot_alloc(pool);
+        slots[count++] = cpool_alloc_uncached(pool);
         slots[count++] = cpool_alloc(pool);
     }
     while (count < 300) /* those in this thread's cache, too */
-        REQUIRE((slots[count++] = cpool_depot_alloc(pool)) != NULL);
-    REQUIRE(cpool_depot_alloc(pool) == NULL);
+        REQUIRE((slots[count++] = cpool_alloc_uncached(pool)) != NULL);
+    REQUIRE(cpool_alloc_uncached(pool) == NULL);
     support_require_live(pool, 300);
     for (size_t i = 0; i < 300; i++) {
         if (i % 3 == 0)
             cpool_free(pool, slots[i]);
         else
-            cpool_depot_free(pool, slots[i]);
+            cpool_free_uncached(pool, slots[i]);
     }
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);

@@ -41,12 +41,31 @@ TEST_TIMES(alloc_bulk_of_every_number_gives_that_many, 4)
 
     make_pool(rounds[_i]);
     for (size_t n = 0; n <= 300; n++) {
-        REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, n), n);
+        REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, n, 0), n);
         require_distinct(n);
         support_require_live(pool, n);
         cpool_free_bulk(pool, slots, n);
         support_require_live(pool, 0);
     }
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+/* Of the last slots: of least, of more, and all or none. */
+TEST_TIMES(alloc_bulk_gives_no_fewer_than_the_least, 3)
+{
+    static const size_t rounds[] = { 0, 1, 64 };
+
+    make_pool(rounds[_i]);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY + 1, CAPACITY + 1), 0);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY - 10, CAPACITY - 10), CAPACITY - 10);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots + CAPACITY - 10, 20, 11), 0);
+    support_require_live(pool, CAPACITY - 10);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots + CAPACITY - 10, 20, 10), 10);
+    require_distinct(CAPACITY);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots + CAPACITY, 1, 1), 0);
+    cpool_free_bulk(pool, slots, CAPACITY);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
@@ -57,7 +76,7 @@ TEST(alloc_bulk_into_null_reported)
 
     make_pool(0);
     support_capture_reports();
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, NULL, 3), 0);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, NULL, 3, 0), 0);
     report = REQUIRE_REPORT(CPOOL_ENULL);
     REQUIRE(strcmp(report.function, "cpool_alloc_bulk") == 0);
     REQUIRE(strcmp(report.name, "tested") == 0);
@@ -69,7 +88,7 @@ TEST(free_bulk_with_null_entries_skips_them)
 {
     make_pool(0);
     support_capture_reports();
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 100), 100);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 100, 0), 100);
     for (size_t i = 0; i < 100; i += 3) {
         cpool_free(pool, slots[i]);
         slots[i] = NULL;
@@ -86,7 +105,7 @@ TEST(free_bulk_with_wrong_entries_refuses_those_alone)
 
     make_pool(0);
     support_capture_reports();
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 100), 100);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 100, 0), 100);
     slots[100] = slots[0];
     slots[101] = slots[50];
     slots[0] = &foreign;
@@ -110,7 +129,7 @@ TEST_TIMES(alloc_bulk_mixed_with_single_never_gives_a_live_slot, 9)
     make_pool((size_t)_i);
     for (size_t step = 0; step < SUPPORT_COUNT(20000, 2000); step++) {
         size_t n = random_below(&state, 100);
-        size_t got = n == 1 ? 0 : cpool_alloc_bulk(pool, slots, n);
+        size_t got = n == 1 ? 0 : cpool_alloc_bulk(pool, slots, n, 0);
 
         if (n == 1 && (slots[0] = cpool_alloc(pool)) != NULL)
             got = 1;
@@ -143,10 +162,10 @@ static void *trim(void *unused)
 TEST(bulk_after_the_cache_was_closed_uses_nothing_of_it)
 {
     make_pool(10);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY, 0), CAPACITY);
     cpool_free_bulk(pool, slots + 495, 505);
     support_in_thread(trim, NULL);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots + 495, 305), 305);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots + 495, 305, 0), 305);
     require_distinct(800);
     support_in_thread(trim, NULL);
     cpool_free_bulk(pool, slots, 800);

@@ -50,9 +50,9 @@ struct step {
 
 static void take_all(struct job *job)
 {
-    job->count = cpool_alloc_bulk(job->pool, job->slots, 2 * CAPACITY);
+    job->count = cpool_alloc_bulk(job->pool, job->slots, 2 * CAPACITY, 0);
     REQUIRE(cpool_alloc(job->pool) == NULL);
-    REQUIRE(cpool_depot_alloc(job->pool) == NULL);
+    REQUIRE(cpool_alloc_uncached(job->pool) == NULL);
 }
 
 static void wait_in_vain(struct job *job)

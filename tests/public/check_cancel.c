@@ -30,9 +30,9 @@ static void use_slots(cpool_t *pool)
         REQUIRE((slots[i] = cpool_alloc(pool)) != NULL);
     for (int i = 0; i < CAPACITY; i++)
         cpool_free(pool, slots[i]);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY, 0), CAPACITY);
     cpool_free_bulk(pool, slots, CAPACITY);
-    cpool_depot_free(pool, cpool_depot_alloc(pool));
+    cpool_free_uncached(pool, cpool_alloc_uncached(pool));
     cpool_free(pool, cpool_calloc(pool));
 }
 
@@ -61,11 +61,11 @@ static void wait_in_vain(cpool_t *pool)
 {
     const struct timespec timeout = { 0, 2000000 };
     void *slots[2 * CAPACITY];
-    size_t count = cpool_alloc_bulk(pool, slots, 2 * CAPACITY);
+    size_t count = cpool_alloc_bulk(pool, slots, 2 * CAPACITY, 0);
 
     REQUIRE(cpool_alloc_wait(pool, &timeout) == NULL);
     cpool_free_bulk(pool, slots, count);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, RESERVED), RESERVED);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, RESERVED, 0), RESERVED);
     cpool_free_bulk(pool, slots, RESERVED);
 }
 

@@ -27,7 +27,7 @@ TEST(free_twice_in_one_bulk_reported_once)
     cpool_t *pool = make_checked(24);
     void *slots[4];
 
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 3), 3);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 3, 0), 3);
     slots[3] = slots[1];
     cpool_free_bulk(pool, slots, 4);
     (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);

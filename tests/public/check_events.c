@@ -6,7 +6,6 @@
  */
 #include "waiter.h"
 
-#include <cpool/events.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -214,7 +213,11 @@ TEST(no_pool_is_reported)
     REQUIRE_REPORT(CPOOL_EPOOL);
     REQUIRE(cpool_alloc_or_notify(NULL) == NULL);
     REQUIRE_REPORT(CPOOL_EPOOL);
-    REQUIRE_EQUAL(cpool_wake_all(NULL, false), 0);
+    REQUIRE_EQUAL(cpool_wait_close(NULL), 0);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    REQUIRE_EQUAL(cpool_wait_cancel(NULL), 0);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    cpool_wait_open(NULL);
     REQUIRE_REPORT(CPOOL_EPOOL);
 }
 
@@ -280,7 +283,7 @@ TEST(loop_that_sleeps_misses_no_slot)
  * ---- The end of waiting --------------------------------------------------
  */
 
-TEST_TIMES(wake_all_lets_waiters_return_null, 2)
+TEST_TIMES(wait_close_and_cancel_let_waiters_return_null, 2)
 {
     struct waiter waiters[WAITERS];
     struct scene scene;
@@ -293,7 +296,7 @@ TEST_TIMES(wake_all_lets_waiters_return_null, 2)
     }
     waiter_await_sleep(scene.pool, WAITERS);
     REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
-    REQUIRE_EQUAL(cpool_wake_all(scene.pool, _i == 0), WAITERS);
+    REQUIRE_EQUAL(_i == 0 ? cpool_wait_close(scene.pool) : cpool_wait_cancel(scene.pool), WAITERS);
     for (i = 0; i < WAITERS; i++) {
         REQUIRE(waiter_end(&waiters[i]) == NULL);
         worker_stop(waiters[i].worker);
@@ -304,18 +307,19 @@ TEST_TIMES(wake_all_lets_waiters_return_null, 2)
     scene_fini(&scene);
 }
 
-TEST(wake_all_keeps_later_threads_from_waiting)
+TEST(wait_close_keeps_later_threads_from_waiting)
 {
     struct scene scene;
     struct waiter waiter;
 
     scene_init(&scene);
-    REQUIRE_EQUAL(cpool_wake_all(scene.pool, true), 0);
+    REQUIRE_EQUAL(cpool_wait_close(scene.pool), 0);
+    REQUIRE_EQUAL(cpool_wait_cancel(scene.pool), 0); /* which does not open it again */
     REQUIRE(cpool_alloc_wait(scene.pool, NULL) == NULL);
     hold_free(&scene.hold, 1);
     hold_add(&scene.hold, cpool_alloc_wait(scene.pool, NULL));
     REQUIRE_EQUAL(support_stats(scene.pool).waits, 0);
-    REQUIRE_EQUAL(cpool_wake_all(scene.pool, false), 0);
+    cpool_wait_open(scene.pool);
     waiter_start(&waiter, scene.pool, NULL);
     waiter_begin(&waiter);
     waiter_await_sleep(scene.pool, 1);

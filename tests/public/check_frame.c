@@ -130,7 +130,7 @@ TEST_TIMES(frame_adopt_gives_slots_back, MODES)
     void *slots[5 * ROUNDS];
 
     for (size_t round = 0; round < 3; round++) {
-        REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 5 * ROUNDS), 5 * ROUNDS);
+        REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 5 * ROUNDS, 0), 5 * ROUNDS);
         for (size_t i = 0; i < 5 * ROUNDS; i++)
             REQUIRE_EQUAL(cpool_frame_adopt(frame, slots[i]), 0);
         REQUIRE_EQUAL(cpool_frame_adopt(frame, NULL), 0);

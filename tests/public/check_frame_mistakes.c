@@ -169,12 +169,12 @@ TEST(frame_goes_on_after_a_handler_has_left)
 
     take(pool, frame, slots, 2 * ROUNDS);
     memset((char *)cpool_at(pool, 5) + 16, 0, 1);
-    cpool_set_error_handler(leave, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ leave, NULL });
     if (setjmp(away) == 0) {
         cpool_frame_end(frame);
         support_fail(__FILE__, __LINE__, "the handler was not called");
     }
-    cpool_set_error_handler(NULL, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
     REQUIRE(cpool_frame_alloc(frame) != NULL);
     cpool_frame_end(frame);
     support_require_live(pool, 1);
@@ -195,12 +195,12 @@ TEST(destroy_after_a_handler_left_frame_end)
     while (support_take_reports(NULL) == 0)
         cpool_free(pool, slot);
     support_release_reports();
-    cpool_set_error_handler(leave, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ leave, NULL });
     if (setjmp(away) == 0) {
         cpool_frame_end(frame);
         support_fail(__FILE__, __LINE__, "the handler was not called");
     }
-    cpool_set_error_handler(NULL, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
     support_capture_reports();
     REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EDOUBLEFREE);
     support_release_reports();

@@ -72,7 +72,7 @@ static bool slots_lie_well(void)
     void **slots = support_calloc(capacity, sizeof *slots);
     bool well;
 
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, capacity), capacity);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, capacity, 0), capacity);
     for (size_t i = 0; i < capacity; i++)
         memset(slots[i], 1, SLOT_SIZE);
     /* No sanitizer's shadow, and no other mapping, is between the slots. */
@@ -107,13 +107,13 @@ TEST(trim_gives_whole_huge_pages_back)
     void **slots = support_calloc(capacity, sizeof *slots);
     size_t back;
 
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, capacity), capacity);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, capacity, 0), capacity);
     for (size_t i = 0; i < capacity; i++)
         memset(slots[i], 1, SLOT_SIZE);
     cpool_free_bulk(pool, slots, capacity);
     back = cpool_trim(pool);
     REQUIRE(back >= 12 * MIB && back <= 16 * MIB);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, capacity), capacity);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, capacity, 0), capacity);
     for (size_t i = 0; i < capacity; i++)
         memset(slots[i], 2, SLOT_SIZE);
     cpool_free_bulk(pool, slots, capacity);

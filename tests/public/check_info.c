@@ -315,7 +315,7 @@ TEST_TIMES(stats_average_is_that_of_the_counts, sizeof(kinds) / sizeof(kinds[0])
     cpool_t *pool = create(kinds[_i]);
     cpool_stats_t stats;
 
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, held, 1000), 1000);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, held, 1000, 0), 1000);
     for (size_t round = 0; round < 1000; round++)
         use(pool, slots, 200);
     cpool_free_bulk(pool, held, 1000);

@@ -101,13 +101,13 @@ static void *taken[CAPACITY];
 
 LEAKER(leak_bulk)
 {
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, taken, (size_t)count), count);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, taken, (size_t)count, 0), count);
     sink = taken[0];
 }
 
 LEAKER(leak_bulk_all)
 {
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, taken, (size_t)count), (size_t)count);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, taken, (size_t)count, 0), (size_t)count);
     sink = taken[0];
 }
 
@@ -123,7 +123,7 @@ LEAKER(leak_created_cache)
 LEAKER(leak_depot)
 {
     for (int i = 0; i < count; i++)
-        sink = cpool_depot_alloc(pool);
+        sink = cpool_alloc_uncached(pool);
 }
 
 LEAKER(leak_waited)
@@ -369,7 +369,7 @@ static void free_twice(void *argument)
     void *slot = cpool_alloc(pool);
 
     free_here(pool, slot);
-    cpool_depot_free(pool, slot);
+    cpool_free_uncached(pool, slot);
 }
 
 TEST(free_twice_by_default_aborts_with_the_site_of_the_first)
@@ -380,7 +380,7 @@ TEST(free_twice_by_default_aborts_with_the_site_of_the_first)
     void *site = NULL;
 
     support_require_abort(free_twice, pool, &outcome);
-    REQUIRE(strstr(outcome.text, "cpool_depot_free") != NULL);
+    REQUIRE(strstr(outcome.text, "cpool_free_uncached") != NULL);
     REQUIRE(strstr(outcome.text, cpool_strerror(CPOOL_EDOUBLEFREE)) != NULL);
     text = strstr(outcome.text, "last taken or freed at ");
     REQUIRE(text != NULL);

@@ -194,15 +194,15 @@ static void *use_every_function(void *argument)
 
     REQUIRE_EQUAL(cpool_reserve(pool, IN_MEMORY / 2), 0);
     REQUIRE_EQUAL(cpool_grow(pool, 100), 100);
-    got = cpool_alloc_bulk(pool, slots, IN_MEMORY);
+    got = cpool_alloc_bulk(pool, slots, IN_MEMORY, 0);
     REQUIRE(got > IN_MEMORY / 2);
     cpool_free_bulk(pool, slots, got);
-    cpool_depot_free(pool, cpool_depot_alloc(pool));
+    cpool_free_uncached(pool, cpool_alloc_uncached(pool));
     cpool_free(pool, cpool_calloc(pool));
     REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
     cpool_cache_free(cache, cpool_cache_alloc(cache));
     cpool_cache_destroy(cache);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 100), 100);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 100, 0), 100);
     cpool_free_bulk(pool, slots, 100);
     cpool_flush(pool);
     (void)cpool_trim(pool);
@@ -307,9 +307,9 @@ TEST_TIMES(create_in_memory_that_was_used_starts_anew, 3)
     REQUIRE_EQUAL(posix_memalign(&config.memory, CPOOL_MEMORY_ALIGN, config.memory_size), 0);
     memset(config.memory, 0xa5, config.memory_size);
     pool = support_create(&config);
-    slot = cpool_depot_alloc(pool);
+    slot = cpool_alloc_uncached(pool);
     REQUIRE(slot != NULL);
-    cpool_depot_free(pool, slot);
+    cpool_free_uncached(pool, slot);
     support_require_obtainable(pool, 0);
     support_require_live(pool, 0);
     REQUIRE_EQUAL(cpool_trim(pool), 0);
@@ -375,7 +375,7 @@ TEST_TIMES(addresses_around_the_slots_trap, KINDS)
         uintptr_t first;
         uintptr_t last;
 
-        REQUIRE_EQUAL(cpool_alloc_bulk(pools[i], slots, FEW), FEW);
+        REQUIRE_EQUAL(cpool_alloc_bulk(pools[i], slots, FEW, 0), FEW);
         first = (uintptr_t)cpool_at(pools[i], 0);
         last = (uintptr_t)cpool_at(pools[i], cpool_index_limit(pools[i]) - 1);
         /* Slots that were never used may lie before the trap, and trap as well. */

@@ -50,7 +50,7 @@ static cpool_t *make_used(const char *name)
 
     config.name = name;
     pool = support_create(&config);
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 300), 300);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 300, 0), 300);
     cpool_free_bulk(pool, slots, 200);
     return pool;
 }

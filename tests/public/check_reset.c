@@ -95,7 +95,7 @@ TEST_TIMES(reset_ends_created_caches, 2)
 static void *take_and_free_some(void *pool)
 {
     void *slots[50];
-    size_t got = cpool_alloc_bulk(pool, slots, 50);
+    size_t got = cpool_alloc_bulk(pool, slots, 50, 0);
 
     cpool_free_bulk(pool, slots, got / 2);
     return NULL;

@@ -14,7 +14,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include <cpool/events.h>
 #include <cpool/pools.h>
 
 enum { CAPACITY = 1000,
@@ -86,10 +85,10 @@ TEST(typed_bulk_mixes_with_single_slots)
     struct job *held[CAPACITY];
     struct job *none;
 
-    REQUIRE_EQUAL(jobs_alloc_bulk(held, 300), 300);
+    REQUIRE_EQUAL(jobs_alloc_bulk(held, 300, 0), 300);
     for (size_t i = 300; i < CAPACITY; i++)
         REQUIRE((held[i] = jobs_alloc()) != NULL);
-    REQUIRE_EQUAL(jobs_alloc_bulk(&none, 1), 0);
+    REQUIRE_EQUAL(jobs_alloc_bulk(&none, 1, 0), 0);
     jobs_free_bulk(held + 100, CAPACITY - 100);
     for (size_t i = 0; i < 100; i++)
         jobs_free(held[i]);
@@ -112,13 +111,13 @@ TEST(typed_functions_mix_with_those_of_the_handle)
         struct job *typed = round % 2 == 0 ? jobs_alloc() : jobs_calloc();
         struct job *plain = cpool_alloc(pool);
         struct job *cached = cpool_cache_alloc(cache);
-        struct job *deep = cpool_depot_alloc(pool);
+        struct job *deep = cpool_alloc_uncached(pool);
 
         REQUIRE(typed != NULL && plain != NULL && cached != NULL && deep != NULL);
         support_require_live(pool, 4);
         cpool_free(pool, typed);
         cpool_cache_free(cache, plain);
-        cpool_depot_free(pool, cached);
+        cpool_free_uncached(pool, cached);
         jobs_free(deep);
         if (round % 100 == 50)
             cpool_flush(pool);
@@ -368,7 +367,7 @@ TEST(typed_open_refuses_each_mistake_and_later_succeeds)
     REQUIRE(wrong_alloc() == NULL);
     require_cause(CPOOL_EROUNDS, "wrong");
     REQUIRE(wrong_calloc() == NULL && wrong_pool() == NULL);
-    REQUIRE_EQUAL(wrong_alloc_bulk(&job, 1), 0);
+    REQUIRE_EQUAL(wrong_alloc_bulk(&job, 1, 0), 0);
     wrong_free(NULL);
     REQUIRE_EQUAL(wrong_close(), CPOOL_OK);
     REQUIRE(wrong_alloc() == NULL);
@@ -545,7 +544,7 @@ TEST_TIMES(typed_reports_name_the_functions_of_the_type, KINDS)
     cpool_free(jobs_pool(), (char *)job + 1);
     require_named(CPOOL_EMISALIGNED, "cpool_free");
     jobs_free(job);
-    jobs_alloc_bulk(&job, 1);
+    jobs_alloc_bulk(&job, 1, 0);
     jobs_free(job);
     cpool_flush(jobs_pool());
     REQUIRE_NO_REPORT();

@@ -32,7 +32,7 @@ static void free_in_bulk(cpool_t *pool, void *slot)
 
 static void free_to_depot(cpool_t *pool, void *slot)
 {
-    cpool_depot_free(pool, slot);
+    cpool_free_uncached(pool, slot);
 }
 
 static void free_to_cache(cpool_t *pool, void *slot)
@@ -50,7 +50,7 @@ static const struct door {
 } doors[] = {
     { "cpool_free", free_alone },
     { "cpool_free_bulk", free_in_bulk },
-    { "cpool_depot_free", free_to_depot },
+    { "cpool_free_uncached", free_to_depot },
     { "cpool_cache_free", free_to_cache },
 };
 
@@ -281,7 +281,7 @@ static void give(cpool_t *pool, void *slot, bool to_depot)
     void *volatile given = slot;
 
     if (to_depot)
-        cpool_depot_free(pool, given);
+        cpool_free_uncached(pool, given);
     else
         cpool_free(pool, given);
 }

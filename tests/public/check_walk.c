@@ -169,7 +169,7 @@ static void *churn(void *unused)
         cpool_t *pool = create_named("churn", 0);
         void *slots[50];
 
-        REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 50), 50);
+        REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 50, 0), 50);
         cpool_free_bulk(pool, slots, 50);
         support_destroy_empty(pool);
     }

@@ -214,14 +214,14 @@ void static_pools_that_cannot_be_created_have_no_slots()
     thing *slots[2];
     int reports = 0;
 
-    cpool_set_error_handler(count_report, &reports);
+    cpool_set_error_handler({count_report, &reports});
     REQUIRE(pool::native_handle() == nullptr && pool::create() == nullptr);
     REQUIRE(pool::allocate_bulk(slots, 2) == 0 && pool::allocate_or_notify() == nullptr);
     REQUIRE(pool::allocate_wait() == nullptr && pool::create_wait(nullptr) == nullptr);
     pool::deallocate_bulk(slots, 0);
     REQUIRE(!pool::handle_of(nullptr) && pool::resolve(cpool::handle<thing>()) == nullptr);
     REQUIRE(pool::close() == 0 && reports == 1);
-    cpool_set_error_handler(nullptr, nullptr);
+    cpool_set_error_handler({nullptr, nullptr});
 }
 
 } // namespace

@@ -66,10 +66,10 @@ static int misuse(void)
     struct uneven *uneven = unevens_alloc();
     struct even *even = evens_alloc();
 
-    cpool_set_error_handler(refuse, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ refuse, NULL });
     unevens_free((struct uneven *)(void *)(uneven->bytes + 16));
     evens_free((struct even *)(void *)(even->bytes + 32));
-    cpool_set_error_handler(NULL, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
     unevens_free(uneven);
     evens_free(even);
     return refused == 2 ? 0 : 2;

@@ -182,7 +182,7 @@ static void add(struct operation *operation, const void *slot)
 static bool alloc(unsigned thread, void *(*function)(cpool_t *))
 {
     struct operation *operation =
-        enter(thread, HISTORY_TAKE, function == cpool_depot_alloc ? "depot_alloc" : "alloc", 1);
+        enter(thread, HISTORY_TAKE, function == cpool_alloc_uncached ? "depot_alloc" : "alloc", 1);
     void *slot = function(the.pool);
 
     if (slot != NULL) {
@@ -220,7 +220,7 @@ static void alloc_bulk(unsigned thread)
 {
     struct operation *operation = enter(thread, HISTORY_TAKE, "alloc_bulk", 3);
     void *slots[3];
-    size_t got = cpool_alloc_bulk(the.pool, slots, 3);
+    size_t got = cpool_alloc_bulk(the.pool, slots, 3, 0);
     size_t i;
 
     for (i = 0; i < got; i++) {
@@ -355,7 +355,7 @@ static void step_aside_perhaps(void)
 static void *alloc_beside_waiter(cpool_t *pool)
 {
     bool in_vain = does_a_waiter_sleep();
-    void *slot = cpool_depot_alloc(pool);
+    void *slot = cpool_alloc_uncached(pool);
 
     if (in_vain && slot != NULL)
         explorer_fail("a slot passed a waiter that starves");
@@ -465,9 +465,9 @@ static void pool_step(unsigned thread, char operation)
 {
     switch (operation) {
     case 'a': alloc(thread, alloc_inline); break;
-    case 'A': alloc(thread, cpool_depot_alloc); break;
+    case 'A': alloc(thread, cpool_alloc_uncached); break;
     case 'f': free_oldest(thread, free_inline); break;
-    case 'F': free_oldest(thread, cpool_depot_free); break;
+    case 'F': free_oldest(thread, cpool_free_uncached); break;
     case 'b': alloc_bulk(thread); break;
     case 'B': free_bulk(thread); break;
     case 'l': do_other(thread, "flush", flush); break;

@@ -108,7 +108,7 @@ static void retire_open(const struct scenario *scenario)
 
     memset(&the, 0, sizeof the);
     the.capacity = scenario->capacity;
-    cpool_set_error_handler(fail_on_report, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ fail_on_report, NULL });
     config.slot_size = 64;
     config.capacity = scenario->capacity;
     config.magazine_rounds = scenario->rounds;
@@ -172,7 +172,7 @@ static void retire_close(void)
         explorer_fail(wrong);
     if (cpool_domain_destroy(the.domain) != 0 || cpool_destroy(the.pool) != CPOOL_ELIVE)
         explorer_fail("the domain or the pool cannot be destroyed");
-    cpool_set_error_handler(NULL, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
 }
 
 const struct kind retire_kind = {retire_open, retire_step, retire_end, retire_close};

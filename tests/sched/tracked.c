@@ -227,10 +227,10 @@ static void tracked_open(const struct scenario *scenario)
     the.scenario = scenario;
     for (i = 0; i < CAPACITY_MAX; i++)
         the.holder[i] = NOBODY;
-    cpool_set_error_handler(count_report, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ count_report, NULL });
     open_pool(scenario);
     if (count_operations("2r") > 0) {
-        the.common = cpool_depot_alloc(the.pool);
+        the.common = cpool_alloc_uncached(the.pool);
         the.name = cpool_handle(the.pool, the.common);
     }
 }
@@ -240,7 +240,7 @@ static void tracked_step(unsigned thread, char operation)
     switch (operation) {
     case 'a': alloc(thread); break;
     case 'f': free_oldest(thread, cpool_free); break;
-    case 'F': free_oldest(thread, cpool_depot_free); break;
+    case 'F': free_oldest(thread, cpool_free_uncached); break;
     case '2': free_common(thread); break;
     case 'r': resolve_common(); break;
     case 'v': visit_all(thread); break;
@@ -280,7 +280,7 @@ static void tracked_close(void)
     if (cpool_read_stats(the.pool, &stats) != 0 || stats.live != the.held ||
         cpool_destroy(the.pool) != CPOOL_ELIVE)
         explorer_fail("the pool counts its live slots wrongly");
-    cpool_set_error_handler(NULL, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
 }
 
 const struct kind tracked_kind = {tracked_open, tracked_step, tracked_end, tracked_close};

@@ -27,7 +27,6 @@ CPOOL_OBJECTS_DECLARE(makers, struct job);
 END
 
 cat > "$work/more.c" << 'END'
-#include <cpool/events.h>
 #include <cpool/object_frame.h>
 #include <cpool/track.h>
 struct job { int number; };
@@ -57,7 +56,7 @@ lists CPOOL_DECLARE jobs cpool/typed.h
 lists CPOOL_OBJECTS_DECLARE makers cpool/object_typed.h
 lists CPOOL_DECLARE_HANDLES bodies cpool/track.h
 lists CPOOL_DECLARE_FRAMES sparks cpool/frame.h
-lists CPOOL_DECLARE_NOTICES buffers cpool/events.h
+lists CPOOL_DECLARE_NOTICES buffers cpool/wait.h
 lists CPOOL_OBJECTS_DECLARE_FRAMES effects cpool/object_frame.h
 
 # --- What clangd shows ---

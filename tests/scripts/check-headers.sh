@@ -55,7 +55,6 @@ int use(void)
 # Macros for typed pools, in any language.
 typed='
 #include <cpool.h>
-#include <cpool/events.h>
 #include <cpool/frame.h>
 #include <cpool/object_frame.h>
 #include <cpool/object_typed.h>
@@ -85,7 +84,7 @@ int work(void)
     jobs_free(job);
     if (iter.handle != CPOOL_HANDLE_NONE || makers_put(maker) != 0)
         return CPOOL_ENULL;
-    if (jobs_alloc_bulk(&job, config.max_size) > 0)
+    if (jobs_alloc_bulk(&job, config.max_size, 0) > 0)
         jobs_free_bulk(&job, 1);
     return jobs_close();
 }
@@ -150,7 +149,7 @@ compile() {
         -fsyntax-only "$file"
 }
 
-public='cpool.h cpool/client.h cpool/debug.h cpool/events.h cpool/frame.h cpool/lanes.h cpool/object.h cpool/object_frame.h
+public='cpool.h cpool/client.h cpool/debug.h cpool/frame.h cpool/lanes.h cpool/object.h cpool/object_frame.h
 cpool/sized.h cpool/pools.h cpool/priority.h cpool/retire.h cpool/track.h cpool/version.h'
 
 # headers COMPILER LANGUAGE STANDARD OPTION... - those in the file $work/source, with each option.
@@ -431,7 +430,7 @@ for compiler in gcc clang; do
     command -v "$compiler" > /dev/null || continue
     misuse "$compiler" 'cpool_alloc(pool)'
     misuse "$compiler" 'cpool_create(&pool, NULL)'
-    misuse "$compiler" 'cpool_alloc_bulk(pool, &slot, 1)'
+    misuse "$compiler" 'cpool_alloc_bulk(pool, &slot, 1, 0)'
     misuse "$compiler" 'cpool_free(NULL, slot)'
 done
 if command -v gcc > /dev/null && [ "$(gcc -dumpversion | cut -d. -f1)" -ge 11 ]; then

@@ -26,7 +26,7 @@ static struct effort reset_of(unsigned flags, size_t capacity, size_t freed)
     void **slots = support_calloc(capacity, sizeof(*slots));
     struct effort effort;
 
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, capacity), capacity);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, capacity, 0), capacity);
     cpool_free_bulk(pool, slots, freed);
     effort.magazines = support_stats(pool).in_depot / ROUNDS;
     effort.steps = steps_made();

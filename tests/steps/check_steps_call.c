@@ -243,9 +243,9 @@ TEST(wait_beside_a_trim_keeps_its_time)
     for (int i = 0; i < 2; i++)
         worker_do(beside.workers[i], use_once, pool);
     while (hold.count < 4)
-        hold_add(&hold, cpool_depot_alloc(pool));
+        hold_add(&hold, cpool_alloc_uncached(pool));
     for (int i = 0; i < 2; i++)
-        cpool_depot_free(pool, hold.slots[--hold.count]);
+        cpool_free_uncached(pool, hold.slots[--hold.count]);
     steps_plan("cpi_depot_take_partial", 1, wait_meanwhile, &beside);
     (void)cpool_trim(pool);
     REQUIRE(steps_drop());

@@ -32,7 +32,7 @@ static void give_by_free(struct giver *giver, void **slot)
 
 static void give_by_depot_free(struct giver *giver, void **slot)
 {
-    cpool_depot_free(giver->pool, *slot);
+    cpool_free_uncached(giver->pool, *slot);
 }
 
 static void give_by_bulk(struct giver *giver, void **slot)

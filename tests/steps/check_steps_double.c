@@ -20,7 +20,7 @@ enum {
 static void give(cpool_t *pool, void *slot, bool to_depot)
 {
     if (to_depot)
-        cpool_depot_free(pool, slot);
+        cpool_free_uncached(pool, slot);
     else
         cpool_free(pool, slot);
 }
@@ -59,11 +59,11 @@ TEST_TIMES(free_without_room_is_reported_soon, 2)
     fill(pool, slot, to_depot);
     in_depot = support_stats(pool).in_depot;
     for (int i = 0; i < FURTHER; i++)
-        require_refused(pool, slot, to_depot, to_depot ? "cpool_depot_free" : "cpool_free");
+        require_refused(pool, slot, to_depot, to_depot ? "cpool_free_uncached" : "cpool_free");
     REQUIRE_EQUAL(support_stats(pool).in_depot, in_depot);
     /* There is room again for what has been taken out. */
-    REQUIRE(cpool_depot_alloc(pool) == slot);
-    cpool_depot_free(pool, slot);
+    REQUIRE(cpool_alloc_uncached(pool) == slot);
+    cpool_free_uncached(pool, slot);
     REQUIRE_NO_REPORT();
     REQUIRE_EQUAL(cpool_reset(pool), 0);
     REQUIRE_REPORT(CPOOL_EDOUBLEFREE);

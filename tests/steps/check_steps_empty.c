@@ -38,7 +38,7 @@ static void alloc_and_grow(void *argument)
     struct growing *growing = argument;
 
     for (int i = 0; i < GROWING_SLOTS; i++)
-        growing->slots[i] = cpool_depot_alloc(growing->pool);
+        growing->slots[i] = cpool_alloc_uncached(growing->pool);
 }
 
 static void grow_by_parts(void *argument)
@@ -64,9 +64,9 @@ static bool grow_beside_alloc(struct worker *worker, size_t first, size_t second
     void *slots[3];
 
     for (int i = 0; i < 2; i++)
-        slots[i] = cpool_depot_alloc(growing.pool);
+        slots[i] = cpool_alloc_uncached(growing.pool);
     steps_plan("cpi_slab_bounds", first, grow_by_parts, &growing);
-    slots[2] = cpool_depot_alloc(growing.pool);
+    slots[2] = cpool_alloc_uncached(growing.pool);
     steps_drop();
     if (growing.part > 0)
         steps_go_on(&growing.stop);
@@ -75,10 +75,10 @@ static bool grow_beside_alloc(struct worker *worker, size_t first, size_t second
     REQUIRE(slots[2] != NULL);
     for (int i = 0; i < GROWING_SLOTS; i++) {
         REQUIRE(growing.slots[i] != NULL);
-        cpool_depot_free(growing.pool, growing.slots[i]);
+        cpool_free_uncached(growing.pool, growing.slots[i]);
     }
     for (int i = 0; i < 3; i++)
-        cpool_depot_free(growing.pool, slots[i]);
+        cpool_free_uncached(growing.pool, slots[i]);
     support_destroy_empty(growing.pool);
     return growing.part > 0;
 }

@@ -66,7 +66,7 @@ static void *use_and_end(void *argument)
     struct end *end = argument;
     void *slots[USED];
 
-    REQUIRE_EQUAL(cpool_alloc_bulk(end->pool, slots, end->used), end->used);
+    REQUIRE_EQUAL(cpool_alloc_bulk(end->pool, slots, end->used, 0), end->used);
     cpool_free_bulk(end->pool, slots, end->used);
     REQUIRE_EQUAL(pthread_setspecific(last, end), 0);
     steps_plan(NULL, end->nth, stand_still, end);

@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cpool/events.h>
 
 #include "../../ext/retire/tests/domains.h"
 #include "crew.h"
@@ -338,7 +337,7 @@ static void fork_in_notice(cpool_t *pool, void *argument)
     (void)alarm(20); /* unless it comes to its end */
     look->in_child = true;
     if (look->taken)
-        REQUIRE(cpool_depot_alloc(pool) == look->waiting.held);
+        REQUIRE(cpool_alloc_uncached(pool) == look->waiting.held);
 }
 
 static void require_nobody_waits(struct waiting *waiting)
@@ -401,7 +400,7 @@ static void use_many(void *pool)
 {
     void *slots[4 * MANY_ROUNDS];
 
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 4 * MANY_ROUNDS), 4 * MANY_ROUNDS);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 4 * MANY_ROUNDS, 0), 4 * MANY_ROUNDS);
     cpool_free_bulk(pool, slots, 4 * MANY_ROUNDS);
 }
 
@@ -409,7 +408,7 @@ static void use_more(void *pool)
 {
     void *slots[20 * MANY_ROUNDS];
 
-    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 20 * MANY_ROUNDS), 20 * MANY_ROUNDS);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 20 * MANY_ROUNDS, 0), 20 * MANY_ROUNDS);
     cpool_free_bulk(pool, slots, 20 * MANY_ROUNDS);
 }
 

@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include <cpool/events.h>
 
 #include "inside_wait.h"
 

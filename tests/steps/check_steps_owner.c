@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include <cpool/events.h>
 
 #include "crew.h"
 #include "inside_wait.h"

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cpool/events.h>
 
 enum { CAPACITY = 24,
        ROUNDS = 3 };

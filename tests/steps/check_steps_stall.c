@@ -115,7 +115,7 @@ static void take(void *argument)
 {
     struct slot_user *user = argument;
 
-    user->slot = user->uncached ? cpool_depot_alloc(user->pool) : cpool_alloc(user->pool);
+    user->slot = user->uncached ? cpool_alloc_uncached(user->pool) : cpool_alloc(user->pool);
 }
 
 static void give(void *argument)
@@ -123,7 +123,7 @@ static void give(void *argument)
     struct slot_user *user = argument;
 
     if (user->uncached)
-        cpool_depot_free(user->pool, user->slot);
+        cpool_free_uncached(user->pool, user->slot);
     else
         cpool_free(user->pool, user->slot);
     atomic_store_explicit(&user->done, true, memory_order_release);

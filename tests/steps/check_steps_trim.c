@@ -24,7 +24,7 @@ static void free_meanwhile(void *argument)
     struct hold *hold = argument;
     void *slot = hold->slots[--hold->count];
 
-    cpool_depot_free(hold->pool, slot);
+    cpool_free_uncached(hold->pool, slot);
     if (hold->count > 0)
         steps_plan("cpi_depot_take_partial", 1, free_meanwhile, hold);
 }
@@ -36,7 +36,7 @@ TEST(trim_leaves_empty_magazines_for_frees_meanwhile)
 
     hold_init(&hold, pool);
     while (hold.count < MANY)
-        hold_add(&hold, cpool_depot_alloc(pool));
+        hold_add(&hold, cpool_alloc_uncached(pool));
     support_capture_reports();
     steps_plan("cpi_depot_take_partial", 1, free_meanwhile, &hold);
     cpool_trim(pool);
@@ -71,7 +71,7 @@ static void take_cached(void *argument)
 static void take_uncached(void *argument)
 {
     struct hold *hold = argument;
-    void *slot = cpool_depot_alloc(hold->pool);
+    void *slot = cpool_alloc_uncached(hold->pool);
 
     REQUIRE(slot != NULL);
     hold_add(hold, slot);
@@ -82,7 +82,7 @@ static void take_in_bulk(void *argument)
     struct hold *hold = argument;
     void *slots[2];
 
-    REQUIRE_EQUAL(cpool_alloc_bulk(hold->pool, slots, 2), 2);
+    REQUIRE_EQUAL(cpool_alloc_bulk(hold->pool, slots, 2, 0), 2);
     hold_add(hold, slots[0]);
     hold_add(hold, slots[1]);
 }

@@ -27,7 +27,7 @@ static void give_by_depot_free(void *argument)
 {
     struct giver *giver = argument;
 
-    cpool_depot_free(giver->pool, giver->hold.slots[--giver->hold.count]);
+    cpool_free_uncached(giver->pool, giver->hold.slots[--giver->hold.count]);
 }
 
 static void give_by_bulk(void *argument)

@@ -73,12 +73,12 @@ static void give_typed(struct script *script, void *slot)
 
 static void *take_from_depot(struct script *script)
 {
-    return cpool_depot_alloc(script->pool);
+    return cpool_alloc_uncached(script->pool);
 }
 
 static void give_to_depot(struct script *script, void *slot)
 {
-    cpool_depot_free(script->pool, slot);
+    cpool_free_uncached(script->pool, slot);
 }
 
 const struct script_door script_doors[SCRIPT_DOORS] = {

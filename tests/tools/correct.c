@@ -65,9 +65,9 @@ static void single_slots(cpool_t *pool)
     expect(slot, 0);
     use(slot);
     cpool_free(pool, slot);
-    slot = cpool_depot_alloc(pool);
+    slot = cpool_alloc_uncached(pool);
     use(slot);
-    cpool_depot_free(pool, slot);
+    cpool_free_uncached(pool, slot);
     if (cpool_cache_create(&cache, pool) != CPOOL_OK)
         fail("no cache");
     slot = cpool_cache_alloc(cache);
@@ -78,7 +78,7 @@ static void single_slots(cpool_t *pool)
 static void many_slots(cpool_t *pool)
 {
     void *slots[MOST];
-    size_t count = cpool_alloc_bulk(pool, slots, MOST);
+    size_t count = cpool_alloc_bulk(pool, slots, MOST, 0);
     size_t i;
 
     for (i = 0; i < count; i++)
@@ -161,9 +161,9 @@ static void refused(cpool_t *pool)
     unsigned reports = 0;
     int elsewhere = 0;
 
-    cpool_set_error_handler(note_report, &reports);
+    cpool_set_error_handler((cpool_error_handler_t){ note_report, &reports });
     cpool_free(pool, &elsewhere);
-    cpool_set_error_handler(NULL, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
     if (reports != 1)
         fail("report");
 }
@@ -248,7 +248,7 @@ static void typed(void)
     item = items_calloc();
     expect(item->bytes, 0);
     items_free(item);
-    count = items_alloc_bulk(some, MOST);
+    count = items_alloc_bulk(some, MOST, 0);
     for (i = 0; i < count; i++)
         use(some[i]);
     items_free_bulk(some, count);

@@ -67,11 +67,11 @@ static size_t take(struct party *party, unsigned way, void **slots)
     switch (way) {
     case 0: slots[0] = cpool_alloc(party->pool); break;
     case 1: slots[0] = cpool_calloc(party->pool); break;
-    case 2: slots[0] = cpool_depot_alloc(party->pool); break;
+    case 2: slots[0] = cpool_alloc_uncached(party->pool); break;
     case 3: slots[0] = cpool_cache_alloc(party->cache); break;
     case 4: slots[0] = by_wait(party); break;
     case 5: slots[0] = one_slot(party->pool, cpool_alloc); break;
-    case 6: return cpool_alloc_bulk(party->pool, slots, MOST);
+    case 6: return cpool_alloc_bulk(party->pool, slots, MOST, 0);
     default: slots[0] = by_type(party); break;
     }
     return slots[0] != NULL;
@@ -89,7 +89,7 @@ static void give(struct party *party, unsigned way, void **slots, size_t count)
         else if (way == 0)
             cpool_free(party->pool, slots[i]);
         else if (way == 1)
-            cpool_depot_free(party->pool, slots[i]);
+            cpool_free_uncached(party->pool, slots[i]);
         else
             cpool_cache_free(party->cache, slots[i]);
     }
@@ -206,12 +206,12 @@ static void misuse(void)
     config.capacity = CAPACITY;
     if (cpool_create(&pool, &config) != CPOOL_OK)
         abort();
-    cpool_set_error_handler(count_report, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ count_report, NULL });
     cpool_free(pool, (void *)(uintptr_t)8);
     cpool_free(pool, (void *)~(uintptr_t)7);
     cpool_free(pool, &config);
     cpool_free(pool, NULL);
-    cpool_set_error_handler(NULL, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
     if (reports != 3 || cpool_destroy(pool) != 0)
         abort();
 }

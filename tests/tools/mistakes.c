@@ -69,9 +69,9 @@ static char *take(void)
     if (is("cache"))
         return cpool_cache_alloc(cache);
     if (is("depot"))
-        return cpool_depot_alloc(pool);
+        return cpool_alloc_uncached(pool);
     if (is("bulk")) {
-        if (cpool_alloc_bulk(pool, slots, FEW) != FEW)
+        if (cpool_alloc_bulk(pool, slots, FEW, 0) != FEW)
             abort();
         cpool_free_bulk(pool, slots + 1, FEW - 1);
         return slots[0];
@@ -89,7 +89,7 @@ static void give(char *slot)
     else if (is("cache"))
         cpool_cache_free(cache, slot);
     else if (is("depot"))
-        cpool_depot_free(pool, slot);
+        cpool_free_uncached(pool, slot);
     else if (is("bulk"))
         cpool_free_bulk(pool, slots, 1);
     else

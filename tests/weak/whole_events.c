@@ -15,7 +15,6 @@
 #include <pthread.h>
 
 #include <cpool.h>
-#include <cpool/events.h>
 #include <cpool/typed.h>
 #include <cpool/wait.h>
 

@@ -42,7 +42,7 @@ static item *obtain(long self, cpool_cache_t *cache)
     (void)self;
 #ifdef DEPOT
     if (self == FIRST)
-        return cpool_depot_alloc(pool);
+        return cpool_alloc_uncached(pool);
 #endif
     if (cache != NULL)
         return cpool_cache_alloc(cache);
@@ -58,7 +58,7 @@ static void give_back(item *one, long self, cpool_cache_t *cache)
     (void)self;
 #ifdef DEPOT
     if (self == FIRST) {
-        cpool_depot_free(pool, one);
+        cpool_free_uncached(pool, one);
         return;
     }
 #endif

@@ -120,7 +120,7 @@ static void *await(void *number)
 #ifdef THIEF
 static void *steal(void *number)
 {
-    item *one = cpool_depot_alloc(pool);
+    item *one = cpool_alloc_uncached(pool);
     long self = (long)(intptr_t)number;
 
     if (one != NULL) {

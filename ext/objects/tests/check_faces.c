@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include <cpool/events.h>
 #include <cpool/lanes.h>
 #include <cpool/object.h>
 #include <cpool/pools.h>
@@ -216,8 +215,8 @@ TEST(thread_that_waits_for_an_object_is_dismissed)
     void *object;
 
     grant.wait = 1000000;
-    REQUIRE_EQUAL(cpool_wake_all(layer.face, true), 0);
-    REQUIRE_EQUAL(cpool_wake_all(layer.face, false), 0);
+    REQUIRE_EQUAL(cpool_wait_close(layer.face), 0);
+    cpool_wait_open(layer.face);
     while (cpool_object_get(layer.objects) != NULL)
         ;
     REQUIRE_EQUAL(cpool_object_get_with(layer.objects, &object, &grant), CPOOL_EDRY);

@@ -189,13 +189,13 @@ TEST_TIMES(of_two_puts_of_one_object_one_is_refused, 2)
     }
     pool = thing_pool(&config, &type);
     disputed = cpool_object_get(pool);
-    cpool_set_error_handler(ignore_report, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ ignore_report, NULL });
     REQUIRE_EQUAL(pthread_barrier_init(&start, NULL, 2), 0);
     other = support_start(put_disputed, NULL);
     put_disputed(NULL);
     support_join(other);
     pthread_barrier_destroy(&start);
-    cpool_set_error_handler(NULL, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
     REQUIRE_EQUAL(cpool_object_put(pool, disputed), 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }

@@ -233,9 +233,9 @@ void object_pools_are_refused_after_their_end()
 {
     int reports = 0;
 
-    cpool_set_error_handler([](const cpool_error_t *error, void *context) {
+    cpool_set_error_handler({[](const cpool_error_t *error, void *context) {
         *static_cast<int *>(context) += error->code == CPOOL_EPOOL;
-    }, &reports);
+    }, &reports});
     {
         cpool::object_pool<buffer>::pointer late;
         cpool::object_pool<buffer> pool(8);
@@ -245,7 +245,7 @@ void object_pools_are_refused_after_their_end()
         REQUIRE(!pool.is_open() && pool.get() == nullptr && reports == 1 && pool.close() == 0);
     }
     REQUIRE(reports == 2);
-    cpool_set_error_handler(nullptr, nullptr);
+    cpool_set_error_handler({nullptr, nullptr});
 }
 
 #ifndef _WIN32
@@ -267,10 +267,10 @@ void use_static_pool()
 
     user.pool = &pool;
     user.slot = pool.create(5);
-    cpool_set_error_handler([](const cpool_error_t *error, void *) {
+    cpool_set_error_handler({[](const cpool_error_t *error, void *) {
         if (error->code == CPOOL_EPOOL)
             _exit(7);
-    }, nullptr);
+    }, nullptr});
     std::exit(2);
 }
 #endif

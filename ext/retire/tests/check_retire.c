@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include <cpool/client.h>
-#include <cpool/events.h>
 #include <cpool/track.h>
 
 /* --- One thread --- */
@@ -636,9 +635,9 @@ TEST(alloc_from_the_depot_finds_what_was_retired)
     for (size_t i = 0; i < CAPACITY / 4; i++)
         REQUIRE((slots[i] = cpool_alloc(small)) != NULL);
     REQUIRE_EQUAL(cpool_retire(by, small, slots[0]), 0);
-    REQUIRE(cpool_depot_alloc(small) == slots[0]);
+    REQUIRE(cpool_alloc_uncached(small) == slots[0]);
     REQUIRE_EQUAL(support_stats(small).recalls, 0);
-    REQUIRE(cpool_depot_alloc(small) == NULL);
+    REQUIRE(cpool_alloc_uncached(small) == NULL);
     cpool_free_bulk(small, slots, CAPACITY / 4);
     support_destroy_empty(small);
     end();

@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cpool/events.h>
 
 enum { BAG = HELD / 4 };
 
@@ -205,7 +204,7 @@ TEST_TIMES(sleepers_get_slots_that_are_retired, 2 * MODES)
     REQUIRE_EQUAL(cpool_create(&waitable, &config), 0);
     by = reader();
     other = reader();
-    REQUIRE_EQUAL(cpool_alloc_bulk(waitable, slots, SLEEPERS), SLEEPERS);
+    REQUIRE_EQUAL(cpool_alloc_bulk(waitable, slots, SLEEPERS, 0), SLEEPERS);
     for (int i = 0; i < SLEEPERS; i++) {
         sleepers[i].waitable = waitable;
         threads[i] = support_start(sleep_until_there_is_one, &sleepers[i]);

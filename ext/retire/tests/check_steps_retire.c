@@ -309,10 +309,10 @@ TEST(bag_that_a_claim_keeps_open_is_not_lost)
     domain->stall_limit_ns = by->blocker.since = 1; /* the next retire in vain reports */
     atomic_store_explicit(&by->claim, (uintptr_t)cpi_thread_forks() * 4 + 2,
                           memory_order_relaxed);
-    cpool_set_error_handler(leave_claim, by);
+    cpool_set_error_handler((cpool_error_handler_t){ leave_claim, by });
     REQUIRE_EQUAL(cpool_retire(&by->section, pool, cpool_alloc(pool)), 0);
     REQUIRE_EQUAL(by->claim, 0);
-    cpool_set_error_handler(NULL, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
     cpool_read_end(other);
     REQUIRE_EQUAL(cpool_retire_flush(&by->section, 0), 0);
     REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);

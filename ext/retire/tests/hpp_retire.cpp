@@ -96,11 +96,11 @@ void deleters_do_not_wait_for_themselves()
         for (int k = 0; k < 4; k++)
             own(domain, entries, k);
         REQUIRE(domain.stats().held == 4);
-        cpool_set_error_handler([](const cpool_error_t *error, void *context) {
+        cpool_set_error_handler({[](const cpool_error_t *error, void *context) {
             *static_cast<int *>(context) = error->code;
-        }, &code);
+        }, &code});
         retired(more, cpool::retire_deleter<entry>(domain, entries)).reset();
-        cpool_set_error_handler(nullptr, nullptr);
+        cpool_set_error_handler({nullptr, nullptr});
         REQUIRE(code == CPOOL_EREADER && domain.stats().held == 4 && live(entries) == 5);
     }
     REQUIRE(cpool_retire_flush(domain.reader(), CPOOL_FLUSH_WAIT) == 0 && live(entries) == 1);
@@ -117,13 +117,13 @@ void domains_move()
     REQUIRE(second.open(2, 8) == CPOOL_EOPEN && third.open(0, 8) == CPOOL_ECAPACITY);
     third = std::move(second);
     REQUIRE(third.is_open() && !second.is_open() && third.reader() != nullptr);
-    cpool_set_error_handler([](const cpool_error_t *, void *) {}, nullptr);
+    cpool_set_error_handler({[](const cpool_error_t *, void *) {}, nullptr});
     {
         cpool::read_section section(third.reader());
 
         REQUIRE(third.close() == CPOOL_EREADER && third.is_open());
     }
-    cpool_set_error_handler(nullptr, nullptr);
+    cpool_set_error_handler({nullptr, nullptr});
     REQUIRE(third.close() == 0 && third.close() == 0);
 }
 

@@ -95,7 +95,7 @@ static size_t whole_pages(size_t bytes)
 }
 
 /* Maps as much more as the alignment may take, and unmaps what is not needed. */
-static void *map_block(size_t bytes, size_t align, void *context)
+static void *map_block(size_t bytes, size_t align, void *arg)
 {
     size_t page = whole_pages(1);
     size_t size = whole_pages(bytes);
@@ -103,7 +103,7 @@ static void *map_block(size_t bytes, size_t align, void *context)
     char *start = MAP_FAILED;
     size_t before;
 
-    (void)context;
+    (void)arg;
     if (size <= PTRDIFF_MAX - more)
         start = mmap(NULL, size + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED)
@@ -116,25 +116,25 @@ static void *map_block(size_t bytes, size_t align, void *context)
     return start + before;
 }
 
-static void unmap_block(void *block, size_t bytes, size_t align, void *context)
+static void unmap_block(void *block, size_t bytes, size_t align, void *arg)
 {
     (void)align;
-    (void)context;
+    (void)arg;
     munmap(block, whole_pages(bytes));
 }
 
 /* Aligned to a page alone where it moves: realloc promises no more.  Where the program's madvise,
  * mprotect or mlock of a part has made several mappings of the block, it cannot grow as one. */
-static void *remap_block(void *block, size_t bytes, size_t align, size_t wanted, void *context)
+static void *remap_block(void *block, size_t bytes, size_t align, size_t wanted, void *arg)
 {
     void *moved = mremap(block, whole_pages(bytes), whole_pages(wanted), MREMAP_MAYMOVE);
 
     if (moved != MAP_FAILED)
         return moved;
-    moved = map_block(wanted, align, context);
+    moved = map_block(wanted, align, arg);
     if (moved != NULL) {
         memcpy(moved, block, bytes < wanted ? bytes : wanted);
-        unmap_block(block, bytes, align, context);
+        unmap_block(block, bytes, align, arg);
     }
     return moved;
 }

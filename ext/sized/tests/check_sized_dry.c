@@ -240,7 +240,7 @@ TEST(fallback_may_be_a_pool)
     config.slot_size = 2048;
     config.capacity = 10;
     REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
-    fallback.context = pool;
+    fallback.arg = pool;
     sized_config.max_size = 1024;
     sized_config.fallback = &fallback;
     blocks = create(&sized_config);

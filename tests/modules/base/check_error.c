@@ -107,23 +107,33 @@ static void *report_until_stopped(void *unused)
     return unused;
 }
 
+TEST(set_error_handler_returns_the_one_before)
+{
+    cpool_error_handler_t before;
+
+    before = cpool_set_error_handler((cpool_error_handler_t){ first, &calls[0] });
+    REQUIRE(before.report == NULL);
+    before = cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
+    REQUIRE(before.report == first && before.arg == &calls[0]);
+}
+
 TEST(set_error_handler_while_others_report_keeps_pairs_together)
 {
     pthread_t threads[2];
 
-    cpool_set_error_handler(first, &calls[0]);
+    cpool_set_error_handler((cpool_error_handler_t){ first, &calls[0] });
     for (int i = 0; i < 2; i++)
         threads[i] = support_start(report_until_stopped, NULL);
     for (size_t i = 0; i < SUPPORT_COUNT(20000, 5000); i++) {
-        cpool_set_error_handler(second, &calls[1]);
+        cpool_set_error_handler((cpool_error_handler_t){ second, &calls[1] });
         report("second");
-        cpool_set_error_handler(first, &calls[0]);
+        cpool_set_error_handler((cpool_error_handler_t){ first, &calls[0] });
         report("first");
     }
     atomic_store_explicit(&stop, true, memory_order_relaxed);
     for (int i = 0; i < 2; i++)
         support_join(threads[i]);
-    cpool_set_error_handler(NULL, NULL);
+    cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
     for (int i = 0; i < 2; i++)
         REQUIRE(atomic_load_explicit(&calls[i], memory_order_relaxed) >=
                 SUPPORT_COUNT(20000, 5000));

@@ -148,14 +148,14 @@ TEST(activity_tells_of_fresh_slots_and_visitors)
     pool = support_create_plain(16, 100);
     before = moves();
     REQUIRE_EQUAL(moves(), before);
-    slot = cpool_depot_alloc(pool);
+    slot = cpool_alloc_uncached(pool);
     REQUIRE(slot != NULL);
     REQUIRE(moves() != before);
     before = moves();
-    cpool_depot_free(pool, slot);
+    cpool_free_uncached(pool, slot);
     REQUIRE(moves() != before);
     before = moves();
-    slot = cpool_depot_alloc(pool);
+    slot = cpool_alloc_uncached(pool);
     REQUIRE(slot != NULL);
     REQUIRE(moves() != before);
     /* The magazines that an owner gives to the depot. */

@@ -90,7 +90,7 @@ TEST(fresh_slots_in_a_long_run_can_all_go_back)
     pool = support_create(&config);
     REQUIRE(cpool_client_take(pool, CPOOL_CLIENT_FRESH, &n) == cpool_at(pool, 0));
     for (size_t i = 0; i < n; i++)
-        cpool_depot_free(pool, cpool_at(pool, i));
+        cpool_free_uncached(pool, cpool_at(pool, i));
     support_destroy_empty(pool);
 }
 

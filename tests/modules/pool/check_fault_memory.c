@@ -24,7 +24,7 @@ FAULT_CALL(grow, (int)cpool_grow(scene->pool, SIZE_MAX))
 static void make_stocked(struct fault_scene *scene)
 {
     fault_make(scene);
-    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, FAULT_MOST);
+    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, FAULT_MOST, 0);
     for (size_t i = 0; i < scene->count; i++)
         memset(scene->slots[i], 1, FAULT_SLOT);
     cpool_free_bulk(scene->pool, scene->slots, scene->count);

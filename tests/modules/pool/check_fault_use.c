@@ -19,7 +19,7 @@ enum { BULK = 100 };
 
 FAULT_CALL(alloc, fault_keep(scene, cpool_alloc(scene->pool)))
 FAULT_CALL(calloc_slot, fault_keep(scene, cpool_calloc(scene->pool)))
-FAULT_CALL(depot_alloc, fault_keep(scene, cpool_depot_alloc(scene->pool)))
+FAULT_CALL(depot_alloc, fault_keep(scene, cpool_alloc_uncached(scene->pool)))
 
 static int alloc_fresh(struct fault_scene *scene)
 {
@@ -32,7 +32,7 @@ static int alloc_bulk(struct fault_scene *scene)
 {
     if (scene->count > 0)
         cpool_free_bulk(scene->pool, scene->slots, scene->count);
-    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, BULK);
+    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, BULK, 0);
     return (int)scene->count;
 }
 
@@ -58,7 +58,7 @@ static const struct fault_case takings[] = {
       ROWS(FIRST_USE(2, SOME, SOME)) },
     { "cpool_calloc", 0, fault_make, calloc_slot, fault_end, SOME,
       ROWS(FIRST_USE(4, SOME, NONE)) },
-    { "cpool_depot_alloc", 0, fault_make, depot_alloc, fault_end, SOME,
+    { "cpool_alloc_uncached", 0, fault_make, depot_alloc, fault_end, SOME,
       ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
     { "cpool_client_take, fresh", 0, fault_make, alloc_fresh, fault_end, SOME,
       ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
@@ -81,17 +81,17 @@ static const struct fault_case takings[] = {
 static void make_with_slot(struct fault_scene *scene)
 {
     fault_make(scene);
-    scene->object = cpool_depot_alloc(scene->pool);
+    scene->object = cpool_alloc_uncached(scene->pool);
 }
 
 FAULT_CALL(free_slot, (cpool_free(scene->pool, scene->object), 0))
-FAULT_CALL(free_to_depot, (cpool_depot_free(scene->pool, scene->object), 0))
+FAULT_CALL(free_to_depot, (cpool_free_uncached(scene->pool, scene->object), 0))
 FAULT_CALL(free_bulk, (cpool_free_bulk(scene->pool, &scene->object, 1), 0))
 
 static void make_with_cached_slots(struct fault_scene *scene)
 {
     fault_make(scene);
-    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, BULK);
+    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, BULK, 0);
     while (scene->count > 0)
         cpool_free(scene->pool, scene->slots[--scene->count]);
 }
@@ -102,7 +102,7 @@ FAULT_CALL(release, (cpool_release(scene->object), 0))
 static const struct fault_case returns[] = {
     { "cpool_free, first use", 0, make_with_slot, free_slot, fault_end, 0,
       ROWS(FIRST_USE(2, 0, 0)) },
-    { "cpool_depot_free", 0, make_with_slot, free_to_depot, fault_end, 0, NO_ROWS },
+    { "cpool_free_uncached", 0, make_with_slot, free_to_depot, fault_end, 0, NO_ROWS },
     { "cpool_free_bulk", 0, make_with_slot, free_bulk, fault_end, 0,
       ROWS(FIRST_USE(2, 0, 0)) },
     { "cpool_flush", 0, make_with_cached_slots, flush, fault_end, 0, NO_ROWS },
@@ -139,7 +139,7 @@ static void make_cache_and_slots(struct fault_scene *scene)
 {
     make_cache(scene);
     while (scene->count < BULK)
-        scene->slots[scene->count++] = cpool_depot_alloc(scene->pool);
+        scene->slots[scene->count++] = cpool_alloc_uncached(scene->pool);
 }
 
 static int cache_free(struct fault_scene *scene)
@@ -193,7 +193,7 @@ static void end_frame(struct fault_scene *scene)
 static void make_frame_and_slot(struct fault_scene *scene)
 {
     make_frame(scene);
-    scene->memory = cpool_depot_alloc(scene->pool);
+    scene->memory = cpool_alloc_uncached(scene->pool);
     REQUIRE(scene->memory != NULL);
 }
 
@@ -203,7 +203,7 @@ static void make_full_frame(struct fault_scene *scene)
 {
     make_frame(scene);
     for (int i = 0; i < BULK; i++)
-        REQUIRE_EQUAL(cpool_frame_adopt(scene->object, cpool_depot_alloc(scene->pool)), 0);
+        REQUIRE_EQUAL(cpool_frame_adopt(scene->object, cpool_alloc_uncached(scene->pool)), 0);
 }
 
 static int frame_reset(struct fault_scene *scene)

@@ -7,7 +7,6 @@
  */
 #include "waiter.h"
 
-#include <cpool/events.h>
 
 #include "fault_pool.h"
 #include "inside_wait.h"
@@ -24,7 +23,7 @@ static void free_when_one_sleeps(void *argument)
     struct fault_scene *scene = argument;
 
     waiter_await_sleep(scene->pool, 1);
-    cpool_depot_free(scene->pool, scene->slots[scene->count]);
+    cpool_free_uncached(scene->pool, scene->slots[scene->count]);
 }
 
 /* Another thread frees a slot as soon as there is a thread that sleeps.  That one sleeps once:
@@ -52,7 +51,7 @@ static void ignore(cpool_t *pool, void *nothing)
 }
 
 FAULT_CALL(set_ready, cpool_set_ready(scene->pool, ignore, NULL))
-FAULT_CALL(wake_all, (int)cpool_wake_all(scene->pool, true))
+FAULT_CALL(wait_close, (int)cpool_wait_close(scene->pool))
 
 static const struct fault_case slots[] = {
     { "cpool_alloc_wait", 0, fault_make, alloc_wait, fault_end, SOME,
@@ -80,7 +79,7 @@ static const struct fault_case slots[] = {
     { "cpool_alloc_or_notify", 0, fault_make, alloc_or_notify, fault_end, SOME,
       ROWS(FIRST_USE(4, SOME, NONE)) },
     { "cpool_set_ready", 0, fault_make, set_ready, fault_end, 0, NO_ROWS },
-    { "cpool_wake_all", 0, fault_make, wake_all, fault_end, 0, NO_ROWS },
+    { "cpool_wait_close", 0, fault_make, wait_close, fault_end, 0, NO_ROWS },
 };
 
 TEST_TIMES(refused_wait_for_a_slot_has_its_result, sizeof slots / sizeof slots[0])

@@ -7,7 +7,6 @@
  */
 #include "waiter.h"
 
-#include <cpool/events.h>
 
 #include "inside_wait.h"
 #include "refuse.h"

@@ -33,7 +33,7 @@ static void do_something_else(struct guest *guest)
         cpool_trim(guest->pool);
         break;
     case 2:
-        cpool_depot_free(guest->pool, cpool_depot_alloc(guest->pool));
+        cpool_free_uncached(guest->pool, cpool_alloc_uncached(guest->pool));
         break;
     case 3:
         cpool_free(guest->pool, cpool_alloc(guest->pool));
