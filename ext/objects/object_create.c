@@ -54,10 +54,10 @@ static int read_config(cpool_object_config_t *config, cpool_object_type_t *type,
     if (type->object_align != 0 && ((type->object_align & (type->object_align - 1)) != 0 ||
                                     type->object_align > CPOOL_ALIGN_MAX))
         return CPOOL_EALIGN; /* a fake pool makes no pool of slots that would look at it */
-    /* Objects stay constructed in free slots. */
-    return fit_together(config->flags) && (config->flags & (CPOOL_FILL | CPOOL_CLIENT_RESERVED)) == 0
-               ? 0
-               : CPOOL_EFLAGS;
+    if (!fit_together(config->flags) ||
+        (config->flags & (CPOOL_FILL | CPOOL_CLIENT_RESERVED)) != 0) /* objects stay constructed */
+        return CPOOL_EFLAGS;
+    return 0;
 }
 
 /* Where the user sets no limit. */

@@ -61,8 +61,8 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_N
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL_(1);
 
 /*
- * cpool_alloc_uncached, cpool_free_uncached - like cpool_alloc and cpool_free, but directly from and to
- * the depot, without the calling thread's cache.
+ * cpool_alloc_uncached, cpool_free_uncached - like cpool_alloc and cpool_free, but directly from
+ * and to the depot, without the calling thread's cache.
  *
  * For threads that allocate too rarely to deserve a cache.  Several times slower than the cached
  * pair.  Not for signal handlers.

@@ -29,9 +29,9 @@
  *
  * Such a pool has two descriptors.  The client takes and gives slots through the first one, `pool`,
  * with the functions of <cpool.h>.  Everybody else sees the second one, its `face`: cpool_of,
- * cpool_each, cpool_read_stats, cpool_print and reports show the client by kind and name.  Functions
- * that take or give slots, or change their number, report a face as CPOOL_EPOOL.  cpool_index and
- * cpool_at need no call for a face, but they do for `pool`.
+ * cpool_each, cpool_read_stats, cpool_print and reports show the client by kind and name.
+ * Functions that take or give slots, or change their number, report a face as CPOOL_EPOOL.
+ * cpool_index and cpool_at need no call for a face, but they do for `pool`.
  *
  * NOTES
  *
