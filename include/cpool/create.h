@@ -160,14 +160,16 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  * caches   thread_caches, 1 or more
  *
  * At least what cpool_memory_required returns for a configuration with only these three settings,
- * in any library of this major version, and a few hundred bytes more.  Slots with a slot_align
- * above CPOOL_MEMORY_ALIGN need that many bytes in addition.
+ * in any library of this major version: the library's own structures may grow by a fifth.  Slots
+ * with a slot_align above CPOOL_MEMORY_ALIGN need that many bytes in addition.
  */
 #define CPOOL_MEMORY_BYTES(size, slots, caches)                                        \
     CPOOL_MEMORY_(size, slots, caches, CPOOL_WHOLE_ROUNDS_(CPOOL_FEW_ROUNDS_(size, slots)))
 
 /* The library's own rules for the caller's memory: rounds of a magazine, those that fill its lines,
  * spares of a cache, magazines of the pool, and the bytes of all. */
+#define CPOOL_POOL_BYTES_ 2048u /* of the pool's structure, and of a cache's without spares: */
+#define CPOOL_CACHE_BYTES_ 376u
 #define CPOOL_LEAST_(a, b) ((a) < (b) ? (a) : (b))
 #define CPOOL_LINES_(bytes) (((bytes) + 63u) / 64u * 64u)
 #define CPOOL_WIDE_(number) (sizeof(char) - 1u + (number)) /* a size_t, without a cast */
@@ -187,7 +189,8 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
                          (CPOOL_SPARES_(slots, rounds) - 1u) * (caches))               \
           : 0u))
 #define CPOOL_MEMORY_(size, slots, caches, rounds)                                     \
-    (1600u + (caches) * CPOOL_LINES_(352u + 4u * CPOOL_SPARES_(slots, rounds)) +       \
+    (CPOOL_POOL_BYTES_ +                                                               \
+     (caches) * CPOOL_LINES_(CPOOL_CACHE_BYTES_ + 4u * CPOOL_SPARES_(slots, rounds)) + \
      CPOOL_MAGAZINES_(slots, caches, rounds) * CPOOL_LINES_(8u + (rounds) * sizeof(void *)) + \
      CPOOL_LINES_(CPOOL_WIDE_(slots) * (size)))
 

@@ -48,7 +48,6 @@
 /*
  * A pool's descriptor is constant from creation to destruction, so that all processors can share
  * its cache line.
- * can share its cache line.
  */
 struct cpool_pool {
     uintptr_t base;    /* address of slot 0 */
@@ -63,7 +62,6 @@ struct cpool_pool {
 /*
  * One owner's cache of one pool, on its own cache line.  Only its owner writes it, except that any
  * thread may close it.
- * any thread may close it.
  */
 struct cpool_cache {
     uintptr_t count; /* atomic: rounds in the loaded magazine, and CPOOL_BUSY_ while the owner is
@@ -93,7 +91,6 @@ CPOOL_API void cpool_free_abi1(cpool_t *pool, void *slot, uintptr_t index,
  * Initial-exec: a load from a constant offset to the thread pointer, and no call into the dynamic
  * linker.  It takes eight bytes of the static TLS block, which leaves room for libraries loaded
  * with dlopen as well. __thread, because C99 has no other name for it.
- * C99 knows no other name for it.
  */
 #if defined(_WIN32) && !defined(__clang__) /* in a TLS slot of the system */
 #define cpool_thread_word_abi1 (*cpool_thread_word_())

@@ -62,6 +62,11 @@
  * milliseconds. */
 #define CPI_STALL_MS ((size_t)1000)
 
+/* Programs have CPOOL_MEMORY_BYTES compiled in. */
+_Static_assert(sizeof(struct cpi_pool) <= CPOOL_POOL_BYTES_ / 6 * 5 &&
+                   offsetof(struct cpi_cache, spare) <= CPOOL_CACHE_BYTES_ / 6 * 5,
+               "CPOOL_MEMORY_BYTES keeps a fifth for structures to grow");
+
 #define CPI_POOL_FLAGS                                                                 \
     (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPOOL_HUGE_PAGES | CPOOL_COLOUR |    \
      CPOOL_KEEP_PAGES | CPOOL_NO_POISON | CPOOL_CLIENT_RESERVED)
