@@ -149,7 +149,7 @@
     CPOOL_TYPED_SETTINGS_END_                                                          \
                                                                                        \
     struct cpool_objects_typed name##_objects_ = { NULL, &name##_object_config_,       \
-                                                   &name##_object_type_, #name, 0 };   \
+                                                   &name##_object_type_, #name, 0, { 0, 0, 0 } }; \
                                                                                        \
     CPOOL_TYPED_LAST_(name##_objects_unload_,                                          \
                       name##_objects_.settings == &name##_object_config_,              \
@@ -168,6 +168,7 @@ struct cpool_objects_typed {
     const cpool_object_type_t *type;       /* unless the settings have one */
     const char *name;                      /* likewise */
     uintptr_t told; /* atomic: 1 if it has been reported why there is none */
+    uintptr_t reserved[3]; /* for future layouts */
 };
 
 /* True if the pool exists. */

@@ -48,6 +48,7 @@ typedef struct cpool_reader {
     uintptr_t inside; /* atomic: the epoch in which the section has begun, or even outside */
     uintptr_t nested; /* beginnings without an end */
     const uintptr_t *epoch; /* atomic: the domain's, or odd, and beginnings are out of line */
+    uintptr_t reserved;     /* for future layouts */
 } cpool_reader_t;
 
 /*
