@@ -199,6 +199,22 @@ static void give_slots(struct work *work, size_t n)
         cpool_free(work->pool, work->slots[i]);
 }
 
+static void take_cached_slots(struct work *work, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        work->slots[i] = cpool_cache_alloc(work->cache);
+}
+
+static void give_cached_slots(struct work *work, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        cpool_cache_free(work->cache, work->slots[i]);
+}
+
 static void take_typed_slots(struct work *work, size_t n)
 {
     size_t i;
@@ -228,8 +244,8 @@ static void give_typed_slots(struct work *work, size_t n)
 
 SINGLE(inline_alloc, cpool_free(work->pool, inline_alloc_measured(work->pool)))
 SINGLE(inline_free, inline_free_measured(work->pool, cpool_alloc(work->pool)))
-SINGLE(cache_alloc, cpool_free(work->pool, cache_alloc_measured(work->cache)))
-SINGLE(cache_free, cache_free_measured(work->cache, cpool_alloc(work->pool)))
+SINGLE(cache_alloc, cpool_cache_free(work->cache, cache_alloc_measured(work->cache)))
+SINGLE(cache_free, cache_free_measured(work->cache, cpool_cache_alloc(work->cache)))
 SINGLE(outline_alloc, cpool_free(work->pool, outline_alloc_measured(work->pool)))
 SINGLE(outline_free, outline_free_measured(work->pool, cpool_alloc(work->pool)))
 SINGLE(typed_alloc, even_free((struct even *)typed_alloc_measured()))
@@ -255,8 +271,8 @@ SINGLE(tracked_free, inline_free_measured(work->tracked_pool, cpool_alloc(work->
 LOOP(inline_loop_alloc, pool, NO_SLOTS, give_slots(work, n))
 LOOP(inline_loop_free, pool, take_slots(work, n), NO_SLOTS)
 LOOP(inline_loop_pair, pool, NO_SLOTS, NO_SLOTS)
-LOOP(cache_loop_alloc, cache, NO_SLOTS, give_slots(work, n))
-LOOP(cache_loop_free, cache, take_slots(work, n), NO_SLOTS)
+LOOP(cache_loop_alloc, cache, NO_SLOTS, give_cached_slots(work, n))
+LOOP(cache_loop_free, cache, take_cached_slots(work, n), NO_SLOTS)
 LOOP(cache_loop_pair, cache, NO_SLOTS, NO_SLOTS)
 LOOP(typed_loop_alloc, pool, NO_SLOTS, give_typed_slots(work, n))
 LOOP(typed_loop_free, pool, take_typed_slots(work, n), NO_SLOTS)

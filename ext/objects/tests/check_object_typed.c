@@ -110,7 +110,8 @@ TEST(typed_pool_opened_has_the_given_settings)
 
 /* Cannot be made. */
 CPOOL_OBJECTS_DECLARE(wrong, struct widget);
-CPOOL_OBJECTS_DEFINE(wrong, struct widget, CPOOL_OBJECT_HOOKS(.arg = NULL), .flags = 0x80000000u);
+CPOOL_OBJECTS_DEFINE(wrong, struct widget, CPOOL_OBJECT_HOOKS(.arg = NULL), .capacity = 1,
+                     .flags = 0x80000000u);
 
 TEST(typed_pool_that_cannot_be_made_says_why_once)
 {
