@@ -146,7 +146,7 @@ static void recall_hoard(struct recall *recall)
 static enum recall_source recall_source(const struct recall *recall, size_t taken,
                                         const cpool_stats_t *before, const cpool_stats_t *after)
 {
-    if (after->recalls == before->recalls)
+    if (after->reclaims == before->reclaims)
         return RECALL_CACHED;
     return taken < recall->idle_count * RECALL_ROUNDS ? RECALL_SPARE : RECALL_LOADED;
 }

@@ -31,6 +31,7 @@ cpoolinclude_HEADERS = \
 	include/cpool/pool.hpp \
 	include/cpool/pooled.hpp \
 	include/cpool/pools.h \
+	include/cpool/print.h \
 	include/cpool/priority.h \
 	include/cpool/resource.hpp \
 	include/cpool/retire.h \

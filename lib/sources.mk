@@ -64,7 +64,7 @@ libcpool_sources = \
 	lib/pool/memory.c \
 	lib/pool/pool.h \
 	lib/pool/pools.c \
-	lib/pool/print.c \
+	lib/pool/dump.c \
 	lib/pool/report.c \
 	lib/pool/report.h \
 	lib/pool/slots.c \

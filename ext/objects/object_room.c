@@ -272,7 +272,7 @@ size_t cpi_object_in_pool(const cpool_objects_t *pool)
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
     (void)cpool_read_stats(pool->pool, &stats);
-    return stats.in_depot + stats.in_caches;
+    return positive(stats.circulating, stats.live);
 }
 
 static size_t count_inactive(const cpool_objects_t *pool)
@@ -328,7 +328,7 @@ void cpi_object_fake_figures(const void *fake, cpool_stats_t *stats)
     stats->capacity = objects.capacity;
     stats->max_capacity = objects.max_capacity;
     stats->live = objects.active;
-    stats->fresh = positive(objects.capacity, objects.active);
+    stats->free = positive(objects.capacity, objects.active);
     stats->slot_size = pool->type.object_size;
     stats->slot_stride = pool->type.object_size;
     stats->peak = objects.peak;

@@ -204,19 +204,13 @@ static void add_figures(const cpool_t *pool, cpool_stats_t *sum)
     sum->capacity += stats.capacity;
     sum->max_capacity += stats.max_capacity;
     sum->live += stats.live;
-    sum->in_depot += stats.in_depot;
-    sum->in_caches += stats.in_caches;
-    sum->fresh += stats.fresh;
+    sum->free += stats.free;
     sum->circulating += stats.circulating;
-    sum->magazines += stats.magazines;
-    sum->thread_caches += stats.thread_caches;
-    sum->exchanges += stats.exchanges;
-    sum->recalls += stats.recalls;
-    sum->spares += stats.spares;
     sum->committed_bytes += stats.committed_bytes;
+    sum->failures += stats.failures;
     sum->stalls += stats.stalls;
+    sum->reclaims += stats.reclaims;
     sum->system_calls += stats.system_calls;
-    sum->registrations += stats.registrations;
 }
 
 /* Of all classes together, with the lock held. */

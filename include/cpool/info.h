@@ -48,7 +48,7 @@ CPOOL_LOCAL_ size_t cpool_index_limit(const cpool_t *pool);
  * A pool's figures.  The counts of slots are estimates while other threads use the pool, or while a
  * thread that used it is still ending.  When all of them pause, the counts are exact, and then
  *
- *     live + in_depot + in_caches + fresh = capacity
+ *     live + free = capacity
  *
  * peak and average are of live slots, counted at exchanges with the depot: each thread counts at
  * one in 32 of its exchanges, or fewer in pools with many caches, and cpool_read_stats counts for
@@ -57,15 +57,18 @@ CPOOL_LOCAL_ size_t cpool_index_limit(const cpool_t *pool);
  * the pool is an estimate, too high by a few magazines at most.  The peak is never below `live` of
  * the same reading.
  *
- * Two readings show what the pool did in between.  In a steady state growths, system_calls and
- * registrations do not change, although slots are exchanged: all memory is there.  Neither does
- * circulating, unless slots are reserved that were never handed out.
+ * Two readings show what the pool did in between.  In a steady state system_calls does not change,
+ * although slots are exchanged: all memory is there.  Neither does circulating, unless slots are
+ * reserved that were never handed out.  Allocs and frees are not counted, which would take time in
+ * each of them.
  *
  * system_calls counts requests to the operating system by any thread on behalf of the pool:
  * committing memory (mprotect), making it resident (madvise), examining it and giving it back
  * in a trim or shrink (mmap, mincore, madvise, munmap), and barriers (membarrier).  It does not
  * count the calls of cpool_create and cpool_destroy, of a thread's own tables, of locks, waits and
  * pauses.
+ *
+ * cpool_dump prints more figures, of how the pool works inside, which may change.
  *
  * Start from CPOOL_STATS_INIT.
  */
@@ -74,42 +77,31 @@ typedef struct cpool_stats {
     size_t capacity;        /* the current number of slots */
     size_t max_capacity;    /* the limit of capacity */
     size_t live;            /* slots that callers hold */
-    size_t in_depot;        /* free slots in the depot */
-    size_t in_caches;       /* free slots in the caches of threads */
-    size_t fresh;           /* slots never handed out */
-    size_t circulating;     /* slots in circulation: taken from the fresh ones, often a
-                               whole magazine at a time, and not removed by a shrink
-                               or reset since.  No more have been
+    size_t free;            /* the others */
+    size_t circulating;     /* slots in circulation: taken from those that were never
+                               handed out, often a whole magazine at a time, and not
+                               removed by a shrink or reset since.  No more have been
                                live since the last of these */
-    size_t slot_size;       /* bytes, as configured */
-    size_t slot_stride;     /* bytes from one slot to the next */
-    size_t magazine_rounds; /* slots in a full magazine */
-    size_t magazines;       /* magazines made so far */
-    size_t thread_caches;   /* caches registered now */
-    uint64_t exchanges;     /* pushes and pops on the depot's stacks so far */
-    uint64_t recalls;       /* magazines taken out of caches by allocs that found
-                               nothing else, by waiting threads and by trims */
-    uint64_t growths;       /* times the capacity was raised */
-    uint64_t waits;         /* allocs that slept */
-    size_t spares;          /* spare magazines that the registered caches may
-                               hold */
-    size_t reserved_bytes;  /* address space reserved */
-    size_t committed_bytes; /* of it, bytes that may become resident */
-    uint64_t stalls;        /* allocs that returned NULL because a thread was preempted
-                               inside the library for longer than stall_limit_ms */
     size_t peak;            /* the largest count of live slots */
     size_t average;         /* of all counts at exchanges; `live` if there were none */
-    uint64_t system_calls;  /* requests to the operating system so far */
-    uint64_t registrations; /* caches registered so far, of threads and those of
-                               cpool_cache_create */
     size_t retired;         /* slots among `live` that are held back for readers
                                (cpool/retire.h).  Exact while no thread retires */
+    size_t slot_size;       /* bytes, as configured */
+    size_t slot_stride;     /* bytes from one slot to the next */
+    size_t reserved_bytes;  /* address space reserved */
+    size_t committed_bytes; /* of it, bytes that may become resident */
+    uint64_t failures;      /* allocs that returned NULL, and waits that ended so */
+    uint64_t stalls;        /* of them, those that returned NULL because a thread was
+                               preempted inside the library for longer than stall_limit_ms */
+    uint64_t waits;         /* allocs that slept */
+    uint64_t reclaims;      /* magazines taken out of caches by allocs that found
+                               nothing else, by waiting threads and by trims */
+    uint64_t system_calls;  /* requests to the operating system so far */
 } cpool_stats_t;
 
 #define CPOOL_STATS_INIT                                                       \
     {                                                                          \
-        sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0                                             \
+        sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /*
@@ -121,42 +113,46 @@ typedef struct cpool_stats {
 CPOOL_API int cpool_read_stats(const cpool_t *pool, cpool_stats_t *stats);
 
 /*
- * The forms of cpool_print.
+ * The forms of cpool_dump.
  *
- *   CPOOL_PRINT_FIGURES       a pool's figures, for a person
- *   CPOOL_PRINT_JSON          the same for a program, as one object in one line
- *   CPOOL_PRINT_ALL           the figures of all pools of the process, and their sums
- *   CPOOL_PRINT_ALL_JSON      one object in one line: the library's version as `version`,
- *                             and `pools`, an array of the objects of CPOOL_PRINT_JSON
- *   CPOOL_PRINT_LIVE          the live slots of a checked pool, by the place that took
- *                             them.  A line has the number of slots, the place, the thread
- *                             and the address of the oldest slot, and how long the
- *                             oldest and the youngest have been live.  Places with many
- *                             slots come first.  Beyond 63 places they are counted together
+ *   CPOOL_DUMP_TEXT        figures, for a person.  For all pools with their sums
+ *   CPOOL_DUMP_JSON        the same for a program, as one object in one line.  For all pools it has
+ *                          the library's version as `version`, and `pools`, an array of objects
+ *   CPOOL_DUMP_PROMETHEUS  the figures as metrics in the text format of Prometheus, with the labels
+ *                          `pool` (its name), `number` and `kind`
+ *   CPOOL_DUMP_LIVE        the live slots of one checked pool, by the place that took them.  A line
+ *                          has the number of slots, the place, the thread and the address of the
+ *                          oldest slot, and how long the oldest and the youngest have been live.
+ *                          Places with many slots come first.  Beyond 63 places they are counted
+ *                          together
  */
-enum cpool_print_what {
-    CPOOL_PRINT_FIGURES,
-    CPOOL_PRINT_JSON,
-    CPOOL_PRINT_ALL,
-    CPOOL_PRINT_ALL_JSON,
-    CPOOL_PRINT_LIVE
+enum cpool_dump_form {
+    CPOOL_DUMP_TEXT,
+    CPOOL_DUMP_JSON,
+    CPOOL_DUMP_PROMETHEUS,
+    CPOOL_DUMP_LIVE
 };
 
+/* Takes the next `length` bytes of a text, which end with no zero. */
+typedef void (*cpool_write_t)(const char *text, size_t length, void *arg);
+
 /*
- * cpool_print - writes the figures of a pool or of all pools, or live slots.
+ * cpool_dump - writes the figures of a pool or of all pools, or live slots.
  *
- * pool   NULL for all pools
- * what   CPOOL_PRINT_FIGURES ...
+ * pool    NULL for all pools
+ * write   called with one part of the text after the other, in the calling thread and without a
+ *         lock.  It may use any function
+ * arg     passed to it
  *
- * doc/JSON.md describes each member of the JSON.  Later versions may add members, but never remove
- * or change one.
+ * doc/JSON.md describes each member of the JSON, and the metrics.  Later versions may add members.
+ * Those in cpool_stats_t stay; the others describe how the library works, and may go.
  *
- * A NULL stream is reported as CPOOL_ENULL for one pool, and ignored for all pools.  An unknown
- * `what` is reported as CPOOL_EFLAGS.
+ * Live slots of all pools are reported as CPOOL_EPOOL, and an unknown form as CPOOL_EFLAGS.
  *
  * Returns the number of pools or slots written.  Any thread, while others use the pool.  It may
- * block, and does what the stream does.  An error handler may call it.
+ * block.  An error handler may call it.
  */
-CPOOL_API size_t cpool_print(const cpool_t *pool, enum cpool_print_what what, FILE *out);
+CPOOL_API size_t cpool_dump(const cpool_t *pool, enum cpool_dump_form form, cpool_write_t write,
+                            void *arg) CPOOL_NONNULL_(3);
 
 #endif /* CPOOL_INFO_H */

@@ -14,8 +14,8 @@
  * without a pointer to its pool, and a report about a stray pointer can name the pool that it
  * points into.
  *
- * cpool_each visits all pools with their names and figures.  cpool_print with CPOOL_PRINT_ALL
- * prints them.
+ * cpool_each visits all pools with their names and figures.  cpool_dump
+ * writes them.
  *
  * NOTES: cpool_pools(3) has notes on copies of the library and gdb (doc/man/cpool_pools.txt).
  */

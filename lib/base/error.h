@@ -49,7 +49,4 @@ void cpi_text_copy(char *copy, size_t size, const char *name);
 /* The plural ending of a noun that follows this number. */
 #define CPI_PLURAL(number) ((number) == 1 ? "" : "s")
 
-/* Receives a list line by line, each with its newline. */
-typedef void cpi_line_sink(void *context, const char *line, size_t length);
-
 #endif /* CPI_ERROR_H */

@@ -90,7 +90,7 @@ static void add_row(struct cpi_text *text, const struct cpi_slab *slab,
     }
 }
 
-CPI_COLD size_t cpi_leaks_list(const struct cpi_slab *slab, cpi_line_sink *sink, void *context)
+CPI_COLD size_t cpi_leaks_list(const struct cpi_slab *slab, cpool_write_t write, void *arg)
 {
     struct site_row rows[CPI_SITE_ROWS];
     size_t used = count_places(slab, rows);
@@ -105,7 +105,7 @@ CPI_COLD size_t cpi_leaks_list(const struct cpi_slab *slab, cpi_line_sink *sink,
         cpi_text_init(&text, line, sizeof line - 1); /* room for the newline */
         add_row(&text, slab, &rows[i], i == CPI_SITE_ROWS - 1, now);
         line[text.length] = '\n';
-        sink(context, line, text.length + 1);
+        write(line, text.length + 1, arg);
         live += rows[i].slots;
     }
     return live;

@@ -103,7 +103,7 @@ void cpi_record_tell(struct cpi_text *text, const struct cpi_slab *slab, uintptr
 /* leaks.c.  Lists the live slots, grouped by where they were allocated, largest group first: the
  * number, the place, an example, the ages of the oldest and the youngest.  Returns the number of
  * live slots found. */
-size_t cpi_leaks_list(const struct cpi_slab *slab, cpi_line_sink *sink, void *context);
+size_t cpi_leaks_list(const struct cpi_slab *slab, cpool_write_t write, void *arg);
 
 /* The contents of a struct cpi_recorded, for leaks.c. */
 struct cpi_visit {

@@ -7,7 +7,7 @@
  * calls the functions at the end of this file.
  *
  * ORDERING TABLE
- *   count | stalls, growths fetch-and-add | relaxed | - | -
+ *   count | failures, stalls, growths fetch-and-add | relaxed | - | -
  *   held  | waiters' delayed load | relaxed | - | -
  *   usage | CAS, fetch-and-add of the counts of live slots | relaxed | - | -
  *   mark  | calls store 1        | relaxed | - | -
@@ -238,6 +238,8 @@ CPI_APART static void *obtain_slot(struct cpi_pool *pool, struct cpi_cache *cach
     slot = cpi_pool_take(pool, cache);
     if (CPI_UNLIKELY(slot == NULL))
         slot = search_pool(pool, cache);
+    if (CPI_UNLIKELY(slot == NULL))
+        cpi_fetch_add(&pool->failures, 1u, relaxed); /* [count] */
     /* A waiter may have missed slots that the search put into the depot.  But fresh slots whose
      * memory the system refuses are no reason to wake anybody. */
     if (slot != NULL || (cpi_reclaim_left(&pool->registry) & CPI_LEFT_SLOTS) != 0)

@@ -40,7 +40,7 @@ CPI_COLD int cpi_pool_verify_all(const struct cpi_pool *pool, const char *functi
 
 /* --- Leaks --- */
 
-static void write_line(void *unused, const char *line, size_t length)
+static void write_line(const char *line, size_t length, void *unused)
 {
     (void)unused;
     cpi_write_error(line, length);

@@ -83,7 +83,8 @@ struct cpi_pool {
 
     const cpool_client_t *client; /* constant: the owner of the slots (client.c), or NULL */
 
-    _Atomic uint64_t stalls; /* allocs that gave up waiting for a preempted thread */
+    _Atomic uint64_t failures; /* allocs that returned NULL */
+    _Atomic uint64_t stalls; /* of them, those that gave up waiting for a preempted thread */
 
     /* Constant. */
     char name[CPI_NAME_SIZE];
@@ -130,10 +131,25 @@ extern cpool_client_t *cpi_clients;
 /* stats.c.  Adds to the number of requests to the operating system. */
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls);
 
+/* A pool's figures, with those of its mechanism, which are only printed. */
+struct cpi_figures {
+    cpool_stats_t stats;
+    size_t in_depot;        /* free slots in the depot */
+    size_t in_caches;       /* free slots in the caches */
+    size_t fresh;           /* slots never handed out */
+    size_t magazine_rounds; /* slots in a full magazine */
+    size_t magazines;       /* magazines made so far */
+    size_t thread_caches;   /* caches registered now */
+    size_t spares;          /* spare magazines that they may hold */
+    uint64_t exchanges;     /* pushes and pops on the depot's stacks so far */
+    uint64_t growths;       /* times the capacity was raised */
+    uint64_t registrations; /* caches registered so far */
+};
+
 /* A copy of a pool's name and figures. */
 struct cpi_view {
-    cpool_view_t public;
-    cpool_stats_t stats;
+    cpool_view_t public; /* the first member */
+    struct cpi_figures figures;
     char name[CPI_NAME_SIZE];
 };
 
@@ -141,7 +157,7 @@ struct cpi_view {
 bool cpi_view_read(struct cpi_view *view, size_t number);
 
 /* Reads the figures.  With the lock held. */
-void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats);
+void cpi_pool_figures(struct cpi_pool *pool, struct cpi_figures *figures);
 
 /* --- The life of a pool ---
  *

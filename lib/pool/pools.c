@@ -33,15 +33,15 @@ static void fill_view(struct cpi_view *view, struct cpi_pool *pool)
     const cpool_client_t *client =
         pool->client != NULL && pool->client->shown ? pool->client : NULL;
 
-    cpi_pool_figures(pool, &view->stats);
+    cpi_pool_figures(pool, &view->figures);
     if (client != NULL && client->figures != NULL && !client->sums)
-        client->figures(client->owner, &view->stats);
-    view->stats.size = sizeof view->stats;
+        client->figures(client->owner, &view->figures.stats);
+    view->figures.stats.size = sizeof view->figures.stats;
     memcpy(view->name, pool->name, sizeof view->name);
     view->public.size = sizeof view->public;
     view->public.pool = pool->face;
     view->public.name = view->name;
-    view->public.stats = &view->stats;
+    view->public.stats = &view->figures.stats;
     view->public.flags = pool->flags & ~CPOOL_CLIENT_RESERVED;
     view->public.kind = (pool->typed != NULL ? CPOOL_VIEW_TYPED : 0u) |
                         (pool->region_owned ? 0u : CPOOL_VIEW_CALLERS) |
@@ -72,17 +72,17 @@ static void fill_client_view(struct cpi_view *view, const cpool_client_t *client
     if (client->face != NULL)
         fill_view(view, client->pool->state);
     if (client->sums) {
-        memset(&view->stats, 0, sizeof view->stats);
-        client->figures(client->owner, &view->stats);
+        memset(&view->figures, 0, sizeof view->figures);
+        client->figures(client->owner, &view->figures.stats);
         view->public.pool = NULL;
         view->public.first = NULL;
         view->public.slots = 0;
     }
     cpi_text_copy(view->name, sizeof view->name, client->name);
-    view->stats.size = sizeof view->stats;
+    view->figures.stats.size = sizeof view->figures.stats;
     view->public.size = sizeof view->public;
     view->public.name = view->name;
-    view->public.stats = &view->stats;
+    view->public.stats = &view->figures.stats;
     view->public.kind |= client->kind;
     view->public.number = client->number;
     view->public.owner = client->owner;

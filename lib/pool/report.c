@@ -5,6 +5,7 @@
 #include "pool/report.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/error.h"
 

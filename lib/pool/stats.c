@@ -80,48 +80,51 @@ void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls)
 }
 
 /* Reads everything except the usage.  With the lock held. */
-static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
+static void read_counts(struct cpi_pool *pool, struct cpi_figures *figures)
 {
-    struct cpi_registry_figures figures;
+    struct cpi_registry_figures sums;
+    cpool_stats_t *stats = &figures->stats;
 
-    cpi_registry_figures(&pool->registry, &figures);
+    cpi_registry_figures(&pool->registry, &sums);
     stats->circulating = cpi_slab_fresh(&pool->slab);
-    stats->live = figures.live > 0 ? (size_t)figures.live : 0;
-    stats->in_depot = figures.in_depot;
+    stats->live = sums.live > 0 ? (size_t)sums.live : 0;
     stats->capacity = cpi_slab_capacity(&pool->slab);
     if (pool->client != NULL && stats->capacity < stats->circulating)
         stats->capacity = stats->circulating; /* see CPOOL_CLIENT_FRESH */
     stats->max_capacity = pool->slab.slots;
-    stats->in_caches = figures.rounds;
-    stats->fresh = stats->capacity > stats->circulating ? stats->capacity - stats->circulating : 0;
     stats->slot_size = pool->slab.slot_size;
     stats->slot_stride = pool->slab.stride;
-    stats->magazine_rounds = pool->depot.limit;
-    stats->magazines = cpi_depot_made(&pool->depot);
-    stats->thread_caches = figures.caches;
-    stats->exchanges = figures.exchanges;
-    stats->recalls = figures.recalls;
-    stats->growths = cpi_load(&pool->maintenance.growths, relaxed); /* [figure] */
-    stats->spares = figures.spares;
-    stats->stalls = cpi_load(&pool->stalls, relaxed); /* [figure] */
-    read_memory(pool, stats);
-    stats->system_calls += figures.barriers;
-    stats->registrations = figures.registrations;
+    stats->failures = cpi_load(&pool->failures, relaxed); /* [figure] */
+    stats->stalls = cpi_load(&pool->stalls, relaxed);     /* [figure] */
     stats->waits = cpi_waiters_waits(&pool->waiters);
+    stats->reclaims = sums.recalls;
+    read_memory(pool, stats);
+    stats->system_calls += sums.barriers;
     stats->retired = 0;
     cpi_client_figures(pool, stats);
+    figures->in_depot = sums.in_depot;
+    figures->in_caches = sums.rounds;
+    figures->fresh = stats->capacity > stats->circulating ? stats->capacity - stats->circulating : 0;
+    stats->free = figures->in_depot + figures->in_caches + figures->fresh;
+    figures->magazine_rounds = pool->depot.limit;
+    figures->magazines = cpi_depot_made(&pool->depot);
+    figures->thread_caches = sums.caches;
+    figures->spares = sums.spares;
+    figures->exchanges = sums.exchanges;
+    figures->growths = cpi_load(&pool->maintenance.growths, relaxed); /* [figure] */
+    figures->registrations = sums.registrations;
 }
 
-void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats)
+void cpi_pool_figures(struct cpi_pool *pool, struct cpi_figures *figures)
 {
-    read_counts(pool, stats);
-    read_usage(pool, stats);
+    read_counts(pool, figures);
+    read_usage(pool, &figures->stats);
 }
 
 int cpool_read_stats(const cpool_t *handle, cpool_stats_t *stats)
 {
     struct cpi_pool *pool;
-    cpool_stats_t known;
+    struct cpi_figures known;
     bool locked;
 
     if (handle == NULL || stats == NULL)
@@ -135,7 +138,7 @@ int cpool_read_stats(const cpool_t *handle, cpool_stats_t *stats)
     cpi_pool_figures(pool, &known);
     if (locked)
         cpi_unlock();
-    cpi_struct_write(stats, &known, sizeof known);
+    cpi_struct_write(stats, &known.stats, sizeof known.stats);
     return 0;
 }
 

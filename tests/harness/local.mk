@@ -15,7 +15,8 @@ tests_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
 
 tests_harness_libharness_a_SOURCES = tests/harness/inside.h tests/harness/inside_wait.h \
 	tests/harness/crew.c tests/harness/crew.h tests/harness/doors.h tests/harness/fault.c \
-	tests/harness/fault.h tests/harness/fault_pool.h tests/harness/refuse.c tests/harness/refuse.h \
+	tests/harness/fault.h tests/harness/fault_pool.h tests/harness/figures.c tests/harness/figures.h \
+	tests/harness/refuse.c tests/harness/refuse.h \
 	tests/harness/fixture.c tests/harness/fixture.h tests/harness/growth.c \
 	tests/harness/growth.h tests/harness/main.c \
 	tests/harness/misuse.c tests/harness/misuse.h \

@@ -28,6 +28,7 @@
 
 #include <cpool.h>
 
+#include "figures.h"
 #include "random.h"
 
 /*
@@ -177,7 +178,7 @@ void *support_find(unsigned kind, const char *name);
  * how many were. */
 size_t support_destroy(cpool_t *pool);
 
-cpool_stats_t support_stats(const cpool_t *pool);
+struct figures support_stats(const cpool_t *pool);
 
 /* The live slots of a tracked pool, by an iterator. */
 size_t support_count_live(const cpool_t *pool);

@@ -92,12 +92,12 @@ size_t support_destroy(cpool_t *pool)
     return live;
 }
 
-cpool_stats_t support_stats(const cpool_t *pool)
+struct figures support_stats(const cpool_t *pool)
 {
-    cpool_stats_t stats = CPOOL_STATS_INIT;
+    struct figures figures;
 
-    REQUIRE_EQUAL(cpool_read_stats(pool, &stats), 0);
-    return stats;
+    REQUIRE(figures_read(pool, &figures));
+    return figures;
 }
 
 size_t support_count_live(const cpool_t *pool)
@@ -112,7 +112,7 @@ size_t support_count_live(const cpool_t *pool)
 
 void support_require_live(const cpool_t *pool, size_t live)
 {
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
 
     REQUIRE_EQUAL(stats.live, live);
     REQUIRE_EQUAL(stats.live + stats.in_depot + stats.in_caches + stats.fresh, stats.capacity);
@@ -121,7 +121,7 @@ void support_require_live(const cpool_t *pool, size_t live)
 
 size_t support_take_all(cpool_t *pool, void **slots)
 {
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
     size_t limit = cpool_index_limit(pool);
     unsigned char *taken = support_calloc(limit, 1);
     size_t count = 0;
@@ -142,7 +142,7 @@ size_t support_take_all(cpool_t *pool, void **slots)
 
 void support_require_obtainable(cpool_t *pool, size_t live)
 {
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
     void **slots = support_calloc(stats.capacity, sizeof(*slots));
     size_t count = support_take_all(pool, slots);
 

@@ -53,7 +53,7 @@ static unsigned char stamp_of(size_t index)
 /* Fresh slots come in order of address, all of them, and then none. */
 static void take_fresh(cpool_t *pool, void **slots)
 {
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
     size_t align = natural_alignment(stats.slot_size);
 
     for (size_t i = 0; i < stats.capacity; i++) {
@@ -101,7 +101,7 @@ static void free_shuffled(cpool_t *pool, void **slots, size_t count)
 TEST_TIMES(alloc_every_geometry_gives_all_in_order_and_keeps_bytes, GEOMETRIES)
 {
     cpool_t *pool = make_geometry(_i);
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
     void **slots = support_calloc(stats.capacity, sizeof(*slots));
     bool written = stats.slot_size <= WRITTEN_MAX / stats.capacity;
 

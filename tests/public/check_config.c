@@ -247,7 +247,7 @@ static void drop_region(struct region *region)
 /* Takes all, writes all, gives all back, and takes them once more. */
 static void use_all(cpool_t *pool)
 {
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
     void **slots = support_calloc(stats.capacity, sizeof(*slots));
 
     for (int round = 0; round < 2; round++) {

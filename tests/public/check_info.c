@@ -89,7 +89,7 @@ TEST(stats_wrong_arguments_refused)
 TEST(stats_of_new_pool_show_all_fresh)
 {
     cpool_t *pool = support_create_plain(32, 10);
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
 
     REQUIRE_EQUAL(stats.size, sizeof(cpool_stats_t));
     REQUIRE_EQUAL(stats.capacity, 10);
@@ -102,7 +102,7 @@ TEST(stats_of_new_pool_show_all_fresh)
     REQUIRE_EQUAL(stats.thread_caches, 0);
     REQUIRE_EQUAL(stats.exchanges, 0);
     REQUIRE_EQUAL(stats.max_capacity, 10);
-    REQUIRE_EQUAL(stats.recalls + stats.growths + stats.waits, 0);
+    REQUIRE_EQUAL(stats.reclaims + stats.growths + stats.waits, 0);
     REQUIRE(stats.reserved_bytes >= 320);
     REQUIRE(stats.committed_bytes <= stats.reserved_bytes);
     support_destroy_empty(pool);
@@ -110,7 +110,7 @@ TEST(stats_of_new_pool_show_all_fresh)
 
 static void require_figures(cpool_t *pool, size_t capacity, size_t live, size_t circulating)
 {
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
 
     REQUIRE_EQUAL(stats.capacity, capacity);
     REQUIRE_EQUAL(stats.live, live);

@@ -60,7 +60,7 @@ static cpool_config_t config_of(const struct kind *kind)
 /* Every slot, its inside, and the bytes beside the slab. */
 static void require_found(cpool_t *pool)
 {
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
     size_t limit = cpool_index_limit(pool);
     size_t step = limit < 10000 ? 1 : limit / 1000 - 1;
     void *slot = NULL;

@@ -58,7 +58,7 @@ static cpool_t *make_used(const char *name)
 TEST(print_json_is_one_object_with_all_figures)
 {
     cpool_t *pool = make_used("jobs");
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
     char *json = printed(CPOOL_PRINT_JSON, pool);
 
     REQUIRE(strncmp(json, "{\"name\":\"jobs\",", 15) == 0);
@@ -77,7 +77,7 @@ TEST(print_json_is_one_object_with_all_figures)
     REQUIRE_EQUAL(member(json, "magazines"), stats.magazines);
     REQUIRE_EQUAL(member(json, "thread_caches"), stats.thread_caches);
     REQUIRE_EQUAL(member(json, "exchanges"), stats.exchanges);
-    REQUIRE_EQUAL(member(json, "recalls"), stats.recalls);
+    REQUIRE_EQUAL(member(json, "recalls"), stats.reclaims);
     REQUIRE_EQUAL(member(json, "growths"), stats.growths);
     REQUIRE_EQUAL(member(json, "waits"), stats.waits);
     REQUIRE_EQUAL(member(json, "spares"), stats.spares);

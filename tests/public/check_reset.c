@@ -20,7 +20,7 @@ static cpool_t *make_pool(unsigned flags)
 /* Slots come in order of address again, all of them. */
 static void require_as_new(cpool_t *pool)
 {
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
 
     REQUIRE_EQUAL(stats.live, 0);
     REQUIRE_EQUAL(stats.in_depot, 0);

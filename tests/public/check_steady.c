@@ -68,7 +68,7 @@ static void require_same(const cpool_stats_t *before, const cpool_stats_t *after
 TEST_TIMES(frame_in_the_steady_state_changes_no_counter, KINDS)
 {
     cpool_t *pool = warm(kinds[_i]);
-    cpool_stats_t before = support_stats(pool);
+    struct figures before = support_stats(pool);
     cpool_stats_t after;
 
     REQUIRE(before.magazine_rounds > FRAME);
@@ -83,7 +83,7 @@ TEST_TIMES(frame_in_the_steady_state_changes_no_counter, KINDS)
 TEST_TIMES(long_frame_in_the_steady_state_makes_exchanges_alone, KINDS)
 {
     cpool_t *pool = warm(kinds[_i]);
-    cpool_stats_t before = support_stats(pool);
+    struct figures before = support_stats(pool);
     cpool_stats_t after;
 
     for (int turn = 0; turn < TURNS / 10; turn++)

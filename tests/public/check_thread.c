@@ -27,7 +27,7 @@ static void make_pool(void)
 /* Nothing is cached by any thread, and all but `live` slots are to be had. */
 static void require_all_returned(size_t live)
 {
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
 
     REQUIRE_EQUAL(stats.thread_caches, 0);
     REQUIRE_EQUAL(stats.in_caches, 0);

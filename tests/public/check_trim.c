@@ -17,7 +17,7 @@ enum { SLOT_SIZE = 64, COUNT = 20000 };
 /* Bytes of the slab that are resident. */
 static size_t resident(const cpool_t *pool)
 {
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
 
     return support_resident_inside(cpool_at(pool, 0), stats.capacity * stats.slot_stride);
 }

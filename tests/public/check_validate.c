@@ -59,7 +59,7 @@ static const struct door {
 /* The reference division's answer about an address. */
 static int classify(const cpool_t *pool, uintptr_t address)
 {
-    cpool_stats_t stats = support_stats(pool);
+    struct figures stats = support_stats(pool);
     uintptr_t base = (uintptr_t)cpool_at(pool, 0);
     uintptr_t offset = address - base;
 
@@ -73,7 +73,7 @@ static int classify(const cpool_t *pool, uintptr_t address)
 /* The address is refused, by this code, at this door.  The pool is as before. */
 static void require_refused(cpool_t *pool, const struct door *door, uintptr_t address)
 {
-    cpool_stats_t before = support_stats(pool);
+    struct figures before = support_stats(pool);
     int code = classify(pool, address);
     struct support_report report;
     cpool_stats_t after;

@@ -173,7 +173,7 @@ TEST(empty_magazine_that_is_taken_back_counts_for_nothing)
     REQUIRE(cpool_alloc(pool) == NULL);
     REQUIRE(steps_drop());
     REQUIRE(own.slot != NULL);
-    REQUIRE_EQUAL(support_stats(pool).recalls, 0);
+    REQUIRE_EQUAL(support_stats(pool).reclaims, 0);
     REQUIRE_EQUAL(support_stats(pool).stalls, 0);
     cpool_cache_free(own.cache, own.slot);
     support_destroy_empty(pool);

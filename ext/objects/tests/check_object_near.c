@@ -91,7 +91,7 @@ static void get_and_put_all(void *argument)
 
 static uint64_t recalls(void)
 {
-    return support_stats(cpool_objects_pool(pool)).recalls;
+    return support_stats(cpool_objects_pool(pool)).reclaims;
 }
 
 static bool is_in(const struct held *hold, const void *object)

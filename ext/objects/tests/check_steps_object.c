@@ -438,7 +438,7 @@ static void grow_beyond_offers(void *pool)
 
 static size_t count_offers(const cpool_objects_t *pool)
 {
-    cpool_stats_t stats = support_stats(cpool_objects_pool(pool));
+    struct figures stats = support_stats(cpool_objects_pool(pool));
 
     return stats.in_caches + stats.in_depot;
 }

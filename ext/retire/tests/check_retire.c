@@ -636,7 +636,7 @@ TEST(alloc_from_the_depot_finds_what_was_retired)
         REQUIRE((slots[i] = cpool_alloc(small)) != NULL);
     REQUIRE_EQUAL(cpool_retire(by, small, slots[0]), 0);
     REQUIRE(cpool_alloc_uncached(small) == slots[0]);
-    REQUIRE_EQUAL(support_stats(small).recalls, 0);
+    REQUIRE_EQUAL(support_stats(small).reclaims, 0);
     REQUIRE(cpool_alloc_uncached(small) == NULL);
     cpool_free_bulk(small, slots, CAPACITY / 4);
     support_destroy_empty(small);

@@ -72,7 +72,7 @@ TEST(taken_magazines_are_counted)
     cache = filled_cache(4, true, 5 * LIMIT);
     n = cpi_cache_stocked(cache) + (cpi_cache_count(cache) > 0);
     REQUIRE(fixture_reclaim());
-    REQUIRE_EQUAL(cpi_load(&fixture_registry->recalls, relaxed), n);
+    REQUIRE_EQUAL(cpi_load(&fixture_registry->reclaims, relaxed), n);
     cpi_cache_flush(cache);
     fixture_take(cache, slots, LIMIT);
     while (cpi_cache_count(cache) > 0)
@@ -80,7 +80,7 @@ TEST(taken_magazines_are_counted)
     REQUIRE(cpi_cache_loaded(cache) != 0);
     REQUIRE(fixture_reclaim());
     require_taken(cache);
-    REQUIRE_EQUAL(cpi_load(&fixture_registry->recalls, relaxed), n);
+    REQUIRE_EQUAL(cpi_load(&fixture_registry->reclaims, relaxed), n);
 }
 
 /* The child of a fork has opened what was closed: nothing is left to end. */
@@ -114,7 +114,7 @@ TEST(reclaim_spare_disturbs_nobody)
     for (size_t n = 1; n <= spares; n++) {
         REQUIRE(cpi_reclaim_spare(fixture_registry));
         REQUIRE_EQUAL(fixture_in_depot(), before + n * LIMIT);
-        REQUIRE_EQUAL(cpi_load(&fixture_registry->recalls, relaxed), n);
+        REQUIRE_EQUAL(cpi_load(&fixture_registry->reclaims, relaxed), n);
     }
     REQUIRE(!cpi_reclaim_spare(fixture_registry));
     cpi_cache_leave(caches[0], cpi_cache_active(caches[0]));
