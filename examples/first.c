@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 #include <cpool.h>
+#include <cpool/print.h>
 
 struct job { int number; };
 
@@ -18,7 +19,7 @@ int main(void)
     struct job *job = jobs_alloc(); /* any thread; NULL when all are out */
     if (job != NULL)
         job->number = 1;
-    cpool_print(jobs_pool(), CPOOL_PRINT_FIGURES, stdout);
+    cpool_print(jobs_pool(), CPOOL_DUMP_TEXT, stdout);
     jobs_free(job);                 /* any thread */
     return jobs_close() == 0 ? 0 : 1; /* 0: no slot is still live */
 }

@@ -18,6 +18,7 @@
 
 #include <cpool/priority.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PRIORITY_MOST 48

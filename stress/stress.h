@@ -27,6 +27,7 @@
 
 #include "../tests/harness/random.h"
 
+#include <stdio.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>

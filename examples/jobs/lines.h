@@ -16,6 +16,7 @@
 #ifndef JOBS_LINES_H
 #define JOBS_LINES_H
 
+#include <stdio.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>

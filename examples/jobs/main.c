@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include <cpool.h>
+#include <cpool/print.h>
 
 #include "allocator.h"
 #include "kernels.h"
@@ -274,8 +275,8 @@ static void show_runs(const struct session *session)
     report_runs(stdout, &session->table);
     if (takes_part(session, WITH_CPOOL)) {
         puts("\nthe pools after the last run");
-        cpool_print(session->jobs[WITH_CPOOL].pool, CPOOL_PRINT_FIGURES, stdout);
-        cpool_print(session->results[WITH_CPOOL].pool, CPOOL_PRINT_FIGURES, stdout);
+        cpool_print(session->jobs[WITH_CPOOL].pool, CPOOL_DUMP_TEXT, stdout);
+        cpool_print(session->results[WITH_CPOOL].pool, CPOOL_DUMP_TEXT, stdout);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 const char *const allocator_names[ALLOCATOR_KINDS] = {"cpool", "malloc"};

@@ -9,6 +9,7 @@
 #include "skipped.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* In the order of enum skip_kind. */

@@ -24,6 +24,7 @@
 #ifndef JOBS_TALLY_H
 #define JOBS_TALLY_H
 
+#include <stdio.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -23,6 +23,7 @@
 #define JOBS_TREE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -45,6 +45,7 @@
 #ifndef CPI_OBJECT_H
 #define CPI_OBJECT_H
 
+#include <stdio.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>

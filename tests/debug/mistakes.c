@@ -5,6 +5,7 @@
  * Used by tests/scripts/check-mistakes.sh, which looks for the lines marked "mark".
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cpool.h>

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <cpool/debug.h>
+#include <cpool/print.h>
 
 /* An alloc that may be zeroed.  Every form of it takes the same slots. */
 static void *alloc_by(struct model *model, size_t form)
@@ -185,9 +186,9 @@ static void print(const struct model *model)
     if (nowhere == NULL)
         nowhere = fopen("/dev/null", "w");
     FUZZ_REQUIRE(nowhere != NULL);
-    cpool_print(model->pool, CPOOL_PRINT_FIGURES, nowhere);
-    cpool_print(model->pool, CPOOL_PRINT_JSON, nowhere);
-    listed = cpool_print(model->pool, CPOOL_PRINT_LIVE, nowhere);
+    cpool_print(model->pool, CPOOL_DUMP_TEXT, nowhere);
+    cpool_print(model->pool, CPOOL_DUMP_JSON, nowhere);
+    listed = cpool_print(model->pool, CPOOL_DUMP_LIVE, nowhere);
     FUZZ_EQUAL(listed, model->checked ? model->live : 0);
 }
 

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include <cpool/print.h>
+
 
 static size_t reports;
 
@@ -74,8 +76,8 @@ static bool stats(struct misuse *m)
 }
 
 /* The inline forms of two do not look whether a pointer was ever a pool's. */
-REFUSED(print, (cpool_print(m->pool, CPOOL_PRINT_FIGURES, stderr), true))
-REFUSED(print_json, (cpool_print(m->pool, CPOOL_PRINT_JSON, stderr), true))
+REFUSED(print, (cpool_print(m->pool, CPOOL_DUMP_TEXT, stderr), true))
+REFUSED(print_json, (cpool_print(m->pool, CPOOL_DUMP_JSON, stderr), true))
 REFUSED(owns, !cpool_owns(m->pool, m->slot))
 REFUSED(index_of, (cpool_index)(m->pool, m->slot) == SIZE_MAX)
 REFUSED(at, (cpool_at)(m->pool, 0) == NULL)

@@ -68,7 +68,7 @@ static void take_fresh(cpool_t *pool, void **slots)
         REQUIRE(cpool_alloc(pool) == NULL);
 }
 
-static void stamp_all(void **slots, const cpool_stats_t *stats)
+static void stamp_all(void **slots, const struct figures *stats)
 {
     for (size_t i = 0; i < stats->capacity; i++)
         memset(slots[i], stamp_of(i), stats->slot_size);
@@ -124,7 +124,7 @@ TEST_TIMES(alloc_every_geometry_gives_all_in_order_and_keeps_bytes, GEOMETRIES)
 static void require_aligned(size_t align, size_t offset, unsigned flags)
 {
     cpool_config_t config = support_config(40, 20);
-    cpool_stats_t stats;
+    struct figures stats;
     cpool_t *pool;
 
     config.slot_align = align;

@@ -27,7 +27,7 @@ TEST_TIMES(alloc_grows_the_pool_up_to_its_maximum, GROWTH_KINDS)
     hold_init(&hold, pool);
     REQUIRE_EQUAL(support_stats(pool).max_capacity, MAX_CAPACITY);
     while (hold_take(&hold, 1) == 1) {
-        cpool_stats_t stats;
+        struct figures stats;
 
         if (hold.count % 50 != 0)
             continue;

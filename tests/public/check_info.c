@@ -143,8 +143,8 @@ TEST(cache_flush_moves_the_slots_to_the_depot)
 TEST(stats_after_shrinking_are_exact)
 {
     cpool_config_t config = support_config(64, 1000);
-    cpool_stats_t before;
-    cpool_stats_t after;
+    struct figures before;
+    struct figures after;
     void *slots[600];
     cpool_t *pool;
 
@@ -313,7 +313,7 @@ TEST_TIMES(stats_average_is_that_of_the_counts, sizeof(kinds) / sizeof(kinds[0])
     static void *held[1000];
     static void *slots[200];
     cpool_t *pool = create(kinds[_i]);
-    cpool_stats_t stats;
+    struct figures stats;
 
     REQUIRE_EQUAL(cpool_alloc_bulk(pool, held, 1000, 0), 1000);
     for (size_t round = 0; round < 1000; round++)

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include <cpool/debug.h>
+#include <cpool/print.h>
 
 #if defined(__linux__)
 #include <sys/syscall.h>
@@ -304,7 +305,7 @@ static void require_line(const char *line, const struct group *group, struct mom
 /* The two ways to the list. */
 static void print_live(void *pool)
 {
-    REQUIRE_EQUAL(cpool_print(pool, CPOOL_PRINT_LIVE, stderr), 5);
+    REQUIRE_EQUAL(cpool_print(pool, CPOOL_DUMP_LIVE, stderr), 5);
 }
 
 static void destroy_live(void *pool)

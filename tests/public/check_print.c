@@ -8,6 +8,7 @@
 #include "support.h"
 
 #include <cpool/pools.h>
+#include <cpool/print.h>
 
 #include <ctype.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include <string.h>
 
 /* The output of a print function, to be freed. */
-static char *printed(enum cpool_print_what what, const cpool_t *pool)
+static char *printed(enum cpool_dump_form what, const cpool_t *pool)
 {
     char *text = NULL;
     size_t length = 0;
@@ -59,7 +60,7 @@ TEST(print_json_is_one_object_with_all_figures)
 {
     cpool_t *pool = make_used("jobs");
     struct figures stats = support_stats(pool);
-    char *json = printed(CPOOL_PRINT_JSON, pool);
+    char *json = printed(CPOOL_DUMP_JSON, pool);
 
     REQUIRE(strncmp(json, "{\"name\":\"jobs\",", 15) == 0);
     REQUIRE(strchr(json, '}') == json + strlen(json) - 2);
@@ -91,7 +92,7 @@ TEST(print_json_is_one_object_with_all_figures)
 static void require_json_name(const char *name, const char *expected)
 {
     cpool_t *pool = make_used(name);
-    char *json = printed(CPOOL_PRINT_JSON, pool);
+    char *json = printed(CPOOL_DUMP_JSON, pool);
     char start[256];
 
     snprintf(start, sizeof(start), "{\"name\":\"%s\",", expected);
@@ -112,7 +113,7 @@ TEST(name_becomes_printable_ascii)
 
     config.name = "a\x1b[31m\xc3\xbc\x7f\"\\'~\n";
     pool = support_create(&config);
-    text = printed(CPOOL_PRINT_FIGURES, pool);
+    text = printed(CPOOL_DUMP_TEXT, pool);
     REQUIRE(strstr(text, shown) != NULL);
     for (const char *c = text; *c != '\0'; c++)
         REQUIRE((unsigned char)*c >= 0x20 || *c == '\n');
@@ -120,13 +121,13 @@ TEST(name_becomes_printable_ascii)
     support_capture_reports();
     cpool_free(pool, &config);
     REQUIRE(strstr(REQUIRE_REPORT(CPOOL_EFOREIGN).text, shown) != NULL);
-    REQUIRE_EQUAL(cpool_print(pool, CPOOL_PRINT_FIGURES, NULL), 0);
+    REQUIRE_EQUAL(cpool_print(pool, CPOOL_DUMP_TEXT, NULL), 0);
     REQUIRE_REPORT(CPOOL_ENULL);
-    REQUIRE_EQUAL(cpool_print(pool, CPOOL_PRINT_LIVE, NULL), 0);
+    REQUIRE_EQUAL(cpool_print(pool, CPOOL_DUMP_LIVE, NULL), 0);
     REQUIRE_REPORT(CPOOL_ENULL);
-    REQUIRE_EQUAL(cpool_print(pool, (enum cpool_print_what)(CPOOL_PRINT_LIVE + 1), stderr), 0);
+    REQUIRE_EQUAL(cpool_print(pool, (enum cpool_dump_form)(CPOOL_DUMP_LIVE + 1), stderr), 0);
     REQUIRE_REPORT(CPOOL_EFLAGS);
-    REQUIRE_EQUAL(cpool_print(pool, CPOOL_PRINT_LIVE, stderr), 0);
+    REQUIRE_EQUAL(cpool_print(pool, CPOOL_DUMP_LIVE, stderr), 0);
     REQUIRE_NO_REPORT();
     support_destroy_empty(pool);
 }
@@ -142,7 +143,7 @@ TEST(create_long_name_is_cut)
 TEST(print_names_pool_and_figures)
 {
     cpool_t *pool = make_used("jobs");
-    char *text = printed(CPOOL_PRINT_FIGURES, pool);
+    char *text = printed(CPOOL_DUMP_TEXT, pool);
 
     REQUIRE(strstr(text, "jobs") != NULL);
     REQUIRE(strstr(text, "1000") != NULL);
@@ -175,8 +176,8 @@ TEST(print_tells_the_flags)
         config.capacity = 100;
         support_set_flags(&config, flags[i].flag);
         pool = support_create(&config);
-        text = printed(CPOOL_PRINT_FIGURES, pool);
-        json = printed(CPOOL_PRINT_JSON, pool);
+        text = printed(CPOOL_DUMP_TEXT, pool);
+        json = printed(CPOOL_DUMP_JSON, pool);
         for (size_t j = 0; j < FLAGS; j++) {
             bool implied = flags[i].flag == CPOOL_FILL && flags[j].flag == CPOOL_CHECKED;
 
@@ -202,12 +203,12 @@ TEST(print_all_names_every_pool)
 {
     cpool_t *first = make_named("first", CPOOL_CHECKED | CPOOL_TRACKED);
     cpool_t *second = make_named("second", CPOOL_TRACKED);
-    char *text = printed(CPOOL_PRINT_ALL, NULL);
-    char *json = printed(CPOOL_PRINT_ALL_JSON, NULL);
+    char *text = printed(CPOOL_DUMP_TEXT, NULL);
+    char *json = printed(CPOOL_DUMP_JSON, NULL);
     char total[100];
 
-    cpool_print(NULL, CPOOL_PRINT_ALL, NULL);
-    cpool_print(NULL, CPOOL_PRINT_ALL_JSON, NULL);
+    cpool_print(NULL, CPOOL_DUMP_TEXT, NULL);
+    cpool_print(NULL, CPOOL_DUMP_JSON, NULL);
     REQUIRE(strstr(text, "pool 'first' (checked, tracked): 100 slots of 16 bytes") != NULL);
     REQUIRE(strstr(text, "pool 'second' (tracked): 100 slots") != NULL);
     snprintf(total, sizeof(total), "2 pools: reserved %zu bytes",
@@ -222,7 +223,7 @@ TEST(print_all_names_every_pool)
     free(json);
     support_destroy_empty(first);
     support_destroy_empty(second);
-    json = printed(CPOOL_PRINT_ALL_JSON, NULL);
+    json = printed(CPOOL_DUMP_JSON, NULL);
     REQUIRE(strstr(json, "\"pools\":[]}\n") != NULL);
     free(json);
 }

@@ -122,8 +122,8 @@ TEST_TIMES(reset_often_takes_no_more_memory, 2)
 {
     cpool_config_t config = support_config(16, CAPACITY);
     void **slots = support_calloc(CAPACITY, sizeof(*slots));
-    cpool_stats_t before;
-    cpool_stats_t after;
+    struct figures before;
+    struct figures after;
     size_t resident;
     cpool_t *pool;
 

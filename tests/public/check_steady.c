@@ -56,7 +56,7 @@ static cpool_t *warm(unsigned flags)
  * ---- The counters --------------------------------------------------------
  */
 
-static void require_same(const cpool_stats_t *before, const cpool_stats_t *after)
+static void require_same(const struct figures *before, const struct figures *after)
 {
     REQUIRE_EQUAL(after->system_calls, before->system_calls);
     REQUIRE_EQUAL(after->growths, before->growths);
@@ -69,7 +69,7 @@ TEST_TIMES(frame_in_the_steady_state_changes_no_counter, KINDS)
 {
     cpool_t *pool = warm(kinds[_i]);
     struct figures before = support_stats(pool);
-    cpool_stats_t after;
+    struct figures after;
 
     REQUIRE(before.magazine_rounds > FRAME);
     for (int turn = 0; turn < TURNS; turn++)
@@ -84,7 +84,7 @@ TEST_TIMES(long_frame_in_the_steady_state_makes_exchanges_alone, KINDS)
 {
     cpool_t *pool = warm(kinds[_i]);
     struct figures before = support_stats(pool);
-    cpool_stats_t after;
+    struct figures after;
 
     for (int turn = 0; turn < TURNS / 10; turn++)
         use(pool, MANY);

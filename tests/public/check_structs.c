@@ -152,7 +152,7 @@ TEST(stats_for_header_of_the_past_end_where_it_ends)
 {
     union {
         struct past_stats past;
-        cpool_stats_t stats;
+        struct figures stats;
         unsigned char bytes[sizeof(cpool_stats_t)];
     } given;
     cpool_t *pool = support_create_plain(24, CAPACITY);

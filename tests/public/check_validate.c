@@ -76,7 +76,7 @@ static void require_refused(cpool_t *pool, const struct door *door, uintptr_t ad
     struct figures before = support_stats(pool);
     int code = classify(pool, address);
     struct support_report report;
-    cpool_stats_t after;
+    struct figures after;
 
     REQUIRE(code != CPOOL_OK);
     door->give(pool, (void *)address);

@@ -5,6 +5,7 @@
 #include "history.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 

@@ -27,6 +27,7 @@
  */
 #include "linear.h"
 
+#include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -33,7 +33,7 @@ int main(void)
     config.capacity = 100;
     if (cpool_create(&pool, &config) != 0)
         return 1;
-    cpool_print(NULL, CPOOL_PRINT_ALL_JSON, stdout);
+    cpool_print(NULL, CPOOL_DUMP_JSON, stdout);
     return 0;
 }
 END

@@ -83,7 +83,7 @@ TEST_TIMES(slot_for_a_waiter_that_is_called_lies_in_the_depot, FREES)
 {
     struct worker *workers[3];
     struct meeting meeting;
-    cpool_stats_t stats;
+    struct figures stats;
 
     start_workers(workers);
     meeting_send_to_sleep(&meeting, workers, CALLS);

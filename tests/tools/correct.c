@@ -15,6 +15,7 @@
 #include <cpool/frame.h>
 #include <cpool/lanes.h>
 #include <cpool/sized.h>
+#include <cpool/print.h>
 
 
 enum { SIZE = 45, CAPACITY = 300, MOST = 40, TURNS = 3 };
@@ -141,8 +142,8 @@ static void figures(cpool_t *pool)
 
     if (nowhere == NULL || cpool_read_stats(pool, &stats) != CPOOL_OK || stats.live != 0)
         fail("figures");
-    cpool_print(pool, CPOOL_PRINT_FIGURES, nowhere);
-    cpool_print(pool, CPOOL_PRINT_JSON, nowhere);
+    cpool_print(pool, CPOOL_DUMP_TEXT, nowhere);
+    cpool_print(pool, CPOOL_DUMP_JSON, nowhere);
     fclose(nowhere);
     slot = cpool_alloc(pool);
     cpool_free(pool, slot);

@@ -8,6 +8,7 @@
  * no mistake.  check-tools.sh compiles it as a user would, and reads what
  * the tool says.
  */
+#include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -37,6 +37,7 @@
 
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>

@@ -14,6 +14,7 @@
 #include <cpool/pools.h>
 #include <cpool/sized.h>
 #include <cpool/track.h>
+#include <cpool/print.h>
 
 #include "misuse.h"
 
@@ -253,7 +254,7 @@ static bool visit(const cpool_view_t *view, void *arg)
     return true;
 }
 
-static bool find_line(cpool_t *pool, enum cpool_print_what what, const char *start)
+static bool find_line(cpool_t *pool, enum cpool_dump_form what, const char *start)
 {
     char text[64] = "";
     FILE *out = tmpfile();
@@ -268,12 +269,12 @@ static bool find_line(cpool_t *pool, enum cpool_print_what what, const char *sta
 
 static bool find_printed(cpool_t *pool, const char *start)
 {
-    return find_line(pool, CPOOL_PRINT_FIGURES, start);
+    return find_line(pool, CPOOL_DUMP_TEXT, start);
 }
 
 static bool find_printed_among_all(const char *start)
 {
-    return find_line(NULL, CPOOL_PRINT_ALL, start);
+    return find_line(NULL, CPOOL_DUMP_TEXT, start);
 }
 
 TEST_TIMES(layers_are_found_as_what_they_are, LAYERS)
@@ -317,7 +318,7 @@ TEST_TIMES(objects_that_callers_have_are_printed_as_live, OBJECTS_WAITABLE + 1)
     FILE *out = tmpfile();
 
     REQUIRE(out != NULL);
-    REQUIRE_EQUAL(cpool_print(layer.face, CPOOL_PRINT_JSON, out), 1);
+    REQUIRE_EQUAL(cpool_print(layer.face, CPOOL_DUMP_JSON, out), 1);
     rewind(out);
     REQUIRE(fread(text, 1, sizeof text - 1, out) > 0);
     fclose(out);

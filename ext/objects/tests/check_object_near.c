@@ -202,7 +202,7 @@ TEST(get_that_looks_everywhere_leaves_the_offers)
     struct worker *worker = worker_start();
     struct held theirs = {.n = 1};
     struct held ours = {.n = 1};
-    cpool_stats_t stats;
+    struct figures stats;
 
     config.growth = 1;
     config.max_capacity = OBJECTS;

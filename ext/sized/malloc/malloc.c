@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include <cpool/sized.h>
+#include <cpool/print.h>
 
 #include "sized/sized_impl.h"
 
@@ -192,7 +193,7 @@ static inline cpool_sized_t *get_blocks(void)
 __attribute__((__destructor__)) static void print_figures(void)
 {
     if (getenv("CPOOL_MALLOC_PRINT") != NULL && get_blocks() != NULL)
-        (void)cpool_print(NULL, CPOOL_PRINT_ALL, stderr);
+        (void)cpool_print(NULL, CPOOL_DUMP_TEXT, stderr);
 }
 
 /* --- The family --- */
