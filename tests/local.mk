@@ -103,6 +103,7 @@ tests_scripts = \
 	tests/scripts/check-json.sh \
 	tests/scripts/check-listed.sh \
 	tests/scripts/check-man.sh \
+	tests/scripts/check-names.sh \
 	tests/scripts/check-memcheck.sh \
 	tests/scripts/check-mistakes.sh \
 	tests/scripts/check-msan.sh \

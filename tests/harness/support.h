@@ -171,7 +171,7 @@ cpool_t *support_create_kind(size_t slot_size, size_t capacity, unsigned flags);
 void support_destroy_empty(cpool_t *pool);
 
 /* The oldest pool of this name: a cpool_t if `kind` is 0, and otherwise the owner of this
- * CPOOL_VIEW_ kind.  NULL if there is none. */
+ * CPOOL_VIEW_*.  NULL if there is none. */
 void *support_find(unsigned kind, const char *name);
 
 /* Destroys a pool.  Requires that the code says whether slots were live, and returns

@@ -56,7 +56,8 @@ plant() {
 }
 
 # Without a mistake they say nothing: those that are fast.
-for script in check-builds.sh check-ceilings.sh check-docs.sh check-figures.sh check-folders.sh check-orders.sh; do
+for script in check-builds.sh check-ceilings.sh check-docs.sh check-figures.sh check-folders.sh check-names.sh \
+    check-orders.sh; do
     srcdir=$work/tree ${SHELL:-/bin/sh} "$work/tree/tests/scripts/$script" > "$work/output" 2>&1 ||
         { echo "$script complains of the copy:"; cat "$work/output"; status=1; }
 done
@@ -106,6 +107,19 @@ fi
 plant check-man.sh include/cpool/cache.h 's/^ \* cpool_flush - / * flush - /' 'cpool_flush'
 plant check-man.sh include/cpool/memory.h 's/^CPOOL_API size_t cpool_trim.*//' 'cpool_trim'
 plant check-man.sh doc/local.mk 's, doc/man/cpool_free.3,,' 'cpool_free.3'
+
+plant check-names.sh doc/ADOPTING.md 's/`cpool_trim`, by/`cpool_reap`, by/' 'nothing is named cpool_reap'
+plant check-names.sh doc/ADOPTING.md 's/`cpool_read_stats`, /`cpool_stats`, /' 'nothing is named cpool_stats'
+plant check-names.sh NEWS 's/cpool_debug(3)/cpool_verify_all(3)/' 'nothing is named cpool_verify_all as a page'
+plant check-names.sh lib/pool/dump.c 's/"cpool_dump"/"cpool_write"/' 'nothing is named cpool_write'
+plant check-names.sh include/cpool/wait.h 's/as cpool_alloc_or_notify/as cpool_alloc_notify/' 'cpool_alloc_notify'
+plant check-names.sh include/cpool/alloc.h 's/stats.stalls/stats.exchanges/' 'stats.exchanges'
+plant check-names.sh README.md 's,cpool/wait.h,cpool/events.h,' 'nothing is named cpool/events.h'
+plant check-names.sh doc/ADOPTING.md 's/cpool::static_pool/cpool::singleton/' 'nothing is named cpool::singleton'
+
+plant check-json.sh doc/JSON.md 's/^| `waits`.*//' '> waits number'
+plant check-json.sh doc/JSON.md 's/`cpool_live`/`cpool_alive`/' '> cpool_live'
+plant check-json.sh include/cpool/info.h 's/^    size_t peak; /    size_t top; /' '> top'
 
 plant check-listed.sh tests/public/check_new.c '/* new */' 'is in no list'
 plant check-listed.sh tests/scripts/check-new.sh '# new' 'is in no list'
