@@ -95,7 +95,7 @@ static void move(struct world *world, size_t index, const uint32_t *inputs)
     unit->strength -= (inputs[other] & 1u) + 1u;
     if (unit->strength <= 2) { /* the slot goes to the player that wins */
         world->alive[index] = 0;
-        (void)cpool_lane_free(world->lanes, other, unit);
+        cpool_lane_free(world->lanes, other, unit);
     }
 }
 

@@ -229,7 +229,7 @@ void *cpool_lane_alloc(cpool_lanes_t *lanes, size_t number)
     return cpool_at(lanes->client.face, index);
 }
 
-CPI_COLD static int refuse_slot(const cpool_lanes_t *lanes, const void *slot, int code)
+CPI_COLD static void refuse_slot(const cpool_lanes_t *lanes, const void *slot, int code)
 {
     cpool_error_t error = {.code = code, .function = "cpool_lane_free", .name = lanes->name,
                            .pool = lanes->client.face, .address = slot};
@@ -241,32 +241,30 @@ CPI_COLD static int refuse_slot(const cpool_lanes_t *lanes, const void *slot, in
         error.slot = slot;
         error.index = cpool_index(lanes->client.face, slot);
     }
-    code = error.code;
-    cpool_client_report(&error, "cpool_lane_free: %s (address %p)", cpool_strerror(code), slot);
-    return code;
+    cpool_client_report(&error, "cpool_lane_free: %s (address %p)", cpool_strerror(error.code),
+                        slot);
 }
 
-int cpool_lane_free(cpool_lanes_t *lanes, size_t number, void *slot)
+void cpool_lane_free(cpool_lanes_t *lanes, size_t number, void *slot)
 {
     struct cpi_lane *lane = &lanes->lanes[number];
     uint32_t live = CPI_LANE_LIVE;
     size_t index;
 
-    if (slot == NULL)
-        return 0;
-    if (CPI_ENDED(lanes))
-        return CPOOL_EPOOL;
-    if (number >= lanes->n)
-        return refuse_slot(lanes, slot, CPOOL_ECAPACITY);
+    if (slot == NULL || CPI_ENDED(lanes))
+        return;
     index = cpool_index(lanes->client.face, slot);
-    if (index >= lanes->capacity)
-        return refuse_slot(lanes, slot, CPOOL_EFOREIGN);
-    if (!cpi_word_cas(&lanes->words[index], &live, lane->head, /* [word] */
-                      relaxed, relaxed))                       /* [failed] */
-        return refuse_slot(lanes, slot, CPOOL_EDOUBLEFREE);
-    lane->head = CPI_LANE_SLOT + (uint32_t)index;
-    lane->count++;
-    return 0;
+    if (number >= lanes->n) {
+        refuse_slot(lanes, slot, CPOOL_ECAPACITY);
+    } else if (index >= lanes->capacity) {
+        refuse_slot(lanes, slot, CPOOL_EFOREIGN);
+    } else if (!cpi_word_cas(&lanes->words[index], &live, lane->head, /* [word] */
+                             relaxed, relaxed)) {                     /* [failed] */
+        refuse_slot(lanes, slot, CPOOL_EDOUBLEFREE);
+    } else {
+        lane->head = CPI_LANE_SLOT + (uint32_t)index;
+        lane->count++;
+    }
 }
 
 /* --- The state as bytes, for rollback, late joiners and saved games ---

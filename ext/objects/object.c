@@ -477,8 +477,8 @@ int cpool_object_get_with(cpool_objects_t *pool, void **object, cpool_grant_t *g
 
 /* --- Putting --- */
 
-CPI_COLD int cpi_object_refuse(const cpool_objects_t *pool, const void *object,
-                               const char *function)
+CPI_COLD void cpi_object_refuse(const cpool_objects_t *pool, const void *object,
+                                const char *function)
 {
     int code = CPOOL_EINACTIVE;
 
@@ -491,44 +491,42 @@ CPI_COLD int cpi_object_refuse(const cpool_objects_t *pool, const void *object,
                    : CPOOL_EFOREIGN;
     }
     cpi_object_report(code, function, pool, object);
-    return code;
 }
 
 /* In any pool. */
-CPI_APART static int put_at_length(cpool_objects_t *pool, void *object)
+CPI_APART static void put_at_length(cpool_objects_t *pool, void *object)
 {
     uintptr_t index;
 
-    if (object == NULL)
-        return 0;
-    if (cpi_objects_ended(pool, "cpool_object_put"))
-        return CPOOL_EPOOL;
+    if (object == NULL || cpi_objects_ended(pool, "cpool_object_put"))
+        return;
     index = cpi_object_index(pool, object);
     if ((pool->flags & CPOOL_CHECKED) != 0 && index != CPI_OBJECT_NONE &&
         cpi_object_state(pool, index) == CPI_OBJECT_ACTIVE && cpi_object_repair(pool, index))
-        return CPOOL_EGUARD;
+        return;
     if (CPI_UNLIKELY(index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index)))
-        return cpi_object_refuse(pool, object, "cpool_object_put");
-    cpi_object_give(pool, index);
-    return 0;
+        cpi_object_refuse(pool, object, "cpool_object_put");
+    else
+        cpi_object_give(pool, index);
 }
 
 /* As cpi_object_give, where puts are short. */
-CPI_WITHIN static inline int give_shortly(cpool_objects_t *pool, uintptr_t index, void *object)
+CPI_WITHIN static inline void give_shortly(cpool_objects_t *pool, uintptr_t index, void *object)
 {
     deactivate(pool, object);
     if (pool->resets == CPI_RESET_ON_PUT)
         cpi_object_reset(pool, object);
     cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
-    return cpi_object_push(pool->slots, object, index);
+    cpi_object_push(pool->slots, object, index);
 }
 
 /* With hooks, by what may be its index. */
-CPI_APART static int put(cpool_objects_t *pool, void *object, uintptr_t index)
+CPI_APART static void put(cpool_objects_t *pool, void *object, uintptr_t index)
 {
     if (CPI_UNLIKELY(index >= pool->short_put || !cpi_object_seize(pool, index)))
-        return put_at_length(pool, object);
-    return give_shortly(pool, index, object);
+        put_at_length(pool, object);
+    else
+        give_shortly(pool, index, object);
 }
 
 /* Makes an active object inactive, by one instruction with GCC.  Returns false, and changes
@@ -538,17 +536,18 @@ static inline bool retire(_Atomic uint32_t *record)
     return (cpi_fetch_and(record, ~CPI_OBJECT_OUT, acq_rel) & CPI_OBJECT_OUT) != 0; /* [seize] */
 }
 
-int cpool_object_put(cpool_objects_t *pool, void *object)
+void cpool_object_put(cpool_objects_t *pool, void *object)
 {
     cpool_t *slots = pool->slots;
     uintptr_t index;
 
     CPOOL_INDEX_(slots, object, index);
     if (CPI_UNLIKELY(index >= pool->brief_put))
-        return put(pool, object, index);
-    if (CPI_UNLIKELY(!retire(&pool->records[index])))
-        return cpi_object_refuse(pool, object, "cpool_object_put");
-    return cpi_object_push(slots, object, index);
+        put(pool, object, index);
+    else if (CPI_UNLIKELY(!retire(&pool->records[index])))
+        cpi_object_refuse(pool, object, "cpool_object_put");
+    else
+        cpi_object_push(slots, object, index);
 }
 
 /* --- Active objects --- */
@@ -604,7 +603,7 @@ size_t cpool_objects_reset(cpool_objects_t *pool, size_t n)
         return 0;
     for (; put < n && (index = seize_next(pool, by_rank, &next)) != CPI_OBJECT_NONE; put++) {
         if (index < pool->short_put)
-            (void)give_shortly(pool, index, cpi_object_at(pool, index));
+            give_shortly(pool, index, cpi_object_at(pool, index));
         else
             cpi_object_give(pool, index);
     }

@@ -208,14 +208,13 @@ CPI_WITHIN static inline bool cpi_object_pop(cpool_t *slots, void **slot)
     return true;
 }
 
-/* Gives back a slot that is live.  Returns 0. */
-CPI_WITHIN static inline int cpi_object_push(cpool_t *slots, void *slot, uintptr_t index)
+/* Gives back a slot that is live. */
+CPI_WITHIN static inline void cpi_object_push(cpool_t *slots, void *slot, uintptr_t index)
 {
     cpool_cache_t *entry;
 
     CPOOL_OWN_ENTRY_(entry, slots);
     CPOOL_PUSH_(entry, slot, true, cpool_free_abi1(slots, slot, index, entry));
-    return 0;
 }
 
 /* --- Addresses and records --- */
@@ -310,8 +309,8 @@ void cpi_object_end(cpool_objects_t *pool, uintptr_t index);
 /* Ends the objects that are in frames, when the pool ends.  Returns how many those are. */
 size_t cpi_object_frames_end(const cpool_objects_t *pool);
 
-/* Reports the mistake in giving back an address that is not an active object.  Returns its code. */
-int cpi_object_refuse(const cpool_objects_t *pool, const void *object, const char *function);
+/* Reports the mistake in giving back an address that is not an active object. */
+void cpi_object_refuse(const cpool_objects_t *pool, const void *object, const char *function);
 
 /* Constructs an object, which is counted, in a vacant slot in hand.  It is BUSY then.  Returns 0,
  * or the hook's code after it gave up both. */

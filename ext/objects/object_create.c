@@ -455,19 +455,19 @@ int cpool_typed_objects_close_abi1(struct cpool_objects_typed *typed, bool unloa
 
 /* --- Objects that find their pool --- */
 
-int cpool_object_release(void *object)
+void cpool_object_release(void *object)
 {
     void *slot = NULL;
     cpool_t *slots = object != NULL ? cpool_of(object, &slot) : NULL;
     cpool_objects_t *pool;
 
     if (object == NULL)
-        return 0;
+        return;
     pool = slots != NULL ? cpool_client_owner(slots, CPOOL_VIEW_OBJECTS) : NULL;
     if (pool == NULL && slot != object)
         pool = cpi_object_fake_pool(object);
     if (pool != NULL)
-        return cpool_object_put(pool, object);
-    cpi_object_report(CPOOL_EFOREIGN, "cpool_object_release", NULL, object);
-    return CPOOL_EFOREIGN;
+        cpool_object_put(pool, object);
+    else
+        cpi_object_report(CPOOL_EFOREIGN, "cpool_object_release", NULL, object);
 }

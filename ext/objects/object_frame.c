@@ -117,7 +117,7 @@ static void *get_near(cpool_objects_t *pool, cpool_frame_t *frame)
               (record & ~CPI_OBJECT_STATES) + CPI_OBJECT_USE + CPI_OBJECT_INACTIVE, relaxed);
     if (cpool_frame_adopt(frame, slot) == 0)
         return slot;
-    (void)cpi_object_push(pool->slots, slot, index);
+    cpi_object_push(pool->slots, slot, index);
     return NULL;
 }
 
@@ -171,7 +171,7 @@ static void end_each(cpool_frame_t *frame, void *count)
 static void end_fake(cpool_frame_t *frame)
 {
     while (frame->next != frame->first)
-        (void)cpool_object_put(frame->owner, *--frame->next);
+        cpool_object_put(frame->owner, *--frame->next);
     free(frame->first);
     free(frame);
 }

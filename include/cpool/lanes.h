@@ -123,12 +123,12 @@ CPOOL_API void *cpool_lane_alloc(cpool_lanes_t *lanes, size_t lane) CPOOL_MUST_U
  *
  * slot   from an alloc on a lane of the same pool.  NULL is a no-op
  *
- * Returns 0, or a reported code: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an address that is
- * not a slot, CPOOL_EDOUBLEFREE for a free slot, or CPOOL_ECAPACITY for a number that no lane has.
- * If several lanes free a slot at once, exactly one call returns 0.
+ * A mistake is reported, and changes nothing: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an address
+ * that is not a slot, CPOOL_EDOUBLEFREE for a free slot, or CPOOL_ECAPACITY for a number that no
+ * lane has.  If several lanes free a slot at once, all calls but one are reported.
  * The lane's user, wait-free.
  */
-CPOOL_API int cpool_lane_free(cpool_lanes_t *lanes, size_t lane, void *slot) CPOOL_NONNULL_(1);
+CPOOL_API void cpool_lane_free(cpool_lanes_t *lanes, size_t lane, void *slot) CPOOL_NONNULL_(1);
 
 /*
  * cpool_lanes_balance - deals all free slots out again, evenly.

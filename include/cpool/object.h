@@ -254,15 +254,15 @@ CPOOL_API int cpool_object_get_with(cpool_objects_t *pool, void **object, cpool_
  *
  * object   from a get on the same pool.  NULL is a no-op
  *
- * Returns 0, or a reported code: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an address that is
- * not one of the pool's objects, CPOOL_EINACTIVE for an inactive one.  If several threads put
- * an object back at once, exactly one call returns 0.  CPOOL_EGUARD, in pools with CPOOL_CHECKED:
- * the bytes around the object were overwritten.  They are repaired, the object
+ * A mistake is reported, and changes nothing: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an address
+ * that is not one of the pool's objects, CPOOL_EINACTIVE for an inactive one.  If several threads
+ * put an object back at once, all calls but one are reported.  CPOOL_EGUARD, in pools with
+ * CPOOL_CHECKED: the bytes around the object were overwritten.  They are repaired, the object
  * stays active, and the next put succeeds.
  * Any thread.  Without hooks progress is that of cpool_free.  Otherwise it takes as long as the
  * hooks deactivate, reset and destroy.
  */
-CPOOL_API int cpool_object_put(cpool_objects_t *pool, void *object) CPOOL_NONNULL_(1);
+CPOOL_API void cpool_object_put(cpool_objects_t *pool, void *object) CPOOL_NONNULL_(1);
 
 /*
  * cpool_object_release - cpool_object_put, on the pool of the object.
@@ -272,11 +272,9 @@ CPOOL_API int cpool_object_put(cpool_objects_t *pool, void *object) CPOOL_NONNUL
  * So an object can give itself back, and a caller need not remember its pool.  An
  * address in no object pool is reported as CPOOL_EFOREIGN.  While fake pools exist
  * the bytes before such an address are read.
- *
- * Returns the codes of cpool_object_put.
  * Any thread, progress as cpool_object_put and cpool_of.
  */
-CPOOL_API int cpool_object_release(void *object);
+CPOOL_API void cpool_object_release(void *object);
 
 /*
  * ---- Number of objects (cpool_object_size.3) -------------------------------

@@ -122,7 +122,7 @@ public:
         {
             bool before = detail::is_pending();
 
-            (void)cpool_object_put(objects_, object);
+            cpool_object_put(objects_, object);
             if (!before && detail::is_pending())
                 std::terminate();
         }
@@ -217,7 +217,7 @@ public:
     }
 
     /* As cpool_object_release: puts an object of any pool of this type back. */
-    static int release(T *object) noexcept { return cpool_object_release(object); }
+    static void release(T *object) noexcept { cpool_object_release(object); }
 
     /* As cpool_object_populate.  After the maker's exception those created before it stay. */
     std::size_t populate(std::size_t n, int *code = nullptr)

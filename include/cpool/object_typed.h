@@ -24,7 +24,7 @@
  *
  *     type *<name>_get(void);                       as cpool_object_get
  *     int <name>_get_with(type **object, cpool_grant_t *grant);   as cpool_object_get_with
- *     int <name>_put(type *object);                 as cpool_object_put
+ *     void <name>_put(type *object);                as cpool_object_put
  *     size_t <name>_each(visit, arg);               as cpool_object_each
  *     cpool_objects_t *<name>_objects(void);        the pool; creates it if there is none;
  *                                                   NULL if that fails
@@ -48,7 +48,7 @@
 #define CPOOL_OBJECTS_DECLARE(name, type)                                              \
     /* type *<name>_get(void)           takes an object, or returns NULL               \
      * int <name>_get_with(type **object, cpool_grant_t *grant)   the same: 0 or a code \
-     * int <name>_put(type *object)     gives an object back: 0 or a code              \
+     * void <name>_put(type *object)    gives an object back                           \
      * size_t <name>_each(visit, arg)   visits the active objects, returns their number \
      * cpool_objects_t *<name>_objects(void)   the pool, for all functions of <cpool/object.h> \
      * int <name>_open(const cpool_object_config_t *config)  creates the pool now: 0 or a code \
@@ -106,20 +106,22 @@
         return cpool_pool_ != NULL ? cpool_object_each(cpool_pool_, cpool_visit_, cpool_arg_) : 0; \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_APART_ int name##_put_apart_(type *cpool_object_)                      \
+    CPOOL_TYPED_APART_ void name##_put_apart_(type *cpool_object_)                     \
     {                                                                                  \
         cpool_objects_t *cpool_pool_ = name##_objects();                               \
                                                                                        \
-        return cpool_pool_ != NULL ? cpool_object_put(cpool_pool_, cpool_object_) : 0; \
+        if (cpool_pool_ != NULL)                                                       \
+            cpool_object_put(cpool_pool_, cpool_object_);                              \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ int name##_put(type *cpool_object_)                            \
+    CPOOL_TYPED_INLINE_ void name##_put(type *cpool_object_)                           \
     {                                                                                  \
         cpool_objects_t *cpool_pool_;                                                  \
                                                                                        \
         if (CPOOL_OBJECTS_FOUND_(name##_objects_, cpool_pool_))                        \
-            return cpool_object_put(cpool_pool_, cpool_object_);                       \
-        return cpool_object_ != NULL ? name##_put_apart_(cpool_object_) : 0;           \
+            cpool_object_put(cpool_pool_, cpool_object_);                              \
+        else if (cpool_object_ != NULL)                                                \
+            name##_put_apart_(cpool_object_);                                          \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_END_

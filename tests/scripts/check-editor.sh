@@ -73,7 +73,7 @@ void use(void)
 {
     jobs_free(jobs_alloc());
     tasks_free(tasks_alloc());
-    (void)makers_put(makers_get());
+    makers_put(makers_get());
 }
 END
 printf '%s\n' -std=c11 "-I$top/include" > "$work/compile_flags.txt"

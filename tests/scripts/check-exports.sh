@@ -107,7 +107,7 @@ if [ -e "$library" ]; then
         void use(void); void use(void) { jobs_free(jobs_alloc()); }' -DCPOOL_NO_INLINE
     shape 'CPOOL_OBJECTS_DECLARE(jobs, struct job);
         CPOOL_OBJECTS_DEFINE(jobs, struct job, CPOOL_OBJECT_HOOKS(.arg = 0), .capacity = 9);
-        int use(void); int use(void) { return jobs_put(jobs_get()); }' -DCPOOL_NO_INLINE
+        void use(void); void use(void) { jobs_put(jobs_get()); }' -DCPOOL_NO_INLINE
     # Not in main, where nothing is inlined.
     shape 'void *use(cpool_t *pool); void *use(cpool_t *pool) { return cpool_alloc(pool); }'
     shape 'void *use(cpool_cache_t *own); void *use(cpool_cache_t *own) { return cpool_cache_alloc(own); }'

@@ -82,7 +82,8 @@ int work(void)
     struct job *maker = makers_get();
     config.max_size = CPOOL_SIZED_MAX / CPOOL_SIZED_GRAIN;
     jobs_free(job);
-    if (iter.handle != CPOOL_HANDLE_NONE || makers_put(maker) != 0)
+    makers_put(maker);
+    if (iter.handle != CPOOL_HANDLE_NONE)
         return CPOOL_ENULL;
     if (jobs_alloc_bulk(&job, config.max_size, 0) > 0)
         jobs_free_bulk(&job, 1);

@@ -50,7 +50,7 @@ static void make_lanes_and_slot(struct fault_scene *scene)
 }
 
 /* Into a lane that the slot was not taken from. */
-FAULT_CALL(lane_free, cpool_lane_free(scene->object, 1, scene->memory))
+FAULT_CALL(lane_free, (cpool_lane_free(scene->object, 1, scene->memory), 0))
 FAULT_CALL(lanes_balance, (int)cpool_lanes_balance(scene->object))
 
 static void end_lanes_empty(struct fault_scene *scene)

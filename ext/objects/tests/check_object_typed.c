@@ -68,11 +68,11 @@ TEST(typed_pool_comes_to_be_on_first_use)
         created = destroyed = 0;
         widget = widgets_get();
         REQUIRE(widget != NULL && created == 4 && widget->serial <= 4);
-        REQUIRE_EQUAL(widgets_put(widget), 0);
+        widgets_put(widget);
         REQUIRE_EQUAL(widgets_get_with(&widget, &grant), 0);
         REQUIRE(grant.uses > 1 && widget->resets == 1);
-        REQUIRE_EQUAL(widgets_put(widget), 0);
-        REQUIRE_EQUAL(widgets_put(NULL), 0);
+        widgets_put(widget);
+        widgets_put(NULL);
         REQUIRE_EQUAL(thing_stats(widgets_objects()).capacity, 10);
         REQUIRE_EQUAL(widgets_open(NULL), 0);
         REQUIRE_EQUAL(widgets_close(), 0);
@@ -98,7 +98,7 @@ TEST(typed_pool_opened_has_the_given_settings)
     REQUIRE_EQUAL(widgets_open(&config), CPOOL_EOPEN);
     widget = widgets_get();
     REQUIRE(widget != NULL && widgets_get() == NULL);
-    REQUIRE_EQUAL(widgets_put(widget), 0);
+    widgets_put(widget);
     create_fails = EIO;
     REQUIRE_EQUAL(cpool_objects_resize(widgets_objects(), -1, 0), 1);
     REQUIRE_EQUAL(cpool_objects_resize(widgets_objects(), 1, 0), 1);
@@ -154,7 +154,7 @@ TEST(typed_pool_waits_and_visits)
     REQUIRE_EQUAL(widgets_get_with(&other, &grant), CPOOL_EDRY);
     REQUIRE(other == NULL);
     REQUIRE_EQUAL(widgets_each(visit_one, widget), 1);
-    REQUIRE_EQUAL(widgets_put(widget), 0);
+    widgets_put(widget);
     REQUIRE_EQUAL(widgets_each(visit_one, NULL), 0);
     REQUIRE_EQUAL(widgets_close(), 0);
 }
@@ -219,8 +219,8 @@ TEST(object_released_goes_back_to_its_pool)
         REQUIRE(objects[i] != NULL);
     }
     for (int i = 3 * 50 - 1; i >= 0; i--)
-        REQUIRE_EQUAL(cpool_object_release(objects[i]), 0);
-    REQUIRE_EQUAL(cpool_object_release(NULL), 0);
+        cpool_object_release(objects[i]);
+    cpool_object_release(NULL);
     for (int i = 0; i < 3; i++) {
         REQUIRE_EQUAL(thing_stats(pools[i]).active, 0);
         REQUIRE_EQUAL(cpool_objects_destroy(pools[i]), 0);
@@ -235,15 +235,15 @@ TEST(release_of_what_is_no_object_refused)
     void *slot = cpool_alloc(slots);
     static char local[256];
 
-    REQUIRE_EQUAL(cpool_object_release(object), 0);
+    cpool_object_release(object);
     support_capture_reports();
-    REQUIRE_EQUAL(cpool_object_release(object), CPOOL_EINACTIVE);
+    cpool_object_release(object);
     REQUIRE_REPORT(CPOOL_EINACTIVE);
-    REQUIRE_EQUAL(cpool_object_release((char *)object + 8), CPOOL_EMISALIGNED);
+    cpool_object_release((char *)object + 8);
     REQUIRE_REPORT(CPOOL_EMISALIGNED);
-    REQUIRE_EQUAL(cpool_object_release(slot), CPOOL_EFOREIGN); /* a slot, but no object */
+    cpool_object_release(slot); /* a slot, but no object */
     REQUIRE_REPORT(CPOOL_EFOREIGN);
-    REQUIRE_EQUAL(cpool_object_release(local + 64), CPOOL_EFOREIGN);
+    cpool_object_release(local + 64);
     REQUIRE_REPORT(CPOOL_EFOREIGN);
     support_release_reports();
     cpool_free(slots, slot);

@@ -192,11 +192,13 @@ static void put(void)
     if (objects.n_held == 0)
         return;
     body = objects.held[input_below(objects.n_held)];
-    FUZZ_EQUAL(input_below(3) == 0 ? cpool_object_release(body)
-                                   : cpool_object_put(objects.pool, body), 0);
+    if (input_below(3) == 0)
+        cpool_object_release(body);
+    else
+        cpool_object_put(objects.pool, body);
     if (objects.fake)
         return;
-    FUZZ_EQUAL(cpool_object_put(objects.pool, body), CPOOL_EINACTIVE);
+    cpool_object_put(objects.pool, body);
     REPORTS_EQUAL(1, CPOOL_EINACTIVE);
 }
 
@@ -205,13 +207,13 @@ static void put_wrong(void)
 {
     if (objects.fake)
         return;
-    FUZZ_EQUAL(cpool_object_put(objects.pool, objects.held), CPOOL_EFOREIGN);
-    FUZZ_EQUAL(cpool_object_release(objects.held), CPOOL_EFOREIGN);
+    cpool_object_put(objects.pool, objects.held);
+    cpool_object_release(objects.held);
     REPORTS_EQUAL(2, CPOOL_EFOREIGN);
-    FUZZ_EQUAL(cpool_object_put(objects.pool, NULL), 0);
+    cpool_object_put(objects.pool, NULL);
     if (objects.n_held == 0)
         return;
-    FUZZ_EQUAL(cpool_object_put(objects.pool, (char *)objects.held[0] + 1), CPOOL_EMISALIGNED);
+    cpool_object_put(objects.pool, (char *)objects.held[0] + 1);
     REPORTS_EQUAL(1, CPOOL_EMISALIGNED);
 }
 
