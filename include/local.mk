@@ -9,6 +9,7 @@ cpoolinclude_HEADERS = \
 	include/cpool/analyze.h \
 	include/cpool/attributes.h \
 	include/cpool/cache.h \
+	include/cpool/cache.hpp \
 	include/cpool/client.h \
 	include/cpool/cpool.hpp \
 	include/cpool/create.h \

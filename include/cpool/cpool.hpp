@@ -7,6 +7,7 @@
  *     <cpool/error.hpp>      codes as exceptions
  *     <cpool/pool.hpp>       pools of one type
  *     <cpool/inplace.hpp>    pools with their memory inside them
+ *     <cpool/cache.hpp>      explicit caches of pools, for fibers
  *     <cpool/owner.hpp>      owners of their objects, std::unique_ptr
  *     <cpool/live.hpp>       handles of live objects, and loops over them
  *     <cpool/frame.hpp>      objects that go back together
@@ -39,6 +40,22 @@
  *
  * NOTES
  *
+ * C and C++ have the same functions with the same names, but for these:
+ *
+ *     C                                    C++
+ *     cpool_create, cpool_destroy          open, close, and the constructor and destructor
+ *     cpool_alloc, cpool_free              allocate, deallocate, as in std::allocator
+ *     cpool_calloc                         create() of a type without constructors
+ *     cpool_handle, cpool_iter_next        handle_of, live
+ *     cpool_read_stats                     stats
+ *
+ * create and destroy make and end an object in a slot.  Lanes, priorities, clients, printing
+ * (<cpool/print.h>) and what concerns the whole process, such as cpool_each and
+ * cpool_set_error_handler, have no class: C++ calls the functions of C, with native_handle().
+ *
+ * What is not open, or has been moved from, holds nothing: native_handle() is nullptr until it is
+ * opened, and again after a move.  Its use is refused or reported as CPOOL_EPOOL.
+ *
  * Only allocators, memory resources, operators new, and constructors that take a configuration
  * throw by themselves.  Where exceptions are disabled, they end the program instead
  * (std::terminate).  If the constructor of an object throws, its slot is given back, and the
@@ -52,6 +69,7 @@
 #ifndef CPOOL_HPP
 #define CPOOL_HPP
 
+#include <cpool/cache.hpp>
 #include <cpool/error.hpp>
 #include <cpool/frame.hpp>
 #include <cpool/inplace.hpp>

@@ -56,6 +56,10 @@ public:
     bool is_open() const noexcept { return handle_ != nullptr; }
     cpool_frame_t *native_handle() const noexcept { return handle_; }
 
+    /* A slot without an object, which goes back with the frame: cpool_frame_alloc.  nullptr if the
+     * frame is not open. */
+    void *allocate() noexcept { return handle_ != nullptr ? cpool_frame_alloc(handle_) : nullptr; }
+
     /* Constructs an object that ends with the frame, or returns nullptr if there is no slot or the
      * frame is not open.  If the constructor may throw, the slot comes from cpool_alloc, and
      * cpool_frame_adopt follows. */

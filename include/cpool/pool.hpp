@@ -11,6 +11,7 @@
 #ifndef CPOOL_POOL_HPP
 #define CPOOL_POOL_HPP
 
+#include <cpool/debug.h>
 #include <cpool/error.hpp>
 #include <cpool/pools.h>
 #include <cpool/track.h>
@@ -27,6 +28,21 @@ namespace detail {
 
 /* Its type is what make() returns.  Defined where <cpool/owner.hpp> is included. */
 template <class T, class Deleter, class... Arguments> struct owner;
+
+/* cpool_alloc and cpool_free do not test for NULL.  Here a pool that is not open is reported as
+ * CPOOL_EPOOL. */
+inline void *alloc_slot(cpool_t *pool) noexcept
+{
+    return pool != nullptr ? cpool_alloc(pool) : cpool_alloc_uncached(nullptr);
+}
+
+inline void free_slot(cpool_t *pool, void *slot) noexcept
+{
+    if (pool != nullptr)
+        cpool_free(pool, slot);
+    else
+        cpool_free_uncached(nullptr, slot);
+}
 
 /* Constructs an object in a slot of From.  If the constructor throws, the slot goes back. */
 template <class T, class From, class... Arguments>
@@ -73,8 +89,10 @@ template <class T> void release(T *object) noexcept
  *
  * If a tracked pool is closed with live objects, it destroys them first, in the order of their
  * indices; then each live slot must contain an object.  Other pools do not know their objects, and
- * call no destructors.  A pool that has been moved from is closed, and so is the one that a move
- * assignment replaces.
+ * call no destructors.
+ *
+ * A pool that is not open holds no pool: it is reported as CPOOL_EPOOL where it is used.  So is one
+ * that has been moved from.  A move assignment closes the pool that it replaces.
  */
 template <class T> class pool {
 public:
@@ -88,7 +106,7 @@ public:
         void operator()(T *object) const noexcept
         {
             object->~T();
-            cpool_free(pool_, static_cast<void *>(object));
+            detail::free_slot(pool_, static_cast<void *>(object));
         }
 
     private:
@@ -150,12 +168,7 @@ public:
     {
         if (!open_)
             return CPOOL_OK;
-        if (tracked_ && !std::is_trivially_destructible<T>::value) {
-            cpool_iter_t iter = CPOOL_ITER_INIT(handle_, 0, static_cast<std::size_t>(-1));
-
-            while (void *each = cpool_iter_next(&iter))
-                static_cast<T *>(each)->~T();
-        }
+        destroy_live();
         open_ = tracked_ = false;
         return cpool_destroy(handle_);
     }
@@ -165,9 +178,14 @@ public:
     /* For use with all functions of <cpool.h>. */
     cpool_t *native_handle() const noexcept { return handle_; }
 
-    /* Slots without objects: cpool_alloc and cpool_free. */
-    void *allocate() noexcept { return cpool_alloc(handle_); }
-    void deallocate(T *slot) noexcept { cpool_free(handle_, static_cast<void *>(slot)); }
+    /* Slots without objects: cpool_alloc and cpool_free, each also _uncached. */
+    void *allocate() noexcept { return detail::alloc_slot(handle_); }
+    void deallocate(T *slot) noexcept { detail::free_slot(handle_, static_cast<void *>(slot)); }
+    void *allocate_uncached() noexcept { return cpool_alloc_uncached(handle_); }
+    void deallocate_uncached(T *slot) noexcept
+    {
+        cpool_free_uncached(handle_, static_cast<void *>(slot));
+    }
 
     /* cpool_alloc_bulk, cpool_free_bulk, cpool_alloc_or_notify and cpool_alloc_wait. */
     std::size_t allocate_bulk(T **slots, std::size_t n, std::size_t least = 0) noexcept
@@ -209,8 +227,8 @@ public:
     /* Destroys an object of any pool, like cpool_release. */
     static void release(T *object) noexcept { detail::release(object); }
 
-    /* Like create, but returns an owner, from <cpool/owner.hpp>.  The pool must not be closed or
-     * moved before the owner ends. */
+    /* Like create, but returns an owner, from <cpool/owner.hpp>.  The pool must not be closed before
+     * the owner ends.  It may be moved. */
     template <class... Arguments>
     typename detail::owner<T, deleter, Arguments...>::type make(Arguments &&...arguments)
     {
@@ -234,6 +252,35 @@ public:
         return live_range<T>(handle_, first, end);
     }
 
+    /* The pool as a whole.  Each has the name of its C function after cpool_. */
+    void flush() noexcept { cpool_flush(handle_); }
+    std::size_t grow(std::size_t n) noexcept { return cpool_grow(handle_, n); }
+    std::size_t shrink(std::size_t n) noexcept { return cpool_shrink(handle_, n); }
+    std::size_t trim() noexcept { return cpool_trim(handle_); }
+    int reserve(std::size_t n) noexcept { return cpool_reserve(handle_, n); }
+    int set_ready(cpool_ready_t ready, void *arg) noexcept
+    {
+        return cpool_set_ready(handle_, ready, arg);
+    }
+    std::size_t wait_close() noexcept { return cpool_wait_close(handle_); }
+    void wait_open() noexcept { cpool_wait_open(handle_); }
+    std::size_t wait_cancel() noexcept { return cpool_wait_cancel(handle_); }
+    int verify(const T *slot = nullptr) noexcept { return cpool_verify(handle_, slot); }
+
+    /* Like cpool_reset.  Before that it destroys live objects, as close does. */
+    std::size_t reset() noexcept
+    {
+        destroy_live();
+        return cpool_reset(handle_);
+    }
+
+    /* Slots and their indices. */
+    bool owns(const void *address) const noexcept { return cpool_owns(handle_, address); }
+    std::size_t index(const T *slot) const noexcept { return cpool_index(handle_, slot); }
+    T *at(std::size_t index) const noexcept { return static_cast<T *>(cpool_at(handle_, index)); }
+    std::size_t index_limit() const noexcept { return cpool_index_limit(handle_); }
+
+    /* cpool_read_stats and cpool_dump.  Of a pool that is not open all figures are 0. */
     cpool_stats_t stats() const noexcept
     {
         cpool_stats_t stats = CPOOL_STATS_INIT;
@@ -241,8 +288,21 @@ public:
         (void)cpool_read_stats(handle_, &stats);
         return stats;
     }
+    std::size_t dump(enum cpool_dump_form form, cpool_write_t write, void *arg) const
+    {
+        return handle_ != nullptr ? cpool_dump(handle_, form, write, arg) : 0;
+    }
 
 private:
+    void destroy_live() noexcept
+    {
+        if (!tracked_ || std::is_trivially_destructible<T>::value)
+            return;
+        cpool_iter_t iter = CPOOL_ITER_INIT(handle_, 0, static_cast<std::size_t>(-1));
+
+        while (void *each = cpool_iter_next(&iter))
+            static_cast<T *>(each)->~T();
+    }
     void swap(pool &other) noexcept
     {
         std::swap(handle_, other.handle_);
@@ -273,6 +333,7 @@ private:
             name##_free(static_cast<type *>(slot));                                    \
         }                                                                              \
         static cpool_t *native_handle() noexcept { return name##_pool(); }             \
+        static int open(const cpool_config_t *config) noexcept { return name##_open(config); } \
         static int close() noexcept { return name##_close(); }                         \
     }
 
@@ -296,6 +357,17 @@ public:
     static void deallocate(T *slot) noexcept { Tag::deallocate(slot); }
 
     /* As in pool.  Returns no slots if the pool cannot be created. */
+    static void *allocate_uncached() noexcept
+    {
+        cpool_t *pool = native_handle();
+
+        return pool != nullptr ? cpool_alloc_uncached(pool) : nullptr;
+    }
+    static void deallocate_uncached(T *slot) noexcept
+    {
+        if (slot != nullptr)
+            cpool_free_uncached(native_handle(), static_cast<void *>(slot));
+    }
     static std::size_t allocate_bulk(T **slots, std::size_t n, std::size_t least = 0) noexcept
     {
         cpool_t *pool = native_handle();
@@ -365,7 +437,11 @@ public:
         return live_range<T>(native_handle(), first, end);
     }
 
+    /* For use with all functions of <cpool.h>, such as those that act on a pool as a whole. */
     static cpool_t *native_handle() noexcept { return Tag::native_handle(); }
+
+    /* <name>_open and <name>_close.  Without a configuration: the settings of the definition. */
+    static int open(const cpool_config_t *config = nullptr) noexcept { return Tag::open(config); }
     static int close() noexcept { return Tag::close(); }
 };
 

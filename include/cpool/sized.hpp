@@ -14,7 +14,8 @@
 
 namespace cpool {
 
-/* A cpool_sized_t that lasts as long as this object.  Moves work as in pool. */
+/* A cpool_sized_t that lasts as long as this object.  Moves work as in pool.  If it is not open, it
+ * has no blocks, and what is given to it is reported as CPOOL_EPOOL. */
 class sized {
 public:
     sized() noexcept : handle_(nullptr), open_(false) {}
@@ -49,6 +50,47 @@ public:
     }
     bool is_open() const noexcept { return open_; }
     cpool_sized_t *native_handle() const noexcept { return handle_; }
+
+    /* cpool_sized_alloc, cpool_sized_alloc_aligned, cpool_sized_calloc, cpool_sized_realloc and
+     * cpool_sized_free. */
+    void *allocate(std::size_t size) noexcept
+    {
+        return handle_ != nullptr ? cpool_sized_alloc(handle_, size) : nullptr;
+    }
+    void *allocate_aligned(std::size_t size, std::size_t align) noexcept
+    {
+        return handle_ != nullptr ? cpool_sized_alloc_aligned(handle_, size, align) : nullptr;
+    }
+    void *allocate_zeroed(std::size_t count, std::size_t size) noexcept
+    {
+        return handle_ != nullptr ? cpool_sized_calloc(handle_, count, size) : nullptr;
+    }
+    void *reallocate(void *block, std::size_t size) noexcept
+    {
+        return handle_ != nullptr ? cpool_sized_realloc(handle_, block, size) : nullptr;
+    }
+    void deallocate(void *block) noexcept
+    {
+        if (handle_ != nullptr)
+            cpool_sized_free(handle_, block);
+        else
+            cpool_free_uncached(nullptr, block);
+    }
+
+    /* cpool_sized_usable_size, cpool_sized_trim and cpool_sized_read_stats. */
+    std::size_t usable_size(const void *block) const noexcept
+    {
+        return handle_ != nullptr ? cpool_sized_usable_size(handle_, block) : 0;
+    }
+    std::size_t trim() noexcept { return handle_ != nullptr ? cpool_sized_trim(handle_) : 0; }
+    cpool_sized_stats_t stats() const noexcept
+    {
+        cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
+
+        if (handle_ != nullptr)
+            (void)cpool_sized_read_stats(handle_, &stats);
+        return stats;
+    }
 
 private:
     void swap(sized &other) noexcept

@@ -5,6 +5,7 @@
  */
 #include "hpp.h"
 
+#include <cpool/cache.hpp>
 #include <cpool/live.hpp>
 #include <cpool/object.hpp>
 #include <cpool/pool.hpp>
@@ -164,6 +165,11 @@ template <class Pool> void require_waits(Pool &pool)
     const struct timespec moment = {0, 1000};
     thing *slots[4];
 
+    REQUIRE(pool.allocate_bulk(slots, 4, 4) == 0);
+    slots[0] = static_cast<thing *>(pool.allocate_uncached());
+    REQUIRE(live_slots(pool.native_handle()) == 1);
+    pool.deallocate_uncached(slots[0]);
+
     REQUIRE(pool.allocate_bulk(slots, 4) == 3 && pool.allocate_wait(&moment) == nullptr);
     REQUIRE(pool.create_wait(&moment, 5) == nullptr && pool.allocate_or_notify() == nullptr);
     pool.deallocate_bulk(slots, 2);
@@ -181,10 +187,81 @@ void pools_wait()
     cpool::pool<thing> pool;
     cpool::static_pool<thing, tables_tag> statically;
 
-    REQUIRE(pool.open(config) == 0);
+    REQUIRE(pool.open(config) == 0 && statically.open() == 0);
+    REQUIRE(statically.open(&config) == CPOOL_EOPEN);
     require_waits(pool);
     require_waits(statically);
     REQUIRE(pool.close() == 0 && statically.close() == 0);
+}
+
+// Counts the bytes that cpool_dump writes, or notices.
+void count_bytes(const char *, std::size_t length, void *total)
+{
+    *static_cast<std::size_t *>(total) += length;
+}
+void count_notice(cpool_t *, void *total) { ++*static_cast<std::size_t *>(total); }
+
+void pools_act_as_a_whole()
+{
+    cpool_config_t config = cpool::pool<thing>::configuration(2);
+    cpool::pool<thing> pool;
+    const struct timespec hour = {3600, 0};
+    std::size_t notices = 0, bytes = 0;
+
+    config.max_capacity = 5;
+    config.flags = CPOOL_CHECKED;
+    REQUIRE(pool.open(config) == 0 && pool.index_limit() == 5 && pool.grow(9) == 3);
+    REQUIRE(pool.reserve(6) == CPOOL_EDRY && pool.shrink(2) == 2 && pool.stats().capacity == 3);
+    thing *one = pool.create(4);
+    REQUIRE(pool.owns(one) && !pool.owns(&config) && pool.at(pool.index(one)) == one);
+    REQUIRE(pool.verify(one) == 0 && pool.verify() == 0 && pool.trim() == 0);
+    REQUIRE(pool.create() != nullptr && pool.create() != nullptr && pool.grow(2) == 2);
+    REQUIRE(pool.create() != nullptr && pool.create() != nullptr);
+    REQUIRE(pool.set_ready(count_notice, &notices) == 0 && pool.allocate_or_notify() == nullptr);
+    pool.destroy(one);
+    pool.flush();
+    REQUIRE(notices == 1 && pool.create() == one && pool.wait_cancel() == 0);
+    REQUIRE(pool.wait_close() == 0 && pool.allocate_wait(&hour) == nullptr);
+    pool.wait_open();
+    REQUIRE(pool.dump(CPOOL_DUMP_JSON, count_bytes, &bytes) == 1 && bytes > 100);
+    REQUIRE(living == 5 && pool.reset() == 5 && living == 0 && pool.close() == 0);
+}
+
+void caches_take_slots_of_their_own()
+{
+    cpool::pool<thing> pool(1);
+    cpool::cache<thing> first(pool), second;
+
+    REQUIRE(first.is_open() && first.open(pool.native_handle()) == CPOOL_EOPEN);
+    second = std::move(first);
+    first = cpool::cache<thing>(std::move(second));
+    REQUIRE(first.is_open() && !second.is_open() && second.create() == nullptr);
+    thing *one = first.create(3);
+    REQUIRE(one != nullptr && one->number == 3 && first.create() == nullptr);
+    first.destroy(one);
+    first.destroy(nullptr);
+    first.flush();
+    REQUIRE(living == 0 && first.native_handle() != nullptr);
+    first.close();
+    REQUIRE(!first.is_open() && pool.close() == 0);
+}
+
+void blocks_have_any_size()
+{
+    cpool::sized blocks(small_blocks());
+    char *text = static_cast<char *>(blocks.allocate(100));
+
+    text[99] = 'a';
+    text = static_cast<char *>(blocks.reallocate(text, 100000));
+    REQUIRE(text[99] == 'a' && blocks.usable_size(text) >= 100000);
+    blocks.deallocate(text);
+    void *aligned = blocks.allocate_aligned(100, 256);
+    int *zeroes = static_cast<int *>(blocks.allocate_zeroed(10, sizeof(int)));
+    REQUIRE(reinterpret_cast<std::uintptr_t>(aligned) % 256 == 0 && zeroes[9] == 0);
+    REQUIRE(blocks.stats().live == 2);
+    blocks.deallocate(aligned);
+    blocks.deallocate(zeroes);
+    REQUIRE(blocks.stats().live == 0 && blocks.trim() + 1 > 0 && blocks.close() == 0);
 }
 
 } // namespace
@@ -194,17 +271,16 @@ CPOOL_DEFINE(nothing, thing, .capacity = 2, .magazine_rounds = 3);
 
 namespace {
 
-// Its constructor may throw.
-struct mark {
-    explicit mark(char letter) : name(letter) { thing::require_allowed(); }
-
-    char name;
+struct reports {
+    int code, count;
 };
 
-void count_report(const cpool_error_t *error, void *reports)
+void count_report(const cpool_error_t *error, void *reported)
 {
-    REQUIRE(error->code == CPOOL_EROUNDS);
-    ++*static_cast<int *>(reports);
+    struct reports *all = static_cast<struct reports *>(reported);
+
+    REQUIRE(error->code == all->code);
+    all->count++;
 }
 
 // Why there is no pool is reported once.
@@ -212,7 +288,7 @@ void static_pools_that_cannot_be_created_have_no_slots()
 {
     using pool = cpool::static_pool<thing, nothing_tag>;
     thing *slots[2];
-    int reports = 0;
+    reports reports = {CPOOL_EROUNDS, 0};
 
     cpool_set_error_handler({count_report, &reports});
     REQUIRE(pool::native_handle() == nullptr && pool::create() == nullptr);
@@ -220,7 +296,51 @@ void static_pools_that_cannot_be_created_have_no_slots()
     REQUIRE(pool::allocate_wait() == nullptr && pool::create_wait(nullptr) == nullptr);
     pool::deallocate_bulk(slots, 0);
     REQUIRE(!pool::handle_of(nullptr) && pool::resolve(cpool::handle<thing>()) == nullptr);
-    REQUIRE(pool::close() == 0 && reports == 1);
+    REQUIRE(pool::close() == 0 && reports.count == 1);
+    REQUIRE(cpool_set_error_handler({nullptr, nullptr}).report == count_report);
+}
+
+// Each use is one report.
+void require_no_slots(cpool::pool<thing> &pool, thing *other, reports &reports)
+{
+    thing *slots[2];
+    std::size_t bytes = 0;
+    int before = reports.count;
+
+    REQUIRE(!pool.is_open() && pool.native_handle() == nullptr && pool.close() == 0);
+    REQUIRE(pool.allocate() == nullptr && pool.create(1) == nullptr && !pool.make(1));
+    REQUIRE(pool.allocate_bulk(slots, 2) == 0 && pool.allocate_wait() == nullptr);
+    pool.deallocate(other);
+    pool.destroy(other);
+    pool.flush();
+    REQUIRE(reports.count == before + 8 && pool.live().begin() == pool.live().end());
+    REQUIRE(pool.stats().capacity == 0 && pool.dump(CPOOL_DUMP_TEXT, count_bytes, &bytes) == 0);
+    REQUIRE(!cpool::cache<thing>(pool).is_open() && reports.count == before + 9);
+}
+
+void what_is_not_open_is_refused()
+{
+    reports reports = {CPOOL_EPOOL, 0};
+    cpool::pool<thing> from(3), to(std::move(from)), never;
+    cpool::sized blocks;
+    cpool::frame<int> frame;
+    cpool::cache<thing> cache;
+
+    cpool_set_error_handler({count_report, &reports});
+    require_no_slots(from, to.create(), reports);
+    require_no_slots(never, to.create(), reports);
+    REQUIRE(living == 0 && to.is_open() && from.open(cpool::pool<thing>::configuration(1)) == 0);
+    reports.count = 0;
+    REQUIRE(blocks.allocate(1) == nullptr && blocks.allocate_aligned(1, 8) == nullptr);
+    REQUIRE(blocks.allocate_zeroed(1, 1) == nullptr && blocks.reallocate(&blocks, 1) == nullptr);
+    REQUIRE(blocks.usable_size(&blocks) == 0 && blocks.trim() == 0 && blocks.stats().classes == 0);
+    REQUIRE(frame.allocate() == nullptr && frame.create() == nullptr && cache.create() == nullptr);
+    cache.flush();
+    REQUIRE(reports.count == 0);
+    thing *last = to.create();
+    cache.destroy(last);
+    blocks.deallocate(last);
+    REQUIRE(reports.count == 2 && to.close() == CPOOL_ELIVE);
     cpool_set_error_handler({nullptr, nullptr});
 }
 
@@ -266,5 +386,9 @@ void check_forms()
     exceptions_outlast_the_use_of_other_pools();
 #endif
     pools_wait();
+    pools_act_as_a_whole();
+    caches_take_slots_of_their_own();
+    blocks_have_any_size();
     static_pools_that_cannot_be_created_have_no_slots();
+    what_is_not_open_is_refused();
 }

@@ -151,7 +151,7 @@ compile() {
 }
 
 public='cpool.h cpool/client.h cpool/debug.h cpool/frame.h cpool/lanes.h cpool/object.h cpool/object_frame.h
-cpool/sized.h cpool/pools.h cpool/priority.h cpool/retire.h cpool/track.h cpool/version.h'
+cpool/sized.h cpool/pools.h cpool/print.h cpool/priority.h cpool/retire.h cpool/track.h cpool/version.h'
 
 # headers COMPILER LANGUAGE STANDARD OPTION... - those in the file $work/source, with each option.
 headers() {
