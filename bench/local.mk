@@ -65,7 +65,8 @@ bench_engine = \
 	bench/report_histograms.c bench/report_modes.c bench/report_record.c bench/report_scale.c \
 	bench/report_table.c bench/results.c \
 	bench/results.h bench/ring.h \
-	bench/rivals.h bench/support.c bench/workloads.h
+	bench/rivals.h bench/support.c bench/workloads.h \
+	tests/harness/figures.c tests/harness/figures.h
 
 bench_bench_SOURCES = $(bench_engine) $(bench_rivals) $(bench_workloads)
 bench_bench_CPPFLAGS = $(AM_CPPFLAGS) $(CK_CFLAGS) $(URCU_CFLAGS) -DBENCH_CFLAGS='"$(CFLAGS)"'

@@ -72,12 +72,11 @@ static double grow_take_and_touch(cpool_t *pool, size_t n)
 static void grow_by_itself(struct bench_worker *self, struct grow *grow)
 {
     size_t n = self->cell->parameter, i;
-    cpool_stats_t stats = CPOOL_STATS_INIT;
+    struct figures stats;
     cpool_t *pool = grow_pool(self, n / GROW_PART, n);
     double nanoseconds = grow_take(pool, n);
 
-    cpool_read_stats(pool, &stats);
-    if (stats.growths == 0 || stats.capacity != n)
+    if (!figures_read(pool, &stats) || stats.growths == 0 || stats.capacity != n)
         bench_fail("it has grown %u times, to %zu of %zu slots", (unsigned)stats.growths,
                    stats.capacity, n);
     cpool_destroy(pool);

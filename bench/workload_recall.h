@@ -103,13 +103,10 @@ static void recall_setup(struct bench_worker *self)
     self->state = recall;
 }
 
-static void recall_figures(const struct recall *recall, cpool_stats_t *stats)
+static void recall_figures(const struct recall *recall, struct figures *stats)
 {
-    static const cpool_stats_t initial = CPOOL_STATS_INIT;
-
-    *stats = initial;
-    if (cpool_read_stats(recall->pool, stats) != 0)
-        bench_fail("cpool_read_stats failed");
+    if (!figures_read(recall->pool, stats))
+        bench_fail("a figure is missing");
 }
 
 /* Puts all slots into the depot, in full magazines: fresh ones come in smaller runs. */
@@ -128,7 +125,7 @@ static void recall_stock(struct recall *recall)
 /* Puts all slots into the caches of the others, one after the other. */
 static void recall_hoard(struct recall *recall)
 {
-    cpool_stats_t stats;
+    struct figures stats;
     size_t i;
 
     recall_stock(recall);
@@ -144,7 +141,7 @@ static void recall_hoard(struct recall *recall)
 }
 
 static enum recall_source recall_source(const struct recall *recall, size_t taken,
-                                        const cpool_stats_t *before, const cpool_stats_t *after)
+                                        const struct figures *before, const struct figures *after)
 {
     if (after->reclaims == before->reclaims)
         return RECALL_CACHED;
@@ -155,7 +152,7 @@ static enum recall_source recall_source(const struct recall *recall, size_t take
 static void recall_check(const struct recall *recall, const size_t counts[RECALL_SOURCES])
 {
     if (counts[RECALL_SPARE] != recall->idle_count || counts[RECALL_LOADED] != 1)
-        bench_fail("%zu recalls of spares by %zu threads, %zu of loaded ones",
+        bench_fail("%zu reclaims of spares by %zu threads, %zu of loaded ones",
                    counts[RECALL_SPARE], recall->idle_count, counts[RECALL_LOADED]);
 }
 
@@ -180,7 +177,7 @@ static void recall_return(struct bench_worker *self, const struct recall *recall
 static void recall_one_by_one(struct bench_worker *self, struct recall *recall)
 {
     size_t counts[RECALL_SOURCES] = { 0 }, i;
-    cpool_stats_t before, after;
+    struct figures before, after;
 
     recall_hoard(recall);
     recall_figures(recall, &before);

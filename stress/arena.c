@@ -201,7 +201,7 @@ void arena_destroy(struct arena *arena)
  * All magazines but one are full or empty.  Users that need more spares share up to half of the
  * magazines that the pool's slots fill.
  */
-static void arena_check_magazines(const struct arena *arena, const cpool_stats_t *stats)
+static void arena_check_magazines(const struct arena *arena, const struct figures *stats)
 {
     size_t full = stats->max_capacity / stats->magazine_rounds;
     size_t most = full + full / 2 + 1 + ARENA_USER_MAGAZINES * arena->users;
@@ -211,13 +211,11 @@ static void arena_check_magazines(const struct arena *arena, const cpool_stats_t
                     stats->magazines, most, arena->capacity, arena->users);
 }
 
-cpool_stats_t arena_stats(const struct arena *arena)
+struct figures arena_stats(const struct arena *arena)
 {
-    cpool_stats_t stats = CPOOL_STATS_INIT;
-    int code = cpool_read_stats(arena->pool, &stats);
+    struct figures stats;
 
-    if (code != 0)
-        stress_fail("cpool_read_stats: %s", cpool_strerror(code));
+    STRESS_REQUIRE(figures_read(arena->pool, &stats));
     arena_check_magazines(arena, &stats);
     return stats;
 }
@@ -236,7 +234,7 @@ struct audit {
 /* The figures of a pool at rest must be exact. */
 static void audit_figures(const struct audit *audit, size_t live, const char *moment)
 {
-    cpool_stats_t stats = arena_stats(audit->arena);
+    struct figures stats = arena_stats(audit->arena);
 
     if (stats.live != live || (!audit->arena->moving && stats.capacity != audit->arena->capacity) ||
         stats.live + stats.in_depot + stats.in_caches + stats.fresh != stats.capacity)
@@ -351,7 +349,7 @@ static void audit_reset(struct audit *audit)
 }
 
 /* How many slots can be live once all other threads have ended. */
-static size_t arena_obtainable(const struct arena *arena, const cpool_stats_t *stats)
+static size_t arena_obtainable(const struct arena *arena, const struct figures *stats)
 {
     return arena->moving ? stats->max_capacity : arena->capacity;
 }
@@ -360,7 +358,7 @@ void arena_audit(struct arena *arena, uint64_t *random, struct tally *tally)
 {
     struct audit audit = {.arena = arena, .random = random};
     size_t live = stamp_count_live(&arena->book);
-    cpool_stats_t stats = arena_stats(arena);
+    struct figures stats = arena_stats(arena);
     size_t all = arena_obtainable(arena, &stats);
 
     tally->exchanges += stats.exchanges;

@@ -12,6 +12,8 @@
 
 #include <cpool.h>
 
+#include "../tests/harness/figures.h"
+
 struct arena {
     cpool_t *pool;
     struct stamp_book book;
@@ -87,6 +89,6 @@ void arena_destroy(struct arena *arena);
  * Each time it verifies that no more magazines have been made than `users` can have needed at a
  * time, no matter how many threads have come and gone.
  */
-cpool_stats_t arena_stats(const struct arena *arena);
+struct figures arena_stats(const struct arena *arena);
 
 #endif /* STRESS_ARENA_H */

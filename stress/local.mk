@@ -30,7 +30,8 @@ stress_sources = \
 	stress/mode_tracked.c stress/mode_transfer.c stress/mode_typed.c \
 	stress/mode_wait.c stress/report.c \
 	stress/stamp.c stress/stamp.h stress/stress.h stress/sync.h \
-	stress/worker.c stress/worker.h tests/harness/random.h
+	stress/worker.c stress/worker.h tests/harness/figures.c tests/harness/figures.h \
+	tests/harness/random.h
 
 EXTRA_DIST += $(stress_sources) stress/build.sh stress/planted.sh
 

@@ -99,7 +99,7 @@ static void child_audit(struct forking *forking, unsigned int threads)
     struct arena *arena = &forking->arena;
     size_t live = stamp_count_live(&arena->book);
     size_t count = child_drain(forking);
-    cpool_stats_t stats;
+    struct figures stats;
     size_t all = arena->capacity;
     size_t hidden = all - live - count;
 

@@ -7,9 +7,8 @@
  *             +-- group   +-- piece        which makes PIECES.  When all are done
  *             ...         ...              its continuation makes the next frame.
  *
- * Each frame begins with a reading of the pool's counters.  After warming up, no frame may
- * have made the pool grow, call the operating system or register a cache.  Exchanges with the
- * depot are counted and allowed.
+ * Each frame begins with a reading of the pool's figures.  After warming up, no frame may
+ * have made the pool grow or call the operating system.
  *
  * Warming up is three things.  The pool is grown and reserved to all the nodes that a
  * frame and the workers' caches can hold.  Each worker gets its cache when it begins.
@@ -218,15 +217,13 @@ static unsigned show_spikes(const struct session *session)
 
     for (unsigned i = session->warm_up; i < session->frames; i++) {
         const cpool_stats_t *before = &session->readings[i], *after = before + 1;
-        uint64_t growths = after->growths - before->growths;
+        size_t slots = after->capacity - before->capacity;
         uint64_t system_calls = after->system_calls - before->system_calls;
-        uint64_t caches = after->registrations - before->registrations;
 
-        if (growths + system_calls + caches == 0)
+        if (slots + system_calls == 0)
             continue;
         spikes++;
-        printf("frame %u: %" PRIu64 " growths, %" PRIu64 " system calls, %" PRIu64
-               " new caches\n", i, growths, system_calls, caches);
+        printf("frame %u: %zu slots more, %" PRIu64 " system calls\n", i, slots, system_calls);
     }
     return spikes;
 }
@@ -234,13 +231,11 @@ static unsigned show_spikes(const struct session *session)
 static int judge(struct session *session, const struct scheduler_figures *figures)
 {
     uint64_t pieces = atomic_load_explicit(&session->pieces, memory_order_relaxed); /* [count] */
-    uint64_t exchanges = session->readings[session->frames].exchanges -
-                         session->readings[session->warm_up].exchanges;
     unsigned spikes = show_spikes(session);
 
-    printf("%u frames of %u jobs on %u threads, after %u to warm up: %u held up, %" PRIu64
-           " exchanges with the depot\n", session->frames - session->warm_up,
-           1 + GROUPS + GROUPS * PIECES, figures->threads, session->warm_up, spikes, exchanges);
+    printf("%u frames of %u jobs on %u threads, after %u to warm up: %u held up\n",
+           session->frames - session->warm_up, 1 + GROUPS + GROUPS * PIECES, figures->threads,
+           session->warm_up, spikes);
     if (pieces != (uint64_t)session->frames * GROUPS * PIECES ||
         allocator_live(&session->nodes) != 0 || (!session->cold && figures->inlined != 0)) {
         fprintf(stderr, "frames: %" PRIu64 " pieces were run, %" PRIu64 " jobs in place, and %zu "

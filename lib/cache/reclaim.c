@@ -15,7 +15,7 @@
  *   seen    | entry count load    | seq_cst | cache.h's busy, left | the rounds, or that the owner
  *                                                   is inside
  *   take    | loaded CAS to 0     | acq_rel | cache.c's out | who owns the magazine
- *   fold    | issued, recalls fetch-and-add | relaxed | - | -
+ *   fold    | issued, reclaims fetch-and-add | relaxed | - | -
  *   inside  | busy, calls load    | acquire | cache.h's out, alloc.c's rest | what the operation
  *                                                   did before it left
  *
@@ -118,7 +118,7 @@ static bool close_all(const struct cpi_registry *registry)
 static void hand_back(struct cpi_registry *registry, struct cpi_uncached *uncached, uint32_t node)
 {
     if (cpi_magazine_count(cpi_depot_magazine(registry->depot, node)) != 0)
-        cpi_fetch_add(&registry->recalls, 1u, relaxed); /* [fold] */
+        cpi_fetch_add(&registry->reclaims, 1u, relaxed); /* [fold] */
     cpi_depot_give(registry->depot, &uncached->counters, node);
 }
 

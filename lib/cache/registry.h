@@ -45,8 +45,8 @@ struct cpi_registry {
     struct cpi_waiters *waiters; /* defined by wait/ */
 
     /* Written by any thread. */
-    _Atomic uint32_t closed;  /* threads that close entries, wait, or trim: no entry is opened */
-    _Atomic uint64_t recalls; /* magazines taken out of other threads' caches */
+    _Atomic uint32_t closed;   /* threads that close entries, wait, or trim: no entry is opened */
+    _Atomic uint64_t reclaims; /* magazines taken out of other threads' caches */
     _Atomic uint64_t barriers; /* the number passed for this pool */
 
     /* Guarded by the lock. */
@@ -73,10 +73,10 @@ struct cpi_registry_figures {
                               back more often than they went out */
     int64_t stocked;       /* magazines on the depot's stocked stack */
     uint64_t exchanges;
-    uint64_t recalls;
+    uint64_t reclaims;
     uint64_t barriers;
     uint64_t registrations;
-    size_t spares;         /* the sum of all quotas */
+    size_t spare_limit;    /* the sum of all quotas */
 };
 
 /* Bytes that the structures of `max` caches take, each with up to `quota_max` spares. */

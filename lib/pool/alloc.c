@@ -239,7 +239,7 @@ CPI_APART static void *obtain_slot(struct cpi_pool *pool, struct cpi_cache *cach
     if (CPI_UNLIKELY(slot == NULL))
         slot = search_pool(pool, cache);
     if (CPI_UNLIKELY(slot == NULL))
-        cpi_fetch_add(&pool->failures, 1u, relaxed); /* [count] */
+        cpi_pool_note_failure(pool);
     /* A waiter may have missed slots that the search put into the depot.  But fresh slots whose
      * memory the system refuses are no reason to wake anybody. */
     if (slot != NULL || (cpi_reclaim_left(&pool->registry) & CPI_LEFT_SLOTS) != 0)

@@ -47,8 +47,8 @@ static const struct {
     STATS(circulating), STATS(retired), STATS(slot_size), STATS(slot_stride),
     STATS(reserved_bytes), STATS(committed_bytes), STATS_TOTAL(failures), STATS_TOTAL(stalls),
     STATS_TOTAL(waits), STATS_TOTAL(reclaims), STATS_TOTAL(system_calls), OURS(in_depot),
-    OURS(in_caches), OURS(fresh), OURS(magazine_rounds), OURS(magazines), OURS(thread_caches),
-    OURS(spares), OURS_TOTAL(exchanges), OURS_TOTAL(growths), OURS_TOTAL(registrations),
+    OURS(in_caches), OURS(fresh), OURS(magazine_rounds), OURS(magazines), OURS(caches),
+    OURS(spare_limit), OURS_TOTAL(exchanges), OURS_TOTAL(growths), OURS_TOTAL(registrations),
 };
 #undef OURS_TOTAL
 #undef OURS

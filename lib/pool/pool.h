@@ -83,7 +83,7 @@ struct cpi_pool {
 
     const cpool_client_t *client; /* constant: the owner of the slots (client.c), or NULL */
 
-    _Atomic uint64_t failures; /* allocs that returned NULL */
+    _Atomic uint64_t failures; /* calls that got fewer slots than they asked for */
     _Atomic uint64_t stalls; /* of them, those that gave up waiting for a preempted thread */
 
     /* Constant. */
@@ -139,8 +139,8 @@ struct cpi_figures {
     size_t fresh;           /* slots never handed out */
     size_t magazine_rounds; /* slots in a full magazine */
     size_t magazines;       /* magazines made so far */
-    size_t thread_caches;   /* caches registered now */
-    size_t spares;          /* spare magazines that they may hold */
+    size_t caches;          /* caches registered now */
+    size_t spare_limit;     /* spare magazines that they may hold */
     uint64_t exchanges;     /* pushes and pops on the depot's stacks so far */
     uint64_t growths;       /* times the capacity was raised */
     uint64_t registrations; /* caches registered so far */

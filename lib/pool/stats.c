@@ -97,7 +97,7 @@ static void read_counts(struct cpi_pool *pool, struct cpi_figures *figures)
     stats->failures = cpi_load(&pool->failures, relaxed); /* [figure] */
     stats->stalls = cpi_load(&pool->stalls, relaxed);     /* [figure] */
     stats->waits = cpi_waiters_waits(&pool->waiters);
-    stats->reclaims = sums.recalls;
+    stats->reclaims = sums.reclaims;
     read_memory(pool, stats);
     stats->system_calls += sums.barriers;
     stats->retired = 0;
@@ -108,8 +108,8 @@ static void read_counts(struct cpi_pool *pool, struct cpi_figures *figures)
     stats->free = figures->in_depot + figures->in_caches + figures->fresh;
     figures->magazine_rounds = pool->depot.limit;
     figures->magazines = cpi_depot_made(&pool->depot);
-    figures->thread_caches = sums.caches;
-    figures->spares = sums.spares;
+    figures->caches = sums.caches;
+    figures->spare_limit = sums.spare_limit;
     figures->exchanges = sums.exchanges;
     figures->growths = cpi_load(&pool->maintenance.growths, relaxed); /* [figure] */
     figures->registrations = sums.registrations;

@@ -101,6 +101,8 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
         if (deadline == 0 || !obtain_waiting(pool, cache, deadline, &slot))
             return cpi_pool_alloc(pool, cache, CPI_CALL(function));
     } while (slot != NULL && !cpi_pool_passes(pool, slot, CPI_CALL(function)));
+    if (slot == NULL)
+        cpi_pool_note_failure(pool);
     return slot;
 }
 
@@ -164,6 +166,8 @@ void *cpool_alloc_or_notify(cpool_t *handle)
     do {
         slot = obtain_or_ask(pool, cache);
     } while (slot != NULL && !cpi_pool_passes(pool, slot, CPI_CALL(function)));
+    if (slot == NULL)
+        cpi_pool_note_failure(pool);
     return slot;
 }
 

@@ -160,7 +160,7 @@ static void trim(struct model *model)
 
 static void reserve(struct model *model)
 {
-    cpool_stats_t stats = model_stats(model);
+    struct figures stats = model_stats(model);
     size_t n = input_number(700);
     int code = cpool_reserve(model->pool, n);
 

@@ -31,6 +31,8 @@
 #include <cpool/frame.h>
 #include <cpool/track.h>
 
+#include "figures.h"
+
 /*
  * ---- Input, failures, reports (input.c) ------------------------------------
  */
@@ -130,7 +132,7 @@ size_t model_obtainable(const struct model *model);
 /* Verifies the bytes of all live slots, the figures, and the knowledge of tracked pools. */
 void model_verify(struct model *model);
 
-cpool_stats_t model_stats(const struct model *model);
+struct figures model_stats(const struct model *model);
 
 /*
  * ---- The parts of programs ---------------------------------------------------

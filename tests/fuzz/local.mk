@@ -13,7 +13,8 @@ fuzz_sources = \
 	ext/sized/tests/fuzz_blocks.c \
 	tests/fuzz/calls.c tests/fuzz/create.c tests/fuzz/extras.c tests/fuzz/fuzz.h \
 	tests/fuzz/input.c tests/fuzz/model.c tests/fuzz/target.c tests/fuzz/types.c \
-	tests/fuzz/wrong.c tests/harness/random.h
+	tests/fuzz/wrong.c tests/harness/figures.c tests/harness/figures.h \
+	tests/harness/random.h
 fuzz_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/fuzz -I$(top_srcdir)/tests/harness
 
 check_PROGRAMS += tests/fuzz/replay

@@ -176,11 +176,11 @@ size_t model_obtainable(const struct model *model)
     return model->live < most ? most - model->live : 0;
 }
 
-cpool_stats_t model_stats(const struct model *model)
+struct figures model_stats(const struct model *model)
 {
-    cpool_stats_t stats = CPOOL_STATS_INIT;
+    struct figures stats;
 
-    FUZZ_EQUAL(cpool_read_stats(model->pool, &stats), 0);
+    FUZZ_REQUIRE(figures_read(model->pool, &stats));
     return stats;
 }
 
@@ -201,7 +201,7 @@ static void verify_tracked(struct model *model)
 
 void model_verify(struct model *model)
 {
-    cpool_stats_t stats = model_stats(model);
+    struct figures stats = model_stats(model);
     size_t live = 0;
 
     for (size_t i = 0; i < model->limit; i++) {

@@ -56,7 +56,7 @@ static void have_table(void)
 {
     cpool_t *pool = support_create_plain(16, 1);
 
-    while (support_stats(pool).thread_caches == 0)
+    while (support_stats(pool).caches == 0)
         cpool_free(pool, cpool_alloc(pool));
     support_destroy_empty(pool);
 }

@@ -9,12 +9,16 @@
 
 #include <cpool.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Named as in doc/JSON.md. */
 #define FIGURES(SIZE, COUNT)                                                           \
     SIZE(capacity) SIZE(max_capacity) SIZE(live) SIZE(free) SIZE(peak) SIZE(average)   \
     SIZE(circulating) SIZE(slot_size) SIZE(slot_stride) SIZE(reserved_bytes)           \
     SIZE(committed_bytes) SIZE(retired) SIZE(in_depot) SIZE(in_caches) SIZE(fresh)     \
-    SIZE(magazine_rounds) SIZE(magazines) SIZE(thread_caches) SIZE(spares)             \
+    SIZE(magazine_rounds) SIZE(magazines) SIZE(caches) SIZE(spare_limit)             \
     COUNT(failures) COUNT(stalls) COUNT(waits) COUNT(reclaims) COUNT(system_calls)     \
     COUNT(exchanges) COUNT(growths) COUNT(registrations)
 
@@ -27,5 +31,9 @@ struct figures {
 
 /* Returns false if the pool is none, or a figure is missing. */
 bool figures_read(const cpool_t *pool, struct figures *figures);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* CPOOL_TESTS_FIGURES_H */

@@ -78,7 +78,7 @@ static void *use_crowd(void *crowd)
 
     for (; *pools_left != NULL; pools_left++) {
         use(*pools_left, 3);
-        REQUIRE(support_stats(*pools_left).thread_caches > 0);
+        REQUIRE(support_stats(*pools_left).caches > 0);
         cpool_flush(*pools_left);
     }
     return NULL;

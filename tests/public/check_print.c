@@ -76,12 +76,12 @@ TEST(print_json_is_one_object_with_all_figures)
     REQUIRE_EQUAL(member(json, "slot_stride"), stats.slot_stride);
     REQUIRE_EQUAL(member(json, "magazine_rounds"), stats.magazine_rounds);
     REQUIRE_EQUAL(member(json, "magazines"), stats.magazines);
-    REQUIRE_EQUAL(member(json, "thread_caches"), stats.thread_caches);
+    REQUIRE_EQUAL(member(json, "caches"), stats.caches);
     REQUIRE_EQUAL(member(json, "exchanges"), stats.exchanges);
-    REQUIRE_EQUAL(member(json, "recalls"), stats.reclaims);
+    REQUIRE_EQUAL(member(json, "reclaims"), stats.reclaims);
     REQUIRE_EQUAL(member(json, "growths"), stats.growths);
     REQUIRE_EQUAL(member(json, "waits"), stats.waits);
-    REQUIRE_EQUAL(member(json, "spares"), stats.spares);
+    REQUIRE_EQUAL(member(json, "spare_limit"), stats.spare_limit);
     REQUIRE_EQUAL(member(json, "reserved_bytes"), stats.reserved_bytes);
     REQUIRE_EQUAL(member(json, "peak"), stats.peak);
     REQUIRE_EQUAL(member(json, "committed_bytes"), stats.committed_bytes);
@@ -121,10 +121,6 @@ TEST(name_becomes_printable_ascii)
     support_capture_reports();
     cpool_free(pool, &config);
     REQUIRE(strstr(REQUIRE_REPORT(CPOOL_EFOREIGN).text, shown) != NULL);
-    REQUIRE_EQUAL(cpool_print(pool, CPOOL_DUMP_TEXT, NULL), 0);
-    REQUIRE_REPORT(CPOOL_ENULL);
-    REQUIRE_EQUAL(cpool_print(pool, CPOOL_DUMP_LIVE, NULL), 0);
-    REQUIRE_REPORT(CPOOL_ENULL);
     REQUIRE_EQUAL(cpool_print(pool, (enum cpool_dump_form)(CPOOL_DUMP_LIVE + 1), stderr), 0);
     REQUIRE_REPORT(CPOOL_EFLAGS);
     REQUIRE_EQUAL(cpool_print(pool, CPOOL_DUMP_LIVE, stderr), 0);
@@ -207,8 +203,6 @@ TEST(print_all_names_every_pool)
     char *json = printed(CPOOL_DUMP_JSON, NULL);
     char total[100];
 
-    cpool_print(NULL, CPOOL_DUMP_TEXT, NULL);
-    cpool_print(NULL, CPOOL_DUMP_JSON, NULL);
     REQUIRE(strstr(text, "pool 'first' (checked, tracked): 100 slots of 16 bytes") != NULL);
     REQUIRE(strstr(text, "pool 'second' (tracked): 100 slots") != NULL);
     snprintf(total, sizeof(total), "2 pools: reserved %zu bytes",

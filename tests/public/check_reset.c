@@ -26,7 +26,7 @@ static void require_as_new(cpool_t *pool)
     REQUIRE_EQUAL(stats.in_depot, 0);
     REQUIRE_EQUAL(stats.in_caches, 0);
     REQUIRE_EQUAL(stats.fresh, CAPACITY);
-    REQUIRE_EQUAL(stats.thread_caches, 0);
+    REQUIRE_EQUAL(stats.caches, 0);
     for (size_t i = 0; i < CAPACITY; i++)
         REQUIRE_EQUAL(cpool_index(pool, cpool_alloc(pool)), i);
     REQUIRE(cpool_alloc(pool) == NULL);
@@ -84,9 +84,9 @@ TEST_TIMES(reset_ends_created_caches, 2)
             REQUIRE(cpool_cache_alloc(cache) != NULL);
             cpool_cache_free(cache, cpool_cache_alloc(cache));
         }
-        REQUIRE_EQUAL(support_stats(pool).thread_caches, 5);
+        REQUIRE_EQUAL(support_stats(pool).caches, 5);
         REQUIRE_EQUAL(cpool_reset(pool), 5);
-        REQUIRE_EQUAL(support_stats(pool).thread_caches, 0);
+        REQUIRE_EQUAL(support_stats(pool).caches, 0);
     }
     require_as_new(pool);
     support_destroy_empty(pool);

@@ -58,7 +58,7 @@ TEST(burst_beyond_configured_cache_meets_the_depot)
 
     REQUIRE(exchanges_of_bursts(pool, 1000) >= (uint64_t)BURSTS * (1000 - 512 - ROUNDS) / ROUNDS);
     REQUIRE(support_stats(pool).in_caches <= 512);
-    REQUIRE(support_stats(pool).spares <= 512 / ROUNDS - 1);
+    REQUIRE(support_stats(pool).spare_limit <= 512 / ROUNDS - 1);
     support_destroy_empty(pool);
 }
 
@@ -68,7 +68,7 @@ TEST(cache_with_configured_rounds_holds_two_magazines)
 
     REQUIRE(exchanges_of_bursts(pool, 1000) > BURSTS);
     REQUIRE(support_stats(pool).in_caches <= 2 * ROUNDS);
-    REQUIRE_EQUAL(support_stats(pool).spares, 1);
+    REQUIRE_EQUAL(support_stats(pool).spare_limit, 1);
     support_destroy_empty(pool);
 }
 
@@ -77,7 +77,7 @@ TEST(cache_left_to_itself_holds_long_bursts)
     cpool_t *pool = create(0, 0);
 
     REQUIRE_EQUAL(exchanges_of_bursts(pool, 4096), 0);
-    REQUIRE(support_stats(pool).spares > 1);
+    REQUIRE(support_stats(pool).spare_limit > 1);
     support_destroy_empty(pool);
 }
 

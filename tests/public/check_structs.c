@@ -20,7 +20,7 @@
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type), #type)
 
 REACHES_END(cpool_config_t, stall_limit_ms);
-REACHES_END(cpool_stats_t, retired);
+REACHES_END(cpool_stats_t, system_calls);
 REACHES_END(cpool_object_type_t, arg);
 REACHES_END(cpool_object_config_t, thread_caches);
 REACHES_END(cpool_object_stats_t, failures);
@@ -152,7 +152,7 @@ TEST(stats_for_header_of_the_past_end_where_it_ends)
 {
     union {
         struct past_stats past;
-        struct figures stats;
+        cpool_stats_t stats;
         unsigned char bytes[sizeof(cpool_stats_t)];
     } given;
     cpool_t *pool = support_create_plain(24, CAPACITY);

@@ -29,7 +29,7 @@ static void require_all_returned(size_t live)
 {
     struct figures stats = support_stats(pool);
 
-    REQUIRE_EQUAL(stats.thread_caches, 0);
+    REQUIRE_EQUAL(stats.caches, 0);
     REQUIRE_EQUAL(stats.in_caches, 0);
     support_require_live(pool, live);
     support_require_obtainable(pool, live);
@@ -157,7 +157,7 @@ TEST(end_thread_with_rearming_destructors_returns_all)
         }
         cpool_flush(pool);
         REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
-        REQUIRE_EQUAL(support_stats(pool).thread_caches, 1);
+        REQUIRE_EQUAL(support_stats(pool).caches, 1);
     }
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
@@ -204,7 +204,7 @@ TEST(end_thread_with_first_use_in_destructor_returns_all)
  * be joined everywhere. */
 static void *await_end_of_main(void *unused)
 {
-    while (support_stats(pool).thread_caches != 0)
+    while (support_stats(pool).caches != 0)
         sched_yield();
     require_all_returned(0);
     _exit(EXIT_SUCCESS);
@@ -216,7 +216,7 @@ static void end_main_thread(void *unused)
     (void)unused;
     make_pool();
     fill_cache();
-    REQUIRE_EQUAL(support_stats(pool).thread_caches, 1);
+    REQUIRE_EQUAL(support_stats(pool).caches, 1);
     support_start(await_end_of_main, NULL);
     pthread_exit(NULL);
 }

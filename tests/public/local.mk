@@ -91,7 +91,7 @@ check-cxx: lib/libcpool.la
 # installed.
 tests_module_flags = $(AM_LDFLAGS) -module -avoid-version -rpath $(abs_top_builddir)/tests/public
 
-tests_module = tests/harness/misuse.c tests/public/module.c tests/public/module.h
+tests_module = tests/harness/figures.c tests/harness/misuse.c tests/public/module.c tests/public/module.h
 
 tests_public_module_shared_la_SOURCES = $(tests_module)
 # The other module's entry is in static TLS, of which the C library does not always get

@@ -12,6 +12,7 @@
 
 #include <cpool.h>
 
+#include "figures.h"
 #include "misuse.h"
 
 enum { SLOT_SIZE = 48, CAPACITY = 1000, MEMORY = 1 << 20 };
@@ -89,9 +90,9 @@ size_t module_work(size_t count)
 
 size_t module_cached(void)
 {
-    cpool_stats_t stats = CPOOL_STATS_INIT;
+    struct figures figures;
 
-    return cpool_read_stats(pool, &stats) == 0 ? stats.in_caches : 0;
+    return figures_read(pool, &figures) ? figures.in_caches : 0;
 }
 
 int module_close(void)

@@ -108,7 +108,7 @@ static void let_end(struct end *end)
 
 static void require_given_back(cpool_t *pool)
 {
-    REQUIRE_EQUAL(support_stats(pool).thread_caches, 0);
+    REQUIRE_EQUAL(support_stats(pool).caches, 0);
     support_require_live(pool, 0);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);

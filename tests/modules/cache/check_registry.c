@@ -159,12 +159,12 @@ TEST(register_shares_out_no_more_than_there_is)
         REQUIRE_EQUAL(inside(pool)->registry.spares_out, inside(pool)->registry.spares);
         REQUIRE_EQUAL(((struct cpi_cache *)caches[0]->home)->quota, QUOTA);
         REQUIRE_EQUAL(((struct cpi_cache *)caches[n - 1]->home)->quota, CPI_QUOTA_MIN);
-        REQUIRE_EQUAL(inside_figures(pool).spares,
+        REQUIRE_EQUAL(inside_figures(pool).spare_limit,
                       n * CPI_QUOTA_MIN + inside(pool)->registry.spares);
         for (size_t i = 0; i < n; i++)
             cpool_cache_destroy(caches[i]);
         REQUIRE_EQUAL(inside(pool)->registry.spares_out, 0);
-        REQUIRE_EQUAL(inside_figures(pool).spares, 0);
+        REQUIRE_EQUAL(inside_figures(pool).spare_limit, 0);
     }
     support_destroy_empty(pool);
 }

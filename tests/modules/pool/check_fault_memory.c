@@ -184,9 +184,9 @@ TEST(refused_memory_makes_no_pool_grow)
     refuse_disarm();
     ck_assert_uint_lt(scene.count, FAULT_CAPACITY);
     ck_assert_uint_eq(support_stats(scene.pool).capacity, FAULT_CAPACITY);
-    ck_assert_uint_eq(support_stats(scene.pool).thread_caches, 0);
+    ck_assert_uint_eq(support_stats(scene.pool).caches, 0);
     cpool_free(scene.pool, cpool_alloc(scene.pool)); /* a refused thread does not ask again soon */
-    ck_assert_uint_eq(support_stats(scene.pool).thread_caches, 0);
+    ck_assert_uint_eq(support_stats(scene.pool).caches, 0);
     cpool_free_bulk(scene.pool, scene.slots, scene.count);
     support_destroy_empty(scene.pool);
 }

@@ -247,7 +247,7 @@ static void *use_first(void *unused)
     in_setspecific = alloc_and_free;
     alloc_and_free();
     REQUIRE(in_setspecific == NULL);
-    REQUIRE_EQUAL(support_stats(heap).thread_caches, 1);
+    REQUIRE_EQUAL(support_stats(heap).caches, 1);
     return unused;
 }
 
@@ -256,7 +256,7 @@ TEST(first_use_inside_the_first_use_makes_one_cache)
     heap = support_create_plain(16, CAPACITY);
     for (int i = 0; i < 50; i++) {
         support_in_thread(use_first, NULL);
-        REQUIRE_EQUAL(support_stats(heap).thread_caches, 0);
+        REQUIRE_EQUAL(support_stats(heap).caches, 0);
         REQUIRE_EQUAL(support_stats(heap).in_caches, 0);
         support_require_live(heap, 0);
     }
@@ -272,9 +272,9 @@ static void *use_refused(void *unused)
     in_setspecific = alloc_and_free;
     for (int i = 0; i < 100; i++)
         alloc_and_free();
-    REQUIRE_EQUAL(support_stats(heap).thread_caches, 0);
+    REQUIRE_EQUAL(support_stats(heap).caches, 0);
     setspecific_fails = false;
-    while (support_stats(heap).thread_caches == 0)
+    while (support_stats(heap).caches == 0)
         alloc_and_free();
     return unused;
 }
@@ -283,7 +283,7 @@ TEST(first_use_whose_end_cannot_be_noticed_makes_no_cache)
 {
     heap = support_create_plain(16, CAPACITY);
     support_in_thread(use_refused, NULL);
-    REQUIRE_EQUAL(support_stats(heap).thread_caches, 0);
+    REQUIRE_EQUAL(support_stats(heap).caches, 0);
     support_require_obtainable(heap, 0);
     support_destroy_empty(heap);
 }
@@ -314,7 +314,7 @@ TEST(use_after_all_destructors_makes_no_cache)
     REQUIRE_EQUAL(__real_pthread_key_create(&after, use_after_all), 0);
     for (int i = 0; i < 20; i++) {
         support_in_thread(use_to_the_end, NULL);
-        REQUIRE_EQUAL(support_stats(heap).thread_caches, 0);
+        REQUIRE_EQUAL(support_stats(heap).caches, 0);
     }
     support_require_obtainable(heap, 0);
     support_destroy_empty(heap);

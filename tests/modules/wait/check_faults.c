@@ -40,7 +40,7 @@ static void *use_until_cached(void *pool)
     refuse_arm(REFUSE_MEMORY, 1, true);
     cpool_free(pool, cpool_alloc(pool));
     refuse_disarm();
-    while (support_stats(pool).thread_caches == 1)
+    while (support_stats(pool).caches == 1)
         cpool_free(pool, cpool_alloc(pool));
     return NULL;
 }
