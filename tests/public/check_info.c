@@ -139,6 +139,28 @@ TEST(cache_flush_moves_the_slots_to_the_depot)
 }
 
 /* Fresh slots are removed without a trace, those that were in use with one. */
+/* Each way of running out counts once. */
+TEST(failures_are_counted)
+{
+    const struct timespec soon = {0, 1000000};
+    cpool_t *pool = support_create_plain(16, 8);
+    void *slots[9];
+
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 9, 9), 0);
+    REQUIRE_EQUAL(support_stats(pool).failures, 1);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 8, 8), 8);
+    REQUIRE_EQUAL(support_stats(pool).failures, 1);
+    REQUIRE(cpool_alloc(pool) == NULL);
+    REQUIRE(cpool_calloc(pool) == NULL);
+    REQUIRE(cpool_alloc_uncached(pool) == NULL);
+    REQUIRE_EQUAL(support_stats(pool).failures, 4);
+    REQUIRE(cpool_alloc_wait(pool, &soon) == NULL);
+    REQUIRE(cpool_alloc_or_notify(pool) == NULL);
+    REQUIRE_EQUAL(support_stats(pool).failures, 6);
+    cpool_free_bulk(pool, slots, 8);
+    support_destroy_empty(pool);
+}
+
 TEST(stats_after_shrinking_are_exact)
 {
     cpool_config_t config = support_config(64, 1000);

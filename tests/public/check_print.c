@@ -29,17 +29,14 @@ static char *printed(enum cpool_dump_form what, const cpool_t *pool)
     return text;
 }
 
-/* The number that a member has. */
-static unsigned long long member(const char *json, const char *name)
+/* The number that follows. */
+static unsigned long long number_after(const char *text, const char *before)
 {
-    char key[64];
-    const char *at;
+    const char *at = strstr(text, before);
 
-    snprintf(key, sizeof(key), "\"%s\":", name);
-    at = strstr(json, key);
     REQUIRE(at != NULL);
-    REQUIRE(isdigit((unsigned char)at[strlen(key)]));
-    return strtoull(at + strlen(key), NULL, 10);
+    REQUIRE(isdigit((unsigned char)at[strlen(before)]));
+    return strtoull(at + strlen(before), NULL, 10);
 }
 
 /* A pool with some of its slots everywhere. */
@@ -53,39 +50,43 @@ static cpool_t *make_used(const char *name)
     pool = support_create(&config);
     REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 300, 0), 300);
     cpool_free_bulk(pool, slots, 200);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 1000, 1000), 0); /* a failure */
     return pool;
 }
+
+/* Each figure of cpool_stats_t, and the end of its metric's name. */
+#define EACH_FIGURE(FIGURE)                                                             \
+    FIGURE(capacity, "") FIGURE(max_capacity, "") FIGURE(live, "") FIGURE(free, "")     \
+    FIGURE(circulating, "") FIGURE(peak, "") FIGURE(average, "") FIGURE(retired, "")    \
+    FIGURE(slot_size, "") FIGURE(slot_stride, "") FIGURE(reserved_bytes, "")            \
+    FIGURE(committed_bytes, "") FIGURE(failures, "_total") FIGURE(stalls, "_total")     \
+    FIGURE(waits, "_total") FIGURE(reclaims, "_total") FIGURE(system_calls, "_total")
 
 TEST(print_json_is_one_object_with_all_figures)
 {
     cpool_t *pool = make_used("jobs");
-    struct figures stats = support_stats(pool);
+    cpool_stats_t stats = CPOOL_STATS_INIT;
     char *json = printed(CPOOL_DUMP_JSON, pool);
+    char *metrics = printed(CPOOL_DUMP_PROMETHEUS, pool);
+    char before[128];
 
+    REQUIRE_EQUAL(cpool_read_stats(pool, &stats), 0);
+    REQUIRE(stats.live == 100 && stats.failures == 1);
     REQUIRE(strncmp(json, "{\"name\":\"jobs\",", 15) == 0);
     REQUIRE(strchr(json, '}') == json + strlen(json) - 2);
-    REQUIRE(json[strlen(json) - 1] == '\n' && strchr(json, '\n') == json + strlen(json) - 1);
-    REQUIRE_EQUAL(member(json, "capacity"), stats.capacity);
-    REQUIRE_EQUAL(member(json, "max_capacity"), stats.max_capacity);
-    REQUIRE_EQUAL(member(json, "live"), stats.live);
-    REQUIRE_EQUAL(member(json, "in_depot"), stats.in_depot);
-    REQUIRE_EQUAL(member(json, "in_caches"), stats.in_caches);
-    REQUIRE_EQUAL(member(json, "fresh"), stats.fresh);
-    REQUIRE_EQUAL(member(json, "circulating"), stats.circulating);
-    REQUIRE_EQUAL(member(json, "slot_size"), stats.slot_size);
-    REQUIRE_EQUAL(member(json, "slot_stride"), stats.slot_stride);
-    REQUIRE_EQUAL(member(json, "magazine_rounds"), stats.magazine_rounds);
-    REQUIRE_EQUAL(member(json, "magazines"), stats.magazines);
-    REQUIRE_EQUAL(member(json, "caches"), stats.caches);
-    REQUIRE_EQUAL(member(json, "exchanges"), stats.exchanges);
-    REQUIRE_EQUAL(member(json, "reclaims"), stats.reclaims);
-    REQUIRE_EQUAL(member(json, "growths"), stats.growths);
-    REQUIRE_EQUAL(member(json, "waits"), stats.waits);
-    REQUIRE_EQUAL(member(json, "spare_limit"), stats.spare_limit);
-    REQUIRE_EQUAL(member(json, "reserved_bytes"), stats.reserved_bytes);
-    REQUIRE_EQUAL(member(json, "peak"), stats.peak);
-    REQUIRE_EQUAL(member(json, "committed_bytes"), stats.committed_bytes);
+    REQUIRE(strchr(json, '\n') == json + strlen(json) - 1);
+#define REQUIRE_FIGURE(figure, end)                                                     \
+    REQUIRE_EQUAL(number_after(json, "\"" #figure "\":"), stats.figure);                \
+    snprintf(before, sizeof(before), "\ncpool_" #figure end                             \
+             "{pool=\"jobs\",number=\"%llu\",kind=\"pool\"} ",                          \
+             number_after(json, "\"number\":"));                                        \
+    REQUIRE_EQUAL(number_after(metrics, before), stats.figure);
+    EACH_FIGURE(REQUIRE_FIGURE)
+    REQUIRE_EQUAL(number_after(json, "\"in_depot\":") + number_after(json, "\"in_caches\":") +
+                      number_after(json, "\"fresh\":"),
+                  stats.free);
     free(json);
+    free(metrics);
     REQUIRE_EQUAL(support_destroy(pool), 100);
 }
 
