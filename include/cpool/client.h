@@ -198,7 +198,7 @@ CPOOL_API void *cpool_client_take(cpool_t *pool, enum cpool_client_from from, si
  * The bytes of these slots on such pages become zero.  Checked pools, and pools in caller-provided
  * memory, keep theirs.
  *
- * Returns the bytes given back that were resident.
+ * Returns the bytes given back.
  * Any thread, lock-free.
  */
 CPOOL_API size_t cpool_client_discard(cpool_t *pool, void *first, size_t n) CPOOL_NONNULL_(1);

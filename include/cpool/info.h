@@ -63,10 +63,9 @@ CPOOL_LOCAL_ size_t cpool_index_limit(const cpool_t *pool);
  * each of them.
  *
  * system_calls counts requests to the operating system by any thread on behalf of the pool:
- * committing memory (mprotect), making it resident (madvise), examining it and giving it back
- * in a trim or shrink (mmap, mincore, madvise, munmap), and barriers (membarrier).  It does not
- * count the calls of cpool_create and cpool_destroy, of a thread's own tables, of locks, waits and
- * pauses.
+ * committing memory (mprotect), making it resident (madvise), giving it back in a trim or shrink
+ * (mmap, madvise, munmap), and barriers (membarrier).  It does not count the calls of cpool_create
+ * and cpool_destroy, of a thread's own tables, of locks, waits and pauses.
  *
  * cpool_dump prints more figures, of how the pool works inside, which may change.
  *

@@ -61,10 +61,9 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  * Like cpool_shrink, it takes one bit for each slot from the operating system while it runs, also
  * for pools in caller-provided memory.  If that is refused, it does nothing.
  *
- * Returns the bytes given back that were resident.  If residency is unknown, or beyond the first 4
- * GiB, all bytes count.  Pages that were swapped out are given back, but do not count.  Any thread,
- * while others allocate and free.  It may block, and so do allocs that find the depot empty
- * meanwhile, until some slots are back.  It makes system calls.
+ * Returns the bytes given back, whether they were resident or not: so a second call returns them
+ * again.  Any thread, while others allocate and free.  It may block, and so do allocs that find the
+ * depot empty meanwhile, until some slots are back.  It makes system calls.
  */
 CPOOL_API size_t cpool_trim(cpool_t *pool);
 

@@ -119,10 +119,6 @@ size_t cpi_os_purge(void *address, size_t size);
 #define CPI_OS_POPULATES CPI_LINUX
 bool cpi_os_populate(void *address, size_t size);
 
-/* Resident bytes of a committed range of whole pages, without those swapped out.  Pages whose state
- * the system does not tell count as resident. */
-size_t cpi_os_resident(void *address, size_t size, uint64_t *calls);
-
 /* The number by which the operating system and debuggers know the calling thread.
  * Async-signal-safe. */
 uintptr_t cpi_trace_thread(void);

@@ -67,39 +67,6 @@ bool cpi_os_populate(void *address, size_t size)
 
 #endif /* not Linux */
 
-#if !defined(_WIN32)
-
-CPI_COLD size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
-{
-#if CPI_LINUX
-    size_t page = cpi_os_page_size();
-    unsigned char map[1024];
-    size_t resident = 0;
-    int saved = errno;
-
-    while (size > 0) {
-        size_t part = size < sizeof map * page ? size : sizeof map * page;
-        size_t i;
-
-        ++*calls;
-        if (mincore(address, part, map) != 0) {
-            resident += size;
-            break;
-        }
-        for (i = 0; i < part / page; i++)
-            resident += (map[i] & 1u) != 0 ? page : 0;
-        address = (char *)address + part;
-        size -= part;
-    }
-    errno = saved;
-    return resident;
-#else
-    (void)address;
-    (void)calls;
-    return size;
-#endif
-}
-
 #if CPI_LINUX
 
 /* From <linux/mman.h>, which older systems lack.  The kernel has it since 5.14. */
@@ -118,7 +85,5 @@ CPI_COLD bool cpi_os_populate(void *address, size_t size)
     errno = saved;
     return done;
 }
-
-#endif
 
 #endif

@@ -33,7 +33,6 @@
 #include <string.h>
 #define WIN32_LEAN_AND_MEAN 1
 #include <windows.h>
-#include <psapi.h>
 #undef far /* names that <windows.h> defines as macros */
 #undef near
 #undef small
@@ -136,30 +135,6 @@ size_t cpi_os_purge(void *address, size_t size)
         size -= step;
     }
     return (size_t)(from - (char *)address);
-}
-
-size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
-{
-    PSAPI_WORKING_SET_EX_INFORMATION pages[256];
-    size_t page = cpi_os_page_size();
-    char *from = address;
-    size_t resident = 0;
-    size_t i;
-
-    while (size > 0) {
-        size_t part = size / page < 256 ? size / page : 256;
-
-        for (i = 0; i < part; i++)
-            pages[i].VirtualAddress = from + i * page;
-        ++*calls;
-        if (!K32QueryWorkingSetEx(GetCurrentProcess(), pages, (DWORD)(part * sizeof pages[0])))
-            return resident + size;
-        for (i = 0; i < part; i++)
-            resident += pages[i].VirtualAttributes.Valid ? page : 0;
-        from += part * page;
-        size -= part * page;
-    }
-    return resident;
 }
 
 /* --- Time, and other threads --- */

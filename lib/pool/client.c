@@ -206,16 +206,11 @@ size_t cpool_client_discard(cpool_t *handle, void *first, size_t n)
     uintptr_t end = (uintptr_t)first + n * pool->slab.stride;
     uintptr_t from = cpi_align_up((uintptr_t)first, pool->slab.extent.page);
     uintptr_t to = cpi_align_down(end, pool->slab.extent.page);
-    uint64_t calls = 0;
-    size_t resident;
-    size_t given;
 
     if (!pool->region_owned || pool->checked || from >= to)
         return 0;
-    resident = cpi_os_resident((void *)from, to - from, &calls);
-    given = cpi_os_purge((void *)from, to - from);
-    cpi_pool_note_calls(pool, calls + 1);
-    return resident < given ? resident : given;
+    cpi_pool_note_calls(pool, 1);
+    return cpi_os_purge((void *)from, to - from);
 }
 
 /* --- Memory --- */

@@ -181,32 +181,13 @@ static void give_marked(struct drain *drain, uintptr_t index)
     }
 }
 
-/* The number of bytes whose residence is queried.  Beyond it, the answer is not worth the time,
- * because the library's lock is held. */
-#define CPI_ASKED_MAX ((size_t)1 << (sizeof(size_t) > 4 ? 32 : 28))
-
 struct purge {
-    size_t asked;
-    size_t bytes; /* given back: resident, or perhaps resident */
+    size_t bytes; /* given back */
     uint64_t calls;
 };
 
-/* The number of resident bytes; bytes that are not queried or not known count as resident. */
-static size_t resident_bytes(struct purge *purge, uintptr_t from, size_t size)
-{
-    size_t ask = CPI_ASKED_MAX - purge->asked;
-
-    if (ask > size)
-        ask = size;
-    purge->asked += ask;
-    return cpi_os_resident((void *)from, ask, &purge->calls) + (size - ask);
-}
-
-/*
- * Purges whole pages, including the page that the portion shares with the rest of the run below it,
- * whose slots the drain holds, too.  Swapped out pages are not resident, but are purged like all
- * others.
- */
+/* Purges whole pages, including the page that the portion shares with the rest of the run below it,
+ * whose slots the drain holds, too. */
 static void purge_portion(struct purge *purge, const struct cpi_pool *pool, uintptr_t bottom,
                           uintptr_t first, uintptr_t end)
 {
@@ -214,17 +195,13 @@ static void purge_portion(struct purge *purge, const struct cpi_pool *pool, uint
     uintptr_t least = cpi_align_up((uintptr_t)cpi_slab_slot(&pool->slab, bottom), page);
     uintptr_t from = cpi_align_down((uintptr_t)cpi_slab_slot(&pool->slab, first), page);
     uintptr_t to = cpi_align_down((uintptr_t)cpi_slab_slot(&pool->slab, end), page);
-    size_t given;
-    size_t bytes;
 
     if (from < least)
         from = least;
     if (to <= from)
         return;
-    bytes = resident_bytes(purge, from, to - from);
     purge->calls++;
-    given = cpi_os_purge((void *)from, to - from);
-    purge->bytes += bytes < given ? bytes : given;
+    purge->bytes += cpi_os_purge((void *)from, to - from);
 }
 
 /* Gives the marked slots back, portion by portion from the top. */
@@ -298,7 +275,7 @@ size_t cpool_trim(cpool_t *handle)
     static const char function[] = "cpool_trim";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
     struct drain drain;
-    struct purge purge = {0, 0, 0};
+    struct purge purge = {0, 0};
     unsigned begun;
 
     if (pool == NULL)

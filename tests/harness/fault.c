@@ -107,7 +107,7 @@ static bool play_in_child(struct run *run, struct complaints *complaints)
 
 static bool may_lack(enum refuse_call call)
 {
-    return call == MADVISE || call == MINCORE || call == MEMBARRIER || call == OPEN ||
+    return call == MADVISE || call == MEMBARRIER || call == OPEN ||
            call == READ || call == MUNMAP;
 }
 

@@ -86,7 +86,7 @@ struct fault_case {
  * nothing refused, but for one that has lost the barrier, which nobody asks for any more.  No
  * more must be left at the end than where nothing was refused.  Each run is one in a child.
  *
- * Calls that not every system makes may be missing: MADVISE, MINCORE, MEMBARRIER, OPEN, READ
+ * Calls that not every system makes may be missing: MADVISE, MEMBARRIER, OPEN, READ
  * and MUNMAP, which trims a range that did not happen to be aligned.
  */
 void fault_run(const struct fault_case *tried);

@@ -59,7 +59,7 @@ $(tests_steps) $(tests_ext_steps): tests/steps/libsteps.a tests/harness/libpoint
 
 # The calls that refuse.c has instead of the system.
 tests_refuse_ldflags = \
-	-Wl,--wrap=mmap,--wrap=munmap,--wrap=mprotect,--wrap=madvise,--wrap=mincore \
+	-Wl,--wrap=mmap,--wrap=munmap,--wrap=mprotect,--wrap=madvise \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc \
 	-Wl,--wrap=posix_memalign,--wrap=free,--wrap=pthread_key_create \
 	-Wl,--wrap=pthread_key_delete,--wrap=pthread_setspecific,--wrap=pthread_atfork \

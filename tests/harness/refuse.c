@@ -110,7 +110,7 @@ static bool is_refused(enum refuse_call call, int error)
     bool refused;
 
     if (!atomic_load_explicit(&armed, memory_order_relaxed) ||
-        (refusals->call == REFUSE_MEMORY && call > MINCORE))
+        (refusals->call == REFUSE_MEMORY && call > MADVISE))
         return false;
     before = atomic_fetch_add_explicit(&refusals->calls, 1, memory_order_relaxed);
     if (before < KEPT)
@@ -165,11 +165,6 @@ WRAP(int, mprotect, void *address, size_t size, int protection)
 WRAP(int, madvise, void *address, size_t size, int advice)
 {
     return is_refused(MADVISE, ENOMEM) ? -1 : __real_madvise(address, size, advice);
-}
-
-WRAP(int, mincore, void *address, size_t size, unsigned char *states)
-{
-    return is_refused(MINCORE, EAGAIN) ? -1 : __real_mincore(address, size, states);
 }
 
 /*

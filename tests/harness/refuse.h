@@ -21,7 +21,7 @@
  * wait of POSIX threads for a wrong argument, and sleeps end early at worst.
  */
 #define REFUSE_CALLS(X)                                                                      \
-    X(MMAP) X(MUNMAP) X(MPROTECT) X(MADVISE) X(MINCORE) X(MEMBARRIER) X(OPEN) X(READ)        \
+    X(MMAP) X(MUNMAP) X(MPROTECT) X(MADVISE) X(MEMBARRIER) X(OPEN) X(READ)        \
     X(WRITE) X(MALLOC) X(CALLOC) X(REALLOC) X(ALIGNED_ALLOC) X(POSIX_MEMALIGN) X(ATEXIT)     \
     X(ATFORK) X(KEY_CREATE) X(SETSPECIFIC) X(COND_ATTR) X(COND_INIT)
 

@@ -166,7 +166,7 @@ static bool is_counted(uint64_t number)
         return true;
 #endif
     return number == SYS_mmap || number == SYS_munmap || number == SYS_mprotect ||
-           number == SYS_madvise || number == SYS_mincore || number == SYS_membarrier;
+           number == SYS_madvise || number == SYS_membarrier;
 }
 
 static void trace(pid_t child, struct counts *counts, int *status)

@@ -59,15 +59,9 @@ TEST(trim_of_free_pool_gives_all_back)
         free_at_random(&hold, &random, COUNT);
         bytes = resident(pool);
         REQUIRE(bytes >= (COUNT - 1) * (size_t)SLOT_SIZE - 2 * page);
-#if defined(CPOOL_PLAIN_POSIX) /* all that was ever in use counts as resident */
         REQUIRE(cpool_trim(pool) >= bytes);
         REQUIRE_EQUAL(resident(pool), 0);
-        REQUIRE(cpool_trim(pool) >= bytes);
-#else
-        REQUIRE_EQUAL(cpool_trim(pool), bytes);
-        REQUIRE_EQUAL(resident(pool), 0);
-        REQUIRE_EQUAL(cpool_trim(pool), 0);
-#endif
+        REQUIRE(cpool_trim(pool) >= bytes); /* again, and they are counted again */
         support_require_live(pool, 0);
     }
     require_in_order(pool, &hold, COUNT);
@@ -83,9 +77,7 @@ TEST(trim_of_unused_pool_gives_nothing)
     REQUIRE_EQUAL(cpool_trim(pool), 0);
     support_require_live(pool, 0);
     cpool_free(pool, cpool_alloc(pool));
-#if !defined(CPOOL_PLAIN_POSIX) /* as above */
-    REQUIRE_EQUAL(cpool_trim(pool), 0);
-#endif
+    REQUIRE(cpool_trim(pool) < COUNT * (size_t)SLOT_SIZE); /* nothing of what was never used */
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
     support_capture_reports();
@@ -109,7 +101,7 @@ TEST(trim_leaves_live_slots_alone)
     before = resident(pool);
     bytes = cpool_trim(pool);
     REQUIRE(bytes > 0);
-    REQUIRE_EQUAL(resident(pool), before - bytes);
+    REQUIRE(resident(pool) < before && resident(pool) >= before - bytes);
     hold_verify(&hold);
     for (size_t i = 0; i < live; i++)
         REQUIRE(support_resident_inside(support_page_of(hold.slots[i]), support_page_size()) != 0);
@@ -181,9 +173,6 @@ TEST(trim_takes_the_slots_of_other_threads)
         REQUIRE(support_stats(pool).in_caches > 0);
         cpool_trim(pool);
         REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
-#if !defined(CPOOL_PLAIN_POSIX) /* as above */
-        REQUIRE_EQUAL(cpool_trim(pool), 0);
-#endif
     }
     support_require_live(pool, 0);
     support_require_obtainable(pool, 0);

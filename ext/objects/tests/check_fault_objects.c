@@ -315,8 +315,7 @@ static const struct fault_case objects[] = {
     { "cpool_objects_reset", 0, make_with_object, objects_put_all, end_objects, 1, NO_ROWS },
     { "cpool_objects_resize, more", 0, make_shrunk, object_grow, end_objects, OBJECTS, NO_ROWS },
     { "cpool_objects_resize, fewer", 0, make_populated, object_shrink, end_objects, OBJECTS,
-      ROWS({ MINCORE, 1, 1, OBJECTS, OBJECTS },
-           { MADVISE, 1, 1, OBJECTS, OBJECTS }) },
+      ROWS({ MADVISE, 1, 1, OBJECTS, OBJECTS }) },
     { "cpool_objects_destroy", 0, make_with_object, objects_destroy, nothing_left, CPOOL_ELIVE,
       ROWS({ MUNMAP, 1, 1, CPOOL_ELIVE, CPOOL_ELIVE }) },
 };

@@ -150,7 +150,6 @@ static const struct fault_case blocks[] = {
       ROWS({ MMAP, 1, 1, SOME, NONE },
            { MUNMAP, 1, 1, SOME, NONE },
            { MMAP, 2, 2, NONE, NONE },
-           { MINCORE, 1, 1, SOME, NONE },
            { MADVISE, 1, 1, NONE, NONE },
            { MUNMAP, 2, 2, SOME, SOME }) },
     { "cpool_sized_destroy", 0, make_sized, sized_destroy, NULL, 0,

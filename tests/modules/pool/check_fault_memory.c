@@ -82,7 +82,6 @@ static void start_anew(struct fault_scene *scene)
 static const struct fault_case returns[] = {
     { "cpool_trim", 0, make_stocked, trim, fault_end, SOME,
       ROWS({ MMAP, 1, 1, NONE, NONE },
-           { MINCORE, 1, 1, SOME, NONE },
            { MADVISE, 1, 1, NONE, NONE },
            { MUNMAP, 1, 1, SOME, SOME }) },
     { "cpool_trim, checked", CPOOL_CHECKED, make_stocked, trim, fault_end, NONE,
