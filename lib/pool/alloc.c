@@ -229,6 +229,11 @@ CPI_COLD static void *search_pool(struct cpi_pool *pool, struct cpi_cache *cache
 
 /* --- Alloc and free, in any state of the cache --- */
 
+CPI_COLD void cpi_pool_note_failure(struct cpi_pool *pool)
+{
+    cpi_fetch_add(&pool->failures, 1u, relaxed); /* [count] */
+}
+
 CPI_APART static void *obtain_slot(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     void *slot;

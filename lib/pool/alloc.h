@@ -57,10 +57,7 @@ void *cpi_pool_look(struct cpi_pool *pool, bool retires);
 void cpi_pool_note_exchange(struct cpi_pool *pool, struct cpi_cache *cache);
 
 /* Counts a call that got fewer slots than it asked for. */
-static inline void cpi_pool_note_failure(struct cpi_pool *pool)
-{
-    cpi_fetch_add(&pool->failures, 1u, relaxed); /* [count] */
-}
+void cpi_pool_note_failure(struct cpi_pool *pool);
 
 /* Raises the capacity by `more` slots if the bounds are still these, and counts a growth.
  * Otherwise returns false.  Lock-free. */

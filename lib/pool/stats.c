@@ -104,7 +104,8 @@ static void read_counts(struct cpi_pool *pool, struct cpi_figures *figures)
     cpi_client_figures(pool, stats);
     figures->in_depot = sums.in_depot;
     figures->in_caches = sums.rounds;
-    figures->fresh = stats->capacity > stats->circulating ? stats->capacity - stats->circulating : 0;
+    figures->fresh =
+        stats->capacity > stats->circulating ? stats->capacity - stats->circulating : 0;
     stats->free = figures->in_depot + figures->in_caches + figures->fresh;
     figures->magazine_rounds = pool->depot.limit;
     figures->magazines = cpi_depot_made(&pool->depot);

@@ -74,6 +74,7 @@ static void single_slots(cpool_t *pool)
     slot = cpool_cache_alloc(cache);
     use(slot);
     cpool_cache_free(cache, slot);
+    cpool_cache_destroy(cache);
 }
 
 static void many_slots(cpool_t *pool)
