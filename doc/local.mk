@@ -26,7 +26,7 @@ man_date = 2026-11-22
 dist_man3_MANS = \
 	doc/man/CPOOL_OBJECTS_DECLARE.3 doc/man/CPOOL_OBJECTS_DEFINE.3 doc/man/cpool_object_release.3 doc/man/cpool_object_typed.3 \
 	doc/man/cpool_object.3 \
-	doc/man/cpool_object_each.3 doc/man/cpool_object_get.3 \
+	doc/man/cpool_object_get.3 doc/man/cpool_objects_next.3 \
 	doc/man/cpool_object_frame.3 \
 	doc/man/cpool_object_frame_begin.3 \
 	doc/man/cpool_object_frame_end.3 doc/man/cpool_object_frame_get.3 \

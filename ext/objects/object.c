@@ -552,32 +552,43 @@ void cpool_object_put(cpool_objects_t *pool, void *object)
 
 /* --- Active objects --- */
 
-size_t cpool_object_each(const cpool_objects_t *pool,
-                         bool (*visit)(const cpool_object_info_t *info, void *arg), void *arg)
+/* Fills in what there is to say about the object with this index, if it is active. */
+static void describe_active(const cpool_objects_t *pool, uintptr_t index,
+                            cpool_object_info_t *info)
 {
-    uintptr_t reached = CPI_OBJECTS_ENDED(pool) ? 0 : cpi_object_reached(pool);
-    size_t visits = 0;
+    uint32_t record = cpi_load(&pool->records[index], acquire); /* [see] */
 
-    for (uintptr_t index = 0; index < reached; index++) {
-        uint32_t record = cpi_load(&pool->records[index], acquire); /* [see] */
-        cpool_object_info_t info = {.size = sizeof info, .index = index,
-                                    .uses = record / CPI_OBJECT_USE};
+    if ((record & CPI_OBJECT_STATES) != CPI_OBJECT_ACTIVE)
+        return;
+    info->object = cpi_object_at(pool, index); /* NULL: a fake one that ends */
+    info->index = index;
+    info->uses = record / CPI_OBJECT_USE;
+    if (pool->traces != NULL) {
+        uint64_t since = cpi_load(&pool->traces[index].since, relaxed); /* [count] */
+        uint64_t now = pool->client.system->now();
 
-        if ((record & CPI_OBJECT_STATES) != CPI_OBJECT_ACTIVE)
-            continue;
-        info.object = cpi_object_at(pool, index);
-        if (pool->traces != NULL) {
-            uint64_t since = cpi_load(&pool->traces[index].since, relaxed); /* [count] */
-            uint64_t now = pool->client.system->now();
-
-            info.age = now > since ? now - since : 0;
-            info.site = (const void *)cpi_load(&pool->traces[index].site, relaxed); /* [count] */
-        }
-        visits++;
-        if (!visit(&info, arg))
-            break;
+        info->age_ns = now > since ? now - since : 0;
+        info->site = (const void *)cpi_load(&pool->traces[index].site, relaxed); /* [count] */
     }
-    return visits;
+}
+
+void *cpool_objects_next(const cpool_objects_t *pool, cpool_object_info_t *info)
+{
+    cpool_object_info_t found;
+    uintptr_t reached;
+
+    if (CPI_OBJECTS_ENDED(pool))
+        return NULL;
+    if (cpi_given_read(&found, sizeof found, info) != 0) {
+        cpi_object_report(CPOOL_ESTRUCT, "cpool_objects_next", pool, NULL);
+        return NULL;
+    }
+    found.object = NULL;
+    reached = cpi_object_reached(pool);
+    while (found.object == NULL && found.next < reached)
+        describe_active(pool, found.next++, &found);
+    (void)cpi_given_write(info, &found, sizeof found);
+    return found.object;
 }
 
 /* Seizes the least important object, or the first active one from *next on. */

@@ -71,7 +71,7 @@ typedef struct cpool_objects cpool_objects_t;
 #define CPOOL_OBJECT_COUNTED 0x20000u
 
 /*
- * CPOOL_OBJECT_TRACED   Time and caller of each get are kept, for cpool_object_each.
+ * CPOOL_OBJECT_TRACED   Time and caller of each get are kept, for cpool_objects_next.
  *                       Each get then reads the clock.
  */
 #define CPOOL_OBJECT_TRACED 0x40000u
@@ -353,36 +353,46 @@ typedef struct cpool_object_stats {
 CPOOL_API int cpool_objects_read_stats(const cpool_objects_t *pool, cpool_object_stats_t *stats);
 
 /*
- * ---- Active objects (cpool_object_each.3) ----------------------------------
+ * ---- Active objects (cpool_objects_next.3) ---------------------------------
  */
 
-/* An active object. */
+/* An active object, and how far an iteration has come.  Start from CPOOL_OBJECT_INFO_INIT. */
 typedef struct cpool_object_info {
-    size_t size;      /* bytes that the library has filled in */
-    void *object;
+    size_t size;      /* sizeof(cpool_object_info_t), set by the initialiser */
+    size_t next;      /* index of the next object to examine */
+    void *object;     /* the one found last, or NULL */
     size_t index;     /* below max_capacity.  No other object of the pool has it now */
-    size_t uses;      /* times it has been handed out since its creation, modulo 2^29 */
-    uint64_t age;     /* nanoseconds since it was handed out (CPOOL_OBJECT_TRACED), or 0 */
     const void *site; /* the caller that got it (CPOOL_OBJECT_TRACED), or NULL */
+    uint64_t uses;    /* as in cpool_grant_t */
+    uint64_t age_ns;  /* nanoseconds since it was handed out (CPOOL_OBJECT_TRACED), or 0 */
 } cpool_object_info_t;
 
+#define CPOOL_OBJECT_INFO_INIT                                                 \
+    {                                                                          \
+        sizeof(cpool_object_info_t), 0, NULL, 0, NULL, 0, 0                    \
+    }
+
 /*
- * cpool_object_each - calls a function for each active object.
+ * cpool_objects_next - the next active object.
  *
- * visit   called with each object and arg.  It may use the pool.  Returns false to end the
- *         walk
+ *     cpool_object_info_t info = CPOOL_OBJECT_INFO_INIT;
  *
- * Objects active throughout are visited exactly once, and those that become or
- * cease to be active meanwhile at most once.  Nothing keeps an object active while it is
- * visited: the caller ensures that nobody puts back an object that the visitor touches.
+ *     while (cpool_objects_next(connections, &info) != NULL)
+ *         printf("%p: %llu ns\n", info.object, (unsigned long long)info.age_ns);
  *
- * Returns the number of visits.
- * Any thread, wait-free except for the visits.  The cost depends on the largest number of
- * objects that ever existed at once.
+ * info   receives the object.  It holds nothing between two calls, and need not be closed
+ *
+ * The loop may use the pool.  Objects active throughout it are found exactly once, and those that
+ * become or cease to be active meanwhile at most once.  Nothing keeps the object active: the
+ * caller ensures that nobody puts back an object that the loop touches.
+ *
+ * Returns the object, or NULL if there are no more, or after CPOOL_ESTRUCT or CPOOL_EPOOL was
+ * reported.
+ * Any thread, wait-free.  The cost of all calls depends on the largest number of objects that ever
+ * existed at once.
  */
-CPOOL_API size_t cpool_object_each(const cpool_objects_t *pool,
-                                   bool (*visit)(const cpool_object_info_t *info, void *arg),
-                                   void *arg) CPOOL_NONNULL_(1) CPOOL_NONNULL_(2);
+CPOOL_API void *cpool_objects_next(const cpool_objects_t *pool, cpool_object_info_t *info)
+    CPOOL_NONNULL_(1) CPOOL_NONNULL_(2);
 
 /*
  * cpool_objects_reset - puts up to n active objects back, on behalf of their callers.

@@ -27,6 +27,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -104,6 +105,59 @@ public:
 #endif
 
 } // namespace detail
+
+/* The active objects of a pool, for a loop.  Each begin() starts anew. */
+template <class T> class active_range {
+public:
+    class iterator {
+    public:
+        using iterator_category = std::input_iterator_tag;
+        using value_type = T;
+        using difference_type = std::ptrdiff_t;
+        using pointer = T *;
+        using reference = T &;
+
+        iterator() noexcept : iterator(nullptr) {}
+        explicit iterator(const cpool_objects_t *pool) noexcept
+            : pool_(pool), info_(CPOOL_OBJECT_INFO_INIT)
+        {
+            if (pool_ != nullptr)
+                ++*this;
+        }
+        T &operator*() const noexcept { return *static_cast<T *>(info_.object); }
+        T *operator->() const noexcept { return static_cast<T *>(info_.object); }
+        iterator &operator++() noexcept
+        {
+            (void)cpool_objects_next(pool_, &info_);
+            return *this;
+        }
+        iterator operator++(int) noexcept
+        {
+            iterator before(*this);
+
+            ++*this;
+            return before;
+        }
+        const cpool_object_info_t &info() const noexcept { return info_; }
+
+        friend bool operator==(const iterator &a, const iterator &b) noexcept
+        {
+            return a.info_.object == b.info_.object;
+        }
+        friend bool operator!=(const iterator &a, const iterator &b) noexcept { return !(a == b); }
+
+    private:
+        const cpool_objects_t *pool_;
+        cpool_object_info_t info_;
+    };
+
+    explicit active_range(const cpool_objects_t *pool) noexcept : pool_(pool) {}
+    iterator begin() const noexcept { return iterator(pool_); }
+    iterator end() const noexcept { return iterator(); }
+
+private:
+    const cpool_objects_t *pool_;
+};
 
 /*
  * A pool of objects that make(place) constructs, which lasts as long as this object.  It
@@ -248,17 +302,8 @@ public:
         return cpool_objects_resize(handle_, by, flags);
     }
 
-    /* As cpool_object_each, with visit(object, info).  Its exception ends the walk. */
-    template <class Visit> std::size_t each(Visit visit) const
-    {
-        std::size_t visits;
-
-        detail::drop_pending();
-        visits = cpool_object_each(handle_, &ask<Visit>, &visit);
-        if (detail::is_pending())
-            detail::rethrow_pending();
-        return visits;
-    }
+    /* The active objects, for a loop, as cpool_objects_next finds them. */
+    active_range<T> active() const noexcept { return active_range<T>(handle_); }
 
     cpool_object_stats_t stats() const noexcept
     {
@@ -352,20 +397,6 @@ private:
         code = cpool_objects_create(&handle_, &config);
         open_ = code == 0;
         return code;
-    }
-
-    /* Shows an object to a visitor.  After its exception no other one is visited. */
-    template <class Visit> static bool ask(const cpool_object_info_t *info, void *visit) noexcept
-    {
-        if (detail::is_pending())
-            return false;
-        CPOOL_TRY_ {
-            return (*static_cast<Visit *>(visit))(*static_cast<T *>(info->object), *info);
-        }
-        CPOOL_CATCH_ALL_ {
-            detail::keep_pending();
-        }
-        return false;
     }
 
     static int create(void *place, void *self) noexcept

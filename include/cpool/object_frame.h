@@ -27,7 +27,7 @@
  * one by one.
  *
  * Objects of a frame count as active in the figures and against the capacity.  They are the
- * frame's, and no caller's: cpool_object_each does not visit them, a put is refused as
+ * frame's, and no caller's: cpool_objects_next does not find them, a put is refused as
  * CPOOL_EINACTIVE, and cpool_objects_reset and cpool_objects_resize leave them alone.  In a
  * pool with CPOOL_OBJECT_FAKE they are active objects.  No priority pool reclaims them.
  *

@@ -25,7 +25,7 @@
  *     type *<name>_get(void);                       as cpool_object_get
  *     int <name>_get_with(type **object, cpool_grant_t *grant);   as cpool_object_get_with
  *     void <name>_put(type *object);                as cpool_object_put
- *     size_t <name>_each(visit, arg);               as cpool_object_each
+ *     type *<name>_next(cpool_object_info_t *info); as cpool_objects_next
  *     cpool_objects_t *<name>_objects(void);        the pool; creates it if there is none;
  *                                                   NULL if that fails
  *     int <name>_open(const cpool_object_config_t *config);
@@ -49,7 +49,7 @@
     /* type *<name>_get(void)           takes an object, or returns NULL               \
      * int <name>_get_with(type **object, cpool_grant_t *grant)   the same: 0 or a code \
      * void <name>_put(type *object)    gives an object back                           \
-     * size_t <name>_each(visit, arg)   visits the active objects, returns their number \
+     * type *<name>_next(cpool_object_info_t *info)   the next active object, or NULL  \
      * cpool_objects_t *<name>_objects(void)   the pool, for all functions of <cpool/object.h> \
      * int <name>_open(const cpool_object_config_t *config)  creates the pool now: 0 or a code \
      * int <name>_close(void)           destroys the pool: 0 or a code */              \
@@ -98,12 +98,14 @@
         return cpool_code_;                                                            \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ size_t name##_each(                                            \
-        bool (*cpool_visit_)(const cpool_object_info_t *info, void *arg), void *cpool_arg_) \
+    CPOOL_TYPED_INLINE_ type *name##_next(cpool_object_info_t *cpool_info_)            \
     {                                                                                  \
         cpool_objects_t *cpool_pool_ = name##_objects();                               \
+        void *cpool_any_ = NULL;                                                       \
                                                                                        \
-        return cpool_pool_ != NULL ? cpool_object_each(cpool_pool_, cpool_visit_, cpool_arg_) : 0; \
+        if (cpool_pool_ != NULL)                                                       \
+            cpool_any_ = cpool_objects_next(cpool_pool_, cpool_info_);                 \
+        return CPOOL_CAST_(type *, cpool_any_);                                        \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_APART_ void name##_put_apart_(type *cpool_object_)                     \

@@ -8,10 +8,9 @@
  * this call alone is refused, and when all that follow are, too.
  *
  * Each public function has a case but those that read, count or compare words alone, or set
- * one: figures, names and codes, indices and handles, cpool_of, active
- * objects, and layers.  cpool_object_each is a loop around the
- * caller's function.  The halves out of line of inline functions are reached by those.  The two
- * functions that unload typed pools are for destructors, and close.
+ * one: figures, names and codes, indices and handles, cpool_of, active objects, and layers.  The
+ * halves out of line of inline functions are reached by those.  The two functions that unload
+ * typed pools are for destructors, and close.
  *
  * Includes refuse.h.
  */

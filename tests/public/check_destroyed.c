@@ -211,17 +211,10 @@ static void use_and_end_structures(unsigned flags)
     support_destroy_empty(pool);
 }
 
-static bool never(const cpool_object_info_t *info, void *arg)
-{
-    (void)info;
-    (void)arg;
-    support_fail(__FILE__, __LINE__, "visited");
-    return false;
-}
-
 static void require_objects_refused(void)
 {
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_object_info_t info = CPOOL_OBJECT_INFO_INIT;
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     cpool_objects_t *pool = ended.objects;
     void *object = ended.slot;
@@ -233,7 +226,7 @@ static void require_objects_refused(void)
     REFUSED(cpool_objects_resize(pool, -1, CPOOL_OBJECT_ACTIVE_TOO), 0);
     REFUSED(cpool_object_populate(pool, 1, NULL), 0);
     REFUSED(cpool_objects_read_stats(pool, &stats), CPOOL_EPOOL);
-    REFUSED(cpool_object_each(pool, never, NULL), 0);
+    REFUSED(cpool_objects_next(pool, &info), NULL);
     REFUSED(cpool_objects_reset(pool, SIZE_MAX), 0);
     REQUIRE(cpool_objects_pool(pool) == NULL);
     REFUSED(cpool_objects_destroy(pool), CPOOL_EPOOL);

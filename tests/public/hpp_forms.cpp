@@ -57,7 +57,8 @@ void object_pools_have_the_size_that_they_are_given()
     REQUIRE(pool.get_with(one, &grant) == 0 && grant.uses == 1 && grant.claim != 0);
     REQUIRE(pool.get_with(two) == 0 && two && pool.get() == nullptr);
     REQUIRE(pool.resize(9) == 2 && pool.resize(-1) == 1);
-    REQUIRE(objects::release(one.release()) == 0 && pool.stats().active == 1);
+    objects::release(one.release());
+    REQUIRE(pool.stats().active == 1);
 #if THROWS
     int caught = 0;
 

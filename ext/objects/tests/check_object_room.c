@@ -315,52 +315,50 @@ TEST_TIMES(put_beyond_max_inactive_destroys_the_object, 2)
  * ---- Active objects ------------------------------------------------------
  */
 
-struct census {
-    const void *seen[MANY];
-    size_t count;
-    size_t limit;
-};
-
-static bool note(const cpool_object_info_t *info, void *arg)
+/* Requires that this many are active, each found once. */
+static void require_found(const cpool_objects_t *pool, size_t expected)
 {
-    struct census *census = arg;
+    cpool_object_info_t info = CPOOL_OBJECT_INFO_INIT;
+    const void *seen[MANY];
+    size_t count = 0;
 
-    REQUIRE_EQUAL(info->size, sizeof *info);
-    REQUIRE_EQUAL(info->uses, ((struct thing *)info->object)->uses);
-    REQUIRE(((struct thing *)info->object)->holders == 1);
-    for (size_t i = 0; i < census->count; i++)
-        REQUIRE(census->seen[i] != info->object);
-    census->seen[census->count++] = info->object;
-    return census->count < census->limit;
+    while (cpool_objects_next(pool, &info) != NULL) {
+        REQUIRE_EQUAL(info.size, sizeof info);
+        REQUIRE_EQUAL(info.uses, ((struct thing *)info.object)->uses);
+        REQUIRE(((struct thing *)info.object)->holders == 1);
+        for (size_t i = 0; i < count; i++)
+            REQUIRE(seen[i] != info.object);
+        seen[count++] = info.object;
+    }
+    REQUIRE_EQUAL(count, expected);
+    REQUIRE(info.object == NULL && cpool_objects_next(pool, &info) == NULL);
 }
 
-TEST_TIMES(each_visits_active_objects_once, KINDS)
+TEST_TIMES(next_finds_active_objects_once, KINDS)
 {
     cpool_object_config_t config = configure(kinds[_i]);
-    struct census census = { .count = 0, .limit = MANY };
+    cpool_object_info_t info = CPOOL_OBJECT_INFO_INIT;
     cpool_objects_t *pool;
 
     config.growth = 10;
     pool = thing_pool(&config, &type);
-    REQUIRE_EQUAL(cpool_object_each(pool, note, &census), 0);
+    require_found(pool, 0);
     get_all(pool, 100);
     put_all(pool, 40);
-    REQUIRE_EQUAL(cpool_object_each(pool, note, &census), 60);
-    REQUIRE_EQUAL(census.count, 60);
-    census.count = 0;
-    census.limit = 7;
-    REQUIRE_EQUAL(cpool_object_each(pool, note, &census), 7);
-    REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 60);
-    REQUIRE_EQUAL(cpool_object_each(pool, note, &census), 0);
+    require_found(pool, 60);
+    for (size_t i = 60; i > 0; i--) { /* the loop may put back what it has found */
+        REQUIRE(cpool_objects_next(pool, &info) != NULL);
+        cpool_object_put(pool, info.object);
+        require_found(pool, i - 1);
+    }
+    support_capture_reports();
+    info.size = 0;
+    REQUIRE(cpool_objects_next(pool, &info) == NULL);
+    REQUIRE_REPORT(CPOOL_ESTRUCT);
+    support_release_reports();
     thing_require(pool, &account, 0);
     REQUIRE_EQUAL(cpool_objects_reset(pool, SIZE_MAX), 0);
     thing_end(pool, &account);
-}
-
-static bool keep_info(const cpool_object_info_t *info, void *arg)
-{
-    *(cpool_object_info_t *)arg = *info;
-    return true;
 }
 
 /* With hooks and without: a get of an object that a thread's cache has takes a way of its own,
@@ -384,7 +382,7 @@ TEST_TIMES(every_get_of_a_populated_pool_is_a_use, 2)
         for (int i = 0; i < 10; i++) {
             objects[i] = cpool_object_get(pool);
             REQUIRE(objects[i] != NULL && object_active(pool, objects[i]));
-            REQUIRE_EQUAL(cpool_object_each(pool, keep_info, &info), i + 1);
+            REQUIRE_EQUAL(objects_count(pool, &info), i + 1);
             REQUIRE_EQUAL(info.uses, round);
         }
         for (int i = 0; i < 10; i++)
@@ -405,7 +403,7 @@ __attribute__((__noinline__)) static struct thing *get_here(cpool_objects_t *poo
     return thing;
 }
 
-TEST_TIMES(each_tells_age_and_caller_where_traced, 2)
+TEST_TIMES(next_tells_age_and_caller_where_traced, 2)
 {
     cpool_object_config_t config = configure(_i == 0 ? CPOOL_OBJECT_TRACED : 0);
     struct timespec pause = { 0, 2000000 };
@@ -417,15 +415,15 @@ TEST_TIMES(each_tells_age_and_caller_where_traced, 2)
     pool = thing_pool(&config, &type);
     thing = get_here(pool);
     nanosleep(&pause, NULL);
-    REQUIRE_EQUAL(cpool_object_each(pool, keep_info, &info), 1);
+    REQUIRE_EQUAL(objects_count(pool, &info), 1);
     REQUIRE(info.object == thing && info.index == cpool_index(cpool_objects_pool(pool), thing));
     if (_i == 0) {
         uintptr_t from = (uintptr_t)get_here;
 
-        REQUIRE(info.age >= 2000000);
+        REQUIRE(info.age_ns >= 2000000);
         REQUIRE((uintptr_t)info.site > from && (uintptr_t)info.site < from + 4096);
     } else {
-        REQUIRE(info.age == 0 && info.site == NULL);
+        REQUIRE(info.age_ns == 0 && info.site == NULL);
     }
     cpool_object_put(pool, thing);
     thing_end(pool, &account);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * granted.h - gets by priority, and gets that wait.
+ * granted.h - gets by priority, gets that wait, and the active objects.
  */
 #ifndef TESTS_GRANTED_H
 #define TESTS_GRANTED_H
@@ -37,22 +37,25 @@ static inline int object_wait(cpool_objects_t *pool, void **object, uint64_t wai
     return cpool_object_get_with(pool, object, &grant);
 }
 
-/* What object_active looks for, NULL once it was found. */
-static inline bool object_differs(const cpool_object_info_t *info, void *sought)
+static inline bool object_active(const cpool_objects_t *pool, const void *object)
 {
-    void **object = sought;
+    cpool_object_info_t info = CPOOL_OBJECT_INFO_INIT;
 
-    if (info->object == *object)
-        *object = NULL;
-    return *object != NULL;
+    while (cpool_objects_next(pool, &info) != NULL)
+        if (info.object == object)
+            return true;
+    return false;
 }
 
-static inline bool object_active(const cpool_objects_t *pool, void *object)
+/* The number of active objects.  *last is what is said about the last one. */
+static inline size_t objects_count(const cpool_objects_t *pool, cpool_object_info_t *last)
 {
-    void *sought = object;
+    cpool_object_info_t info = CPOOL_OBJECT_INFO_INIT;
+    size_t count = 0;
 
-    (void)cpool_object_each(pool, object_differs, &sought);
-    return sought != object;
+    for (*last = info; cpool_objects_next(pool, &info) != NULL; count++)
+        *last = info;
+    return count;
 }
 
 #endif /* TESTS_GRANTED_H */
