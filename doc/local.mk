@@ -30,7 +30,7 @@ dist_man3_MANS = \
 	doc/man/cpool_object_frame.3 \
 	doc/man/cpool_object_frame_begin.3 \
 	doc/man/cpool_object_frame_end.3 doc/man/cpool_object_frame_get.3 \
-	doc/man/cpool_object_get_with.3 doc/man/cpool_object_populate.3 doc/man/cpool_object_put.3 \
+	doc/man/cpool_object_get_with.3 doc/man/cpool_objects_populate.3 doc/man/cpool_object_put.3 \
 	doc/man/cpool_object_size.3 doc/man/cpool_objects_read_stats.3 \
 	doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 \
 	doc/man/cpool_objects_pool.3 doc/man/cpool_objects_reset.3 doc/man/cpool_objects_resize.3 \

@@ -196,7 +196,7 @@ static void objects_meanwhile(struct episode *episode, void *context)
         STRESS_REQUIRE(cpool_objects_resize(objects->pool, -(ptrdiff_t)n, 0) <= n);
         break;
     case 2:
-        STRESS_REQUIRE(cpool_object_populate(objects->pool, n, NULL) <= n);
+        STRESS_REQUIRE(cpool_objects_populate(objects->pool, n, NULL) <= n);
         break;
     case 3:
         STRESS_REQUIRE(cpool_objects_read_stats(objects->pool, &stats) == 0);

@@ -319,7 +319,7 @@ int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object,
     wish->index = found.index;
     hand_out(pool, &found, wish);
     if (found.more > 0)
-        cpool_object_populate(pool, found.more, NULL);
+        cpool_objects_populate(pool, found.more, NULL);
     return 0;
 }
 

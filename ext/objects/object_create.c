@@ -278,7 +278,7 @@ int cpool_objects_create(cpool_objects_t **pool, const cpool_object_config_t *co
     code = make_empty(pool, config, &populate);
     if (code != 0)
         return code;
-    cpool_object_populate(*pool, populate, &code);
+    cpool_objects_populate(*pool, populate, &code);
     if (code == 0)
         return 0;
     cpool_objects_destroy(*pool);
@@ -412,7 +412,7 @@ static int open_typed(struct cpool_objects_typed *typed, const cpool_object_conf
         return given != NULL ? CPOOL_EOPEN : 0;
     }
     cpi_word_store(&typed->told, 0, relaxed); /* [told] */
-    cpool_object_populate(pool, populate, NULL);
+    cpool_objects_populate(pool, populate, NULL);
     return 0;
 }
 

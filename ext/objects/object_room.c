@@ -234,7 +234,7 @@ static void withdraw_offers(cpool_objects_t *pool)
         cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
 }
 
-size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
+size_t cpool_objects_populate(cpool_objects_t *pool, size_t n, int *code)
 {
     int result = 0;
     size_t made;

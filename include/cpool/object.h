@@ -290,7 +290,7 @@ CPOOL_API void cpool_object_release(void *object);
  * by      objects more, within max_capacity, or fewer, if it is negative
  * flags   0, or CPOOL_OBJECT_ACTIVE_TOO
  *
- * More: it creates none.  Gets create objects when they need them, or cpool_object_populate does.
+ * More: it creates none.  Gets create objects when they need them, or cpool_objects_populate does.
  *
  * Fewer: objects that do not exist yet go first, then inactive ones, which are destroyed.  Of a
  * priority pool's active ones the least important go first, and those of CPOOL_PRIORITY_KEPT stay.
@@ -307,7 +307,7 @@ CPOOL_API size_t cpool_objects_resize(cpool_objects_t *pool, ptrdiff_t by, unsig
     CPOOL_NONNULL_(1);
 
 /*
- * cpool_object_populate - creates up to n inactive objects, within the capacity.
+ * cpool_objects_populate - creates up to n inactive objects, within the capacity.
  *
  * code   receives 0, or the reason for creating fewer: CPOOL_EDRY at the capacity or at
  *        max_inactive, CPOOL_ENOMEM, or the code of the create hook.  May be NULL
@@ -316,7 +316,7 @@ CPOOL_API size_t cpool_objects_resize(cpool_objects_t *pool, ptrdiff_t by, unsig
  * may be up to eight fewer than there is room for, with CPOOL_EDRY: waiting threads get those.
  * Any thread.  It takes as long as the hook create.
  */
-CPOOL_API size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
+CPOOL_API size_t cpool_objects_populate(cpool_objects_t *pool, size_t n, int *code)
     CPOOL_NONNULL_(1);
 
 /*

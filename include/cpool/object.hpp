@@ -273,13 +273,13 @@ public:
     /* As cpool_object_release: puts an object of any pool of this type back. */
     static void release(T *object) noexcept { cpool_object_release(object); }
 
-    /* As cpool_object_populate.  After the maker's exception those created before it stay. */
+    /* As cpool_objects_populate.  After the maker's exception those created before it stay. */
     std::size_t populate(std::size_t n, int *code = nullptr)
     {
         std::size_t created;
 
         detail::drop_pending();
-        created = cpool_object_populate(handle_, n, code);
+        created = cpool_objects_populate(handle_, n, code);
         if (detail::is_pending())
             detail::rethrow_pending();
         return created;

@@ -224,7 +224,7 @@ static void require_objects_refused(void)
     REFUSED((cpool_object_put(pool, ended.slot), 0), 0);
     REFUSED(cpool_objects_resize(pool, 1, 0), 0);
     REFUSED(cpool_objects_resize(pool, -1, CPOOL_OBJECT_ACTIVE_TOO), 0);
-    REFUSED(cpool_object_populate(pool, 1, NULL), 0);
+    REFUSED(cpool_objects_populate(pool, 1, NULL), 0);
     REFUSED(cpool_objects_read_stats(pool, &stats), CPOOL_EPOOL);
     REFUSED(cpool_objects_next(pool, &info), NULL);
     REFUSED(cpool_objects_reset(pool, SIZE_MAX), 0);

@@ -91,7 +91,7 @@ static int object_obtain(struct fault_scene *scene)
 static int object_populate_one(struct fault_scene *scene)
 {
     int code;
-    size_t count = cpool_object_populate(scene->object, 1, &code);
+    size_t count = cpool_objects_populate(scene->object, 1, &code);
 
     REQUIRE_EQUAL(count, code == 0);
     return code;
@@ -104,7 +104,7 @@ static int object_populate(struct fault_scene *scene)
     int code;
 
     REQUIRE_EQUAL(cpool_objects_read_stats(scene->object, &stats), 0);
-    (void)cpool_object_populate(scene->object, POPULATED - stats.objects, &code);
+    (void)cpool_objects_populate(scene->object, POPULATED - stats.objects, &code);
     return code;
 }
 
@@ -280,7 +280,7 @@ static const struct fault_case objects[] = {
       ROWS({ MPROTECT, 1, 1, SOME, NONE }) },
     { "cpool_object_get_with, more memory", 0, make_at_the_edge, object_obtain, end_from_the_edge,
       0, ROWS({ MPROTECT, 1, 1, 0, CPOOL_ENOMEM }) },
-    { "cpool_object_populate, more memory", 0, make_at_the_edge, object_populate_one,
+    { "cpool_objects_populate, more memory", 0, make_at_the_edge, object_populate_one,
       end_from_the_edge,
       0,
       ROWS({ MPROTECT, 1, 1, 0, CPOOL_ENOMEM }) },
@@ -306,7 +306,7 @@ static const struct fault_case objects[] = {
       ROWS(FIRST_USE(2, 0, 0)) },
     { "cpool_object_get_with, fake", CPOOL_OBJECT_FAKE, make_objects, object_obtain, end_objects, 0,
       ROWS({ MALLOC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
-    { "cpool_object_populate", 0, make_objects, object_populate, end_objects, 0,
+    { "cpool_objects_populate", 0, make_objects, object_populate, end_objects, 0,
       ROWS(FIRST_USE(2, 0, 0)) },
     { "cpool_object_put", 0, make_with_object, object_put, end_objects, 0, NO_ROWS },
     { "cpool_object_put, fake", CPOOL_OBJECT_FAKE, make_with_object, object_put, end_objects, 0,

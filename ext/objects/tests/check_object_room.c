@@ -165,16 +165,16 @@ TEST_TIMES(grow_and_populate_tell_what_they_did, KINDS)
     pool = thing_pool(&config, &type);
     require_dry(pool);
     REQUIRE(thing_stats(pool).available == 0);
-    REQUIRE_EQUAL(cpool_object_populate(pool, 5, &code), 0);
+    REQUIRE_EQUAL(cpool_objects_populate(pool, 5, &code), 0);
     REQUIRE_EQUAL(code, fake ? 0 : CPOOL_EDRY);
     REQUIRE_EQUAL(cpool_objects_resize(pool, 20, 0), 20);
     REQUIRE(account.created == 0 && thing_stats(pool).available > 0);
-    REQUIRE_EQUAL(cpool_object_populate(pool, 15, &code), fake ? 0 : 15);
+    REQUIRE_EQUAL(cpool_objects_populate(pool, 15, &code), fake ? 0 : 15);
     REQUIRE_EQUAL(code, 0);
     thing_require(pool, &account, 0);
     account.create_fails = EIO;
     account.after = 2;
-    REQUIRE_EQUAL(cpool_object_populate(pool, 5, &code), fake ? 0 : 2);
+    REQUIRE_EQUAL(cpool_objects_populate(pool, 5, &code), fake ? 0 : 2);
     REQUIRE_EQUAL(code, fake ? 0 : EIO);
     account.create_fails = 0;
     thing_require(pool, &account, 0);
@@ -297,11 +297,11 @@ TEST_TIMES(put_beyond_max_inactive_destroys_the_object, 2)
         REQUIRE_EQUAL(thing_stats(pool).inactive, 10);
         REQUIRE_EQUAL(account.destroyed, 40 * (size_t)(round + 1));
     }
-    REQUIRE_EQUAL(cpool_object_populate(pool, 1, &code), 0);
+    REQUIRE_EQUAL(cpool_objects_populate(pool, 1, &code), 0);
     REQUIRE_EQUAL(code, CPOOL_EDRY);
     get_all(pool, 7);
     REQUIRE_EQUAL(thing_stats(pool).inactive, 3);
-    REQUIRE_EQUAL(cpool_object_populate(pool, 100, &code), 7);
+    REQUIRE_EQUAL(cpool_objects_populate(pool, 100, &code), 7);
     put_all(pool, 7);
     REQUIRE_EQUAL(thing_stats(pool).inactive, 10);
     REQUIRE_EQUAL(cpool_objects_resize(pool, PTRDIFF_MIN, 0), 50);

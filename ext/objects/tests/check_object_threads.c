@@ -91,7 +91,7 @@ static void manage(struct player *player)
         REQUIRE(cpool_objects_resize(pool, -(ptrdiff_t)n, 0) <= n);
         break;
     case 2:
-        REQUIRE(cpool_object_populate(pool, n, NULL) <= n);
+        REQUIRE(cpool_objects_populate(pool, n, NULL) <= n);
         break;
     default:
         cpool_objects_resize(pool, 0, 0);
@@ -356,7 +356,7 @@ TEST(thread_that_waits_creates_where_a_populate_failed)
     config.max_capacity = 1;
     pool = thing_pool(&config, &type);
     fails_here = true;
-    REQUIRE_EQUAL(cpool_object_populate(pool, 1, &code), 0);
+    REQUIRE_EQUAL(cpool_objects_populate(pool, 1, &code), 0);
     REQUIRE_EQUAL(code, EPIPE);
     fails_here = false;
     REQUIRE_EQUAL(pthread_join(late, &object), 0);

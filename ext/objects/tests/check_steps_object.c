@@ -161,7 +161,7 @@ static bool offer_beside_trim(struct beside *beside, size_t nth)
     bool done;
 
     beside->pool = make_waitable(OBJECTS, OBJECTS + SOME);
-    REQUIRE_EQUAL(cpool_object_populate(beside->pool, OBJECTS, NULL), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_populate(beside->pool, OBJECTS, NULL), OBJECTS);
     REQUIRE_EQUAL(cpool_objects_resize(beside->pool, -OBJECTS, 0), OBJECTS);
     REQUIRE_EQUAL(cpool_objects_resize(beside->pool, OBJECTS, 0), OBJECTS);
     steps_plan(NULL, nth, run_beside, beside);
@@ -206,9 +206,9 @@ TEST(populate_after_a_grow_creates_all)
     cpool_objects_t *pool = make_waitable(OBJECTS, OBJECTS + SOME);
     int code;
 
-    REQUIRE_EQUAL(cpool_object_populate(pool, OBJECTS, &code), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_populate(pool, OBJECTS, &code), OBJECTS);
     REQUIRE_EQUAL(cpool_objects_resize(pool, SOME, 0), SOME);
-    REQUIRE_EQUAL(cpool_object_populate(pool, SOME, &code), SOME);
+    REQUIRE_EQUAL(cpool_objects_populate(pool, SOME, &code), SOME);
     REQUIRE_EQUAL(code, 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
@@ -351,7 +351,7 @@ static void get_what_is_left(void *pool)
     while (time_until_dry(pool) >= 500)
         REQUIRE(++gets < 30);
     cpool_objects_reset(pool, SIZE_MAX);
-    REQUIRE(cpool_object_populate(pool, CLAIMED, &code) < CLAIMED);
+    REQUIRE(cpool_objects_populate(pool, CLAIMED, &code) < CLAIMED);
     REQUIRE_EQUAL(code, CPOOL_EDRY);
 }
 

@@ -263,7 +263,7 @@ static void populate(void)
     bool waitable = (objects.config.flags & CPOOL_OBJECT_WAITABLE) != 0;
     size_t room = stats.capacity - stats.objects;
     int code = 1;
-    size_t made = cpool_object_populate(objects.pool, n, &code);
+    size_t made = cpool_objects_populate(objects.pool, n, &code);
 
     fuzz_trace("populate", made);
     if (objects.fake) {
