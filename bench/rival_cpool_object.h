@@ -81,7 +81,7 @@ static inline void *rival_alloc_wait(void *handle)
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     void *object;
 
-    grant.wait = UINT64_MAX;
+    grant.wait_ns = UINT64_MAX;
     return cpool_object_get_with((cpool_objects_t *)handle, &object, &grant) == 0 ? object : NULL;
 }
 

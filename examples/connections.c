@@ -155,7 +155,7 @@ static void *run_client(void *argument)
             void *connection;
             int code;
 
-            grant.wait = PATIENCE;
+            grant.wait_ns = PATIENCE;
             code = cpool_object_get_with(connections, &connection, &grant);
             if (code != 0) {
                 fprintf(stderr, "no connection: %s\n",

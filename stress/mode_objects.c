@@ -120,7 +120,7 @@ static void objects_get(struct worker *worker, struct objects *objects, void **h
     void *got = NULL;
     int code;
 
-    grant.wait = objects->waits ? 100000 : 0;
+    grant.wait_ns = objects->waits ? 100000 : 0;
     if (!objects->typed)
         code = cpool_object_get_with(objects->pool, &got, &grant);
     else

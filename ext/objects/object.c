@@ -459,10 +459,10 @@ int cpool_object_get_with(cpool_objects_t *pool, void **object, cpool_grant_t *g
     code = given != NULL ? cpi_given_read(&grant, sizeof grant, given) : 0;
     if (code != 0)
         return code;
-    code = check_wait(pool, grant.wait);
+    code = check_wait(pool, grant.wait_ns);
     if (code == 0) {
         wish.number = grant.priority;
-        deadline = deadline_of(pool, grant.wait);
+        deadline = deadline_of(pool, grant.wait_ns);
         do {
             code = cpi_object_obtain(pool, slot, object, &wish);
         } while (wish.dry && sleep_until(pool, deadline, &slot));

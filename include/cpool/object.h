@@ -200,7 +200,7 @@ typedef uint64_t cpool_claim_t;
 typedef struct cpool_grant {
     size_t size;         /* sizeof(cpool_grant_t), set by the initialiser */
     int64_t priority;    /* told: the object's number, in a priority pool */
-    uint64_t wait;       /* told: the longest time to wait for an object, in nanoseconds.
+    uint64_t wait_ns;    /* told: the longest time to wait for an object, in nanoseconds.
                             UINT64_MAX: as long as it takes */
     cpool_claim_t claim; /* its use from now on, or 0 without an object */
     cpool_claim_t ended; /* the use that ended for it, or 0 if the object was not

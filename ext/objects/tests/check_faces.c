@@ -215,7 +215,7 @@ TEST(thread_that_waits_for_an_object_is_dismissed)
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     void *object;
 
-    grant.wait = 1000000;
+    grant.wait_ns = 1000000;
     REQUIRE_EQUAL(cpool_wait_close(layer.face), 0);
     cpool_wait_open(layer.face);
     while (cpool_object_get(layer.objects) != NULL)

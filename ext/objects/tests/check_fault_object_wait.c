@@ -103,7 +103,7 @@ static int wait_for(struct fault_scene *scene, uint64_t wait)
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     int code;
 
-    grant.wait = wait;
+    grant.wait_ns = wait;
     code = cpool_object_get_with(scene->object, &scene->slot, &grant);
     REQUIRE((code == 0) == (scene->slot != NULL));
     return code;

@@ -142,10 +142,10 @@ TEST(typed_pool_waits_and_finds_what_is_active)
     config.capacity = 1;
     config.flags = CPOOL_OBJECT_WAITABLE;
     REQUIRE_EQUAL(widgets_open(&config), 0);
-    grant.wait = UINT64_MAX;
+    grant.wait_ns = UINT64_MAX;
     REQUIRE_EQUAL(widgets_get_with(&widget, &grant), 0);
     REQUIRE(widget != NULL && grant.uses == 1);
-    grant.wait = 1000;
+    grant.wait_ns = 1000;
     REQUIRE_EQUAL(widgets_get_with(&other, &grant), CPOOL_EDRY);
     REQUIRE(other == NULL);
     REQUIRE(widgets_next(&info) == widget && widgets_next(&info) == NULL);

@@ -119,11 +119,11 @@ TEST(get_without_an_object_leaves_no_claim)
 
     make(2);
     REQUIRE(cpool_object_get_with(pool, &object, &grant) == 0 && grant.claim != 0);
-    grant.wait = 1;
+    grant.wait_ns = 1;
     support_capture_reports();
     REQUIRE_EQUAL(cpool_object_get_with(pool, &object, &grant), CPOOL_EKIND);
     support_release_reports();
-    REQUIRE(grant.claim == 0 && grant.uses == 0 && grant.wait == 1);
+    REQUIRE(grant.claim == 0 && grant.uses == 0 && grant.wait_ns == 1);
     end(1);
 }
 

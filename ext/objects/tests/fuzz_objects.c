@@ -167,7 +167,7 @@ static void get(void)
     if (objects.n_held == MOST)
         return;
     if ((objects.config.flags & CPOOL_OBJECT_WAITABLE) != 0 && input_below(3) == 0)
-        grant.wait = 1;
+        grant.wait_ns = 1;
     code = cpool_object_get_with(objects.pool, &object, &grant);
     fuzz_trace("get, code", (size_t)-code);
     FUZZ_EQUAL(object != NULL, code == 0);

@@ -33,7 +33,7 @@ static inline int object_wait(cpool_objects_t *pool, void **object, uint64_t wai
 {
     cpool_grant_t grant = CPOOL_GRANT_INIT;
 
-    grant.wait = wait;
+    grant.wait_ns = wait;
     return cpool_object_get_with(pool, object, &grant);
 }
 

@@ -138,7 +138,7 @@ void object_pools_wait_and_visit()
         cpool::object_pool<buffer>::pointer one, two, three;
         std::size_t visits = 0;
 
-        grant.wait = 1000;
+        grant.wait_ns = 1000;
         REQUIRE(pool.get_with(one, &grant) == 0 && pool.get_with(two, &grant) == 0);
         REQUIRE(pool.get_with(three, &grant) == CPOOL_EDRY && one && two && !three);
         for (buffer &object : pool.active())
