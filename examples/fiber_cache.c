@@ -5,7 +5,8 @@
  * A fiber runs on any free thread, so the thread's own cache would stay behind when the fiber moves
  * on.  cpool_cache_create makes a cache that belongs to the holder of the handle.  One thread at a
  * time may use it, and handing it over must synchronise: here by the mutex under which the fiber
- * changes threads.
+ * changes threads.  A fiber that is about to sleep for long flushes its cache, so no free slots
+ * sleep with it.
  *
  *     cc fiber_cache.c $(pkg-config --cflags --libs cpool) -pthread
  */
@@ -57,6 +58,8 @@ static int fiber_step(struct fiber *self)
             cpool_cache_free(self->cache, node);
             nodes++;
         }
+        if (self->nodes == NULL) /* it sleeps until there is new work */
+            cpool_cache_flush(self->cache);
     }
     return nodes;
 }

@@ -6,6 +6,8 @@
 examples_programs = \
 	examples/first examples/frame \
 	examples/caller_memory examples/fiber_cache examples/quota \
+	examples/spool examples/eventloop examples/packets \
+	examples/entities examples/plugins examples/metrics \
 	examples/particles/particles examples/particles/lit \
 	examples/jobs/jobs examples/jobs/frames examples/jobs/lines
 if WITH_OBJECTS
@@ -46,6 +48,24 @@ examples_connections_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 examples_quota_SOURCES = examples/quota.c
 examples_quota_LDADD = lib/libcpool.la $(ATOMIC_LIBS)
+
+examples_spool_SOURCES = examples/spool.c
+examples_spool_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
+
+examples_eventloop_SOURCES = examples/eventloop.c
+examples_eventloop_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
+
+examples_packets_SOURCES = examples/packets.c
+examples_packets_LDADD = lib/libcpool.la
+
+examples_entities_SOURCES = examples/entities.c
+examples_entities_LDADD = lib/libcpool.la
+
+examples_plugins_SOURCES = examples/plugins.c
+examples_plugins_LDADD = lib/libcpool.la
+
+examples_metrics_SOURCES = examples/metrics.c
+examples_metrics_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 examples_index_SOURCES = examples/index.c
 examples_index_LDADD = lib/libcpool.la

@@ -10,6 +10,9 @@
  * when a guess was wrong it goes back to the state before that frame, and simulates again.  A
  * third machine joins in the middle with the state of another one.
  *
+ * A player that loses units has fewer slots for new ones.  From time to time all machines deal
+ * the free slots out again, in the same frame.
+ *
  *     cc lockstep.c $(pkg-config --cflags --libs cpool)
  */
 #include <cpool/lanes.h>
@@ -22,6 +25,7 @@
 #define FRAMES 120
 #define LATE 5
 #define JOIN 60
+#define BALANCE 16 /* frames from one to the next */
 
 struct unit {
     uint32_t player, place, strength;
@@ -99,8 +103,10 @@ static void move(struct world *world, size_t index, const uint32_t *inputs)
     }
 }
 
-static void step(struct world *world, const uint32_t *inputs)
+static void step(struct world *world, uint32_t frame, const uint32_t *inputs)
 {
+    if (frame % BALANCE == 0)
+        (void)cpool_lanes_balance(world->lanes);
     for (uint32_t player = 0; player < PLAYERS; player++)
         for (uint32_t i = inputs[player] % 4; i > 0; i--)
             spawn(world, player, inputs[player]);
@@ -167,7 +173,7 @@ static void play_on_time(uint32_t *sums, struct state *joined)
 
         if (frame == JOIN)
             require(save(&world, joined));
-        step(&world, inputs);
+        step(&world, frame, inputs);
         sums[frame] = sum_of(&world);
     }
     end(&world);
@@ -205,7 +211,7 @@ static unsigned play_late(uint32_t *sums)
 
             require(save(&world, &states[i]));
             guessed[i] = inputs[1];
-            step(&world, inputs);
+            step(&world, i, inputs);
             sums[i] = sum_of(&world);
         }
     }
@@ -222,7 +228,7 @@ static void play_after_joining(uint32_t *sums, const struct state *joined)
     for (uint32_t frame = JOIN; frame < FRAMES; frame++) {
         const uint32_t inputs[PLAYERS] = { input_of(0, frame), input_of(1, frame) };
 
-        step(&world, inputs);
+        step(&world, frame, inputs);
         sums[frame] = sum_of(&world);
     }
     end(&world);
