@@ -363,7 +363,7 @@ static bool make_fresh(struct drain *drain, uintptr_t left)
 static size_t drop_top(struct drain *drain, size_t n)
 {
     struct cpi_pool *pool = drain->pool;
-    struct purge purge = {CPI_ASKED_MAX, 0, 0};
+    struct purge purge = {0, 0};
     uintptr_t left;
     size_t removed = lower_capacity(drain, n, &left);
 
