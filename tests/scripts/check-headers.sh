@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check-headers.sh - each public header compiles alone, as the first thing of a
-# file, and all of them together, as C99 to C23 and C++11 to C++20, without a warning,
-# with the configured compilers and with those of GNU and LLVM where they are found.  So do
-# the macros in a user's file.
+# check-headers.sh - each public header compiles alone, as the first thing of a file, in C11 and in
+# C++11.  All of them together, with a user's program that uses them and the macros, compile as C99
+# to C23 and C++11 to C++23, without a warning, with the configured compilers and with those of GNU
+# and LLVM where they are found.
 #
-# With CPOOL_TEST_QUICK each header alone with the configured compilers, and all together in the
-# oldest and the newest language.
+# With CPOOL_TEST_QUICK only with the configured compilers, in the oldest and the newest language.
 #
 # srcdir: top of the source tree.  CC, CXX: the configured compilers.  Run in
 # the top of the build tree.
@@ -119,7 +118,9 @@ plain='-U__GNUC__ -U__GNUG__ -D_Float32=float32_ -D_Float64=float64_ -D_Float32x
 # knows COMPILER LANGUAGE STANDARD
 knows() {
     echo 'int x;' > "$work/empty"
-    $1 -x "$2" -std="$3" -fsyntax-only "$work/empty" 2> /dev/null
+    $1 -x "$2" -std="$3" -fsyntax-only "$work/empty" 2> /dev/null && return
+    echo "left out: $1 does not know $3"
+    return 1
 }
 
 # known_warnings COMPILER - those of C++ that it knows, found once.
@@ -158,7 +159,8 @@ headers() {
     compiler_of=$1 language_of=$2 standard_of=$3
     shift 3
     for option; do
-        compile "$compiler_of" "$language_of" "$standard_of" "$work/source" "$option" && continue
+        # shellcheck disable=SC2086 # several words
+        compile "$compiler_of" "$language_of" "$standard_of" "$work/source" $option && continue
         echo "$(head -n 1 "$work/source") does not compile with" \
             "$compiler_of -x $language_of -std=$standard_of $option"
         exit 1
@@ -181,19 +183,40 @@ alone() {
     done
 }
 
-# together COMPILER LANGUAGE STANDARD OPTION... - all in one file.
-together() {
+# whole COMPILER LANGUAGE STANDARD OPTION... - all headers in one file, each twice in C++, and a
+# program that uses all that they have.
+whole() {
     knows "$1" "$2" "$3" || return 0
-    printf '#include <%s>\n' $public > "$work/source"
-    echo "$use" >> "$work/source"
+    {
+        echo '/* all headers */'
+        [ "$2" = c ] || echo '#include <cpool/cpool.hpp>'
+        printf '#include <%s>\n' $public
+        [ "$2" = c ] || echo '#include <cpool/cpool.hpp>'
+        echo "$use"
+        echo "$typed"
+        if [ "$2" = c++ ]; then
+            for part in $cxx_parts; do
+                part_body "$part"
+            done
+        fi
+    } > "$work/source"
     headers "$@"
 }
 
-# macros COMPILER LANGUAGE STANDARD - the macros for typed pools.
-macros() {
-    knows "$1" "$2" "$3" || return 0
-    echo "/* typed pools */ $typed" > "$work/source"
-    headers "$1" "$2" "$3" -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -DCPOOL_API= -DCPOOL_ANALYZE
+# languages COMPILER LANGUAGE STANDARD... - the whole in each of them, and with options in the
+# oldest and the newest one.
+languages() {
+    whole_compiler=$1 whole_language=$2 without=
+    [ "$2" = c ] || without='-fno-exceptions -fno-rtti'
+    shift 2
+    oldest=$1
+    for standard; do
+        whole "$whole_compiler" "$whole_language" "$standard" -UCPOOL_NO_INLINE
+    done
+    for standard in "$oldest" "$standard"; do
+        whole "$whole_compiler" "$whole_language" "$standard" \
+            '-DCPOOL_NO_INLINE -DCPOOL_API= -D_GNU_SOURCE' "-DCPOOL_ANALYZE $without"
+    done
 }
 
 # extensionless COMPILER LANGUAGE STANDARD... - a compiler that knows none of GNU's.
@@ -238,36 +261,26 @@ END
     done
 }
 
-# cxx_whole COMPILER STANDARD - the header that includes all those for C++, twice.
-cxx_whole() {
-    knows "$1" c++ "$2" || return 0
-    echo '#include <cpool/cpool.hpp>' > "$work/alone"
-    cat "$work/alone" "$work/alone" > "$work/twice"
-    echo 'int use(cpool_t *pool); int use(cpool_t *pool) { return cpool_destroy(pool); }' >> "$work/twice"
-    for option in -fexceptions '-fno-exceptions -fno-rtti'; do
-        # shellcheck disable=SC2086 # several options
-        compile "$1" c++ "$2" "$work/twice" $option && continue
-        echo "<cpool/cpool.hpp> does not compile with $1 -std=$2 $option"
-        exit 1
-    done
-}
+cxx_parts='error pool inplace cache owner live frame sized pooled object retire resource'
 
-cxx_parts='error pool inplace owner live frame sized pooled resource object retire'
-
-# part_use PART - a user's actions with this part alone, which instantiate its templates.
-part_use() {
-    echo "#include <cpool/$1.hpp>"
+# part_body PART - a user's actions with this part, which instantiate its templates.
+part_body() {
+    echo "namespace $1_user {"
     echo 'struct job { int number; }; void use();'
     echo 'void use() {'
     case $1 in
     error) echo 'cpool::detail::require(cpool_destroy(nullptr));' ;;
-    pool) echo 'cpool::pool<job> jobs(9); job *one = jobs.create(); jobs.destroy(one);' ;;
+    pool) echo 'cpool::pool<job> jobs(9), others(std::move(jobs)); job *one = others.create();
+        others.destroy(one); others.wait_close(); (void)others.trim();' ;;
     inplace) echo 'static cpool::inplace_pool<job, 9, 2> jobs; jobs->destroy(jobs->create());' ;;
+    cache) echo 'cpool::pool<job> jobs(9); cpool::cache<job> cache(jobs), other(std::move(cache));
+        other.destroy(other.create()); other.flush();' ;;
     owner) echo 'cpool::pool<job> jobs(9); cpool::pointer<cpool::pool<job>> one = jobs.make();' ;;
     live) echo 'for (job &each : cpool::live_range<job>(nullptr, 0, 9)) each.number = 1;
         (void)std::hash<cpool::handle<job>>()(cpool::handle<job>());' ;;
     frame) echo 'cpool::frame<job> frame(static_cast<cpool_t *>(nullptr)); (void)frame.create();' ;;
-    sized) echo 'cpool::allocator<job> jobs; jobs.deallocate(jobs.allocate(1), 1);' ;;
+    sized) echo 'cpool::allocator<job> jobs; jobs.deallocate(jobs.allocate(1), 1);
+        cpool::sized blocks; blocks.deallocate(blocks.allocate(1));' ;;
     pooled) echo 'struct task : cpool::pooled<> { int number = 0; }; delete new task;' ;;
     object) echo 'cpool::object_pool<job> jobs(9); (void)jobs.get();' ;;
     retire) echo 'cpool::pool<job> jobs(9); cpool::domain domain(1, 4);
@@ -280,6 +293,7 @@ part_use() {
     [ "$1" != resource ] || echo '#if CPOOL_HAS_PMR_
         void make(); void make() { cpool::sized_resource blocks; cpool::pool_resource slots(8, 8, 9); }
         #endif'
+    echo '}'
 }
 
 # light COMPILER - those for pools and the allocator stay short.  The time to compile follows
@@ -296,12 +310,10 @@ light() {
 # cxx_each COMPILER - each part alone, and no part but these.
 cxx_each() {
     for part in $cxx_parts; do
-        part_use "$part" > "$work/source"
+        { echo "#include <cpool/$part.hpp>"; part_body "$part"; } > "$work/source"
         headers "$1" c++ c++11 -fexceptions
     done
-    part_use resource > "$work/source"
     ! knows "$1" c++ c++17 || headers "$1" c++ c++17 -fexceptions
-    light "$1"
 }
 
 # every CONFIGURED NAME... - the compilers to try, each once.
@@ -315,10 +327,10 @@ every() {
 every "${CC:-cc}" gcc clang > "$work/c"
 every "${CXX:-}" g++ clang++ > "$work/cxx"
 standards_c='c99 gnu99 c11 gnu11 c17 c2x gnu2x'
-standards_cxx='c++11 c++14 c++17 c++20 gnu++17'
+standards_cxx='c++11 c++14 c++17 gnu++17 c++20 c++2b'
 if [ -n "${CPOOL_TEST_QUICK:-}" ]; then
     standards_c='c99 gnu2x'
-    standards_cxx='c++11 c++20'
+    standards_cxx='c++11 c++2b'
     for list in c cxx; do
         sed -i 1q "$work/$list"
     done
@@ -356,25 +368,22 @@ parts() {
 parts cpool.h $c_parts
 parts cpool/object.h object_typed
 
+# First the headers alone, for an error by the name of its header.
+alone "$(sed 1q "$work/c")" c c11
+if [ -s "$work/cxx" ]; then
+    alone "$(sed 1q "$work/cxx")" c++ c++11
+    cxx_each "$(sed 1q "$work/cxx")"
+fi
+# shellcheck disable=SC2086 # several standards
 while read -r compiler; do
-    alone "$compiler" c c11
+    languages "$compiler" c $standards_c
     extensionless "$compiler" c c99 c11 c17
-    together "$compiler" c c11 -DCPOOL_NO_INLINE -D_GNU_SOURCE
-    for standard in $standards_c; do
-        together "$compiler" c "$standard" -UCPOOL_NO_INLINE
-        macros "$compiler" c "$standard"
-    done
 done < "$work/c"
+# shellcheck disable=SC2086
 while read -r compiler; do
-    alone "$compiler" c++ c++11
+    light "$compiler"
+    languages "$compiler" c++ $standards_cxx
     extensionless "$compiler" c++ c++20
-    cxx_each "$compiler"
-    together "$compiler" c++ c++11 -DCPOOL_NO_INLINE -D_GNU_SOURCE
-    for standard in $standards_cxx; do
-        together "$compiler" c++ "$standard" -UCPOOL_NO_INLINE
-        macros "$compiler" c++ "$standard"
-        cxx_whole "$compiler" "$standard"
-    done
 done < "$work/cxx"
 
 if command -v clang > /dev/null; then
@@ -398,15 +407,17 @@ if [ -n "${CPOOL_TEST_QUICK:-}" ]; then
     echo 'left out here: clang-tidy over the macros for typed pools'
 elif command -v clang-tidy > /dev/null; then
     echo "$typed" > "$work/typed.c"
-    echo "$typed" > "$work/typed.cpp"
     tidy "$work/typed.c" c11
     tidy "$work/typed.c" c11 \
         -checks='-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier'
-    tidy "$work/typed.cpp" c++17
-    for part in $cxx_parts; do
-        part_use "$part" > "$work/part.cpp"
-        tidy "$work/part.cpp" c++17
-    done
+    {
+        echo '#include <cpool/cpool.hpp>'
+        echo "$typed"
+        for part in $cxx_parts; do
+            part_body "$part"
+        done
+    } > "$work/whole.cpp"
+    tidy "$work/whole.cpp" c++17
 else
     echo 'left out: clang-tidy over the macros for typed pools'
 fi
