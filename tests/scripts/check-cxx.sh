@@ -18,7 +18,7 @@ built=0
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Weffc++ -Werror'
+warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Weffc++ -Wold-style-cast -Werror'
 library=lib/.libs/libcpool.so
 [ -e "$library" ] || library=lib/.libs/libcpool.a
 
@@ -61,7 +61,8 @@ some() {
 # all COMPILER...
 all() {
     knows "$@" || { left="$left $*;"; return; }
-    for standard in c++11 c++14 c++17 c++20; do
+    for standard in c++11 c++14 c++17 c++20 c++2b; do
+        knows "$@" -std="$standard" || { left="$left $* -std=$standard;"; continue; }
         try "$@" -std="$standard"
         try "$@" -std="$standard" -fno-exceptions -fno-rtti -O2
     done
@@ -81,7 +82,7 @@ else
     some $CXX
     [ -n "${CPOOL_TEST_QUICK:-}" ] || some clang++ -stdlib=libc++
 fi
-[ -z "$left" ] || echo "left out, not found:$left"
+[ -z "$left" ] || echo "left out, not found or not known:$left"
 
 # The modules of a program share blocks, also where they hide all that is not marked.
 cat > "$work/node.h" << 'END'

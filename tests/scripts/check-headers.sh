@@ -57,6 +57,7 @@ typed='
 #include <cpool/frame.h>
 #include <cpool/object_frame.h>
 #include <cpool/object_typed.h>
+#include <cpool/print.h>
 #include <cpool/retire.h>
 #include <cpool/sized.h>
 #include <cpool/track.h>
@@ -87,6 +88,23 @@ int work(void)
     if (jobs_alloc_bulk(&job, config.max_size, 0) > 0)
         jobs_free_bulk(&job, 1);
     return jobs_close();
+}
+size_t day(cpool_t *pool, cpool_cache_t *cache, cpool_error_handler_t handler);
+size_t day(cpool_t *pool, cpool_cache_t *cache, cpool_error_handler_t handler)
+{
+    cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, cpool_index_limit(pool));
+    void *slots[2];
+
+    if (cpool_alloc_bulk(pool, slots, 2, 2) == 2)
+        cpool_free_bulk(pool, slots, 2);
+    cpool_free_uncached(pool, cpool_alloc_uncached(pool));
+    cpool_free(pool, cpool_alloc_wait(pool, NULL));
+    cpool_cache_flush(cache);
+    if (cpool_iter_next(&iter) == NULL && cpool_wait_close(pool) == 0)
+        cpool_wait_open(pool);
+    handler = cpool_set_error_handler(handler);
+    return cpool_wait_cancel(pool) + cpool_trim(pool) + (handler.report != NULL) +
+           cpool_print(pool, CPOOL_DUMP_JSON, stderr);
 }
 unsigned char *form(cpool_reader_t *reader, cpool_handle_t *handle);
 unsigned char *form(cpool_reader_t *reader, cpool_handle_t *handle)
@@ -237,16 +255,13 @@ extensionless() {
 # its library that the public headers include are stand-ins.
 microsofts() {
     mkdir "$work/windows"
-    echo 'typedef struct FILE FILE;' > "$work/windows/stdio.h"
     echo 'typedef long long time_t; struct timespec { time_t tv_sec; long tv_nsec; };' \
         > "$work/windows/time.h"
-    cat > "$work/windows/string.h" << 'END'
-#include <stddef.h>
-#ifdef __cplusplus
-extern "C"
-#endif
-void *memset(void *, int, size_t);
-END
+    for header in 'stdio.h typedef struct FILE FILE; extern FILE *stderr;
+        size_t fwrite(const void *, size_t, size_t, FILE *);' 'string.h void *memset(void *, int, size_t);'; do
+        printf '#include <stddef.h>\n#ifdef __cplusplus\nextern "C" {\n#endif\n%s\n#ifdef __cplusplus\n}\n#endif\n' \
+            "${header#*.h }" > "$work/windows/${header%%.h*}.h"
+    done
     echo "/* typed pools */ $typed" > "$work/source"
     target='--target=x86_64-pc-windows-msvc -fms-compatibility -ffreestanding -Wno-unused-function
 -Wno-missing-field-initializers'
