@@ -124,6 +124,37 @@ it: 4 5
 the end took the rest: slots were still live
 OUTPUT
 
+check broker sized <<'OUTPUT'
+500 blocks of 2048 bytes are in use
+2000 messages of 1453500 bytes were read, and the journal is written
+OUTPUT
+
+check effects objects <<'OUTPUT'
+level loaded: 36 meshes
+frame 1: 1 explosions, 1 of smoke, 1 labels
+frame 2: 3 explosions, 2 of smoke, 2 labels
+frame 3: 6 explosions, 3 of smoke, 3 labels
+frame 4: 9 explosions, 4 of smoke, 4 labels
+frame 5: 12 explosions, 5 of smoke, 4 labels
+frame 6: 15 explosions, 6 of smoke, 4 labels
+level over: 6 of smoke, at 6 places; 36 meshes stay
+OUTPUT
+
+check mixer objects <<'OUTPUT'
+speech: to be heard
+music: to be heard
+wind: to be heard
+bird: not to be heard
+truck: in place of a quieter one
+wind: was not to be heard any more
+horn: in place of a quieter one
+wind: ends, unheard
+music: ends, unheard
+truck: ends, and leaves its voice
+horn: ends, and leaves its voice
+speech: ends, and leaves its voice
+OUTPUT
+
 check connections objects <<'OUTPUT'
 320 of 320 requests answered
 8 clients, no more than 3 connections at once

@@ -11,7 +11,7 @@ examples_programs = \
 	examples/particles/particles examples/particles/lit \
 	examples/jobs/jobs examples/jobs/frames examples/jobs/lines
 if WITH_OBJECTS
-examples_programs += examples/connections
+examples_programs += examples/connections examples/effects examples/mixer
 endif
 if WITH_LANES
 examples_programs += examples/lockstep
@@ -20,7 +20,7 @@ if WITH_RETIRE
 examples_programs += examples/hashtable
 endif
 if WITH_SIZED
-examples_programs += examples/index
+examples_programs += examples/index examples/broker
 endif
 
 check_PROGRAMS += $(examples_programs)
@@ -69,6 +69,15 @@ examples_metrics_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 examples_index_SOURCES = examples/index.c
 examples_index_LDADD = lib/libcpool.la
+
+examples_broker_SOURCES = examples/broker.c
+examples_broker_LDADD = lib/libcpool.la
+
+examples_effects_SOURCES = examples/effects.c
+examples_effects_LDADD = lib/libcpool.la
+
+examples_mixer_SOURCES = examples/mixer.c
+examples_mixer_LDADD = lib/libcpool.la
 
 examples_lockstep_SOURCES = examples/lockstep.c
 examples_lockstep_LDADD = lib/libcpool.la
