@@ -160,8 +160,8 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  * caches   thread_caches, 1 or more
  *
  * At least what cpool_memory_required returns for a configuration with only these three settings,
- * in any library of this major version: the library's own structures may grow by a fifth.  Slots
- * with a slot_align above CPOOL_MEMORY_ALIGN need that many bytes in addition.
+ * in any library that the program may run with: the library's own structures may grow by a fifth.
+ * Slots with a slot_align above CPOOL_MEMORY_ALIGN need that many bytes in addition.
  */
 #define CPOOL_MEMORY_BYTES(size, slots, caches)                                        \
     CPOOL_MEMORY_(size, slots, caches, CPOOL_WHOLE_ROUNDS_(CPOOL_FEW_ROUNDS_(size, slots)))

@@ -6,7 +6,7 @@
 #   files       every `path/file.c` (.h .sh .mk .txt .md) and every target of a link
 #               exists, below the top or below lib/, include/, tests/ or doc/
 #   places      in "`path/file.c`, `name`" the file has the function
-#   functions   every `cpool_...`, `cpi_...` and `CPOOL_...` stands in the sources
+#   functions   every `cpi_...` and `CPI_...` stands in the sources (check-names.sh has cpool_...)
 #   targets     every `make ...` is one of the Makefile, and each of the Makefile is in HACKING.md
 #               or doc/TESTING.md
 #   options     every `--enable-...` and `--with...` is one of configure, each of configure is in
@@ -100,7 +100,7 @@ for document in $documents; do
         while read -r name; do
             [ -e "$(dirname "$document")/$name" ] || echo "$document: no target $name"
         done
-    grep -oE '\<(cpool|cpi|CPOOL|CPI)_[A-Za-z0-9_]*[A-Za-z0-9]' "$work/names" | absent "$work/words" |
+    grep -oE '\<(cpi|CPI)_[A-Za-z0-9_]*[A-Za-z0-9]' "$work/names" | absent "$work/words" |
         while read -r name; do
             grep -qF "$name" "$work/words" || echo "$document: nothing is named $name"
         done
