@@ -155,6 +155,11 @@ horn: ends, and leaves its voice
 speech: ends, and leaves its voice
 OUTPUT
 
+check routes retire <<'OUTPUT'
+3 threads forwarded their packets, and 0 went astray
+after 500 changes 0 old tables are held back
+OUTPUT
+
 check connections objects <<'OUTPUT'
 320 of 320 requests answered
 8 clients, no more than 3 connections at once

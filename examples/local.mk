@@ -17,7 +17,7 @@ if WITH_LANES
 examples_programs += examples/lockstep
 endif
 if WITH_RETIRE
-examples_programs += examples/hashtable
+examples_programs += examples/hashtable examples/routes
 endif
 if WITH_SIZED
 examples_programs += examples/index examples/broker
@@ -78,6 +78,9 @@ examples_effects_LDADD = lib/libcpool.la
 
 examples_mixer_SOURCES = examples/mixer.c
 examples_mixer_LDADD = lib/libcpool.la
+
+examples_routes_SOURCES = examples/routes.c
+examples_routes_LDADD = lib/libcpool.la $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 
 examples_lockstep_SOURCES = examples/lockstep.c
 examples_lockstep_LDADD = lib/libcpool.la
@@ -182,7 +185,7 @@ demo: examples/jobs/jobs$(EXEEXT) examples/jobs/lines$(EXEEXT)
 demo-publish: examples/jobs/jobs$(EXEEXT) examples/jobs/lines$(EXEEXT)
 	@$(DEMO) publish
 
-EXTRA_DIST += examples/demo.sh examples/demo.gp
+EXTRA_DIST += examples/README.md examples/demo.sh examples/demo.gp
 CLEANFILES += demo.png
 
 # make demo-kernels [DEMO_KERNEL=fib] [DEMO_THREADS=n]: tiny jobs and nothing else, with a
