@@ -6,6 +6,8 @@
 # those that the shared library shows.  The tag of each public structure is the name of its
 # type without _t, or with it if a function or the C++ namespace has that name.
 #
+# Each function that programs call is called in examples/.
+#
 # The layouts that inline code knows have a number, which ends the names that such code needs.
 # A program with headers of another number does not link.
 #
@@ -41,6 +43,14 @@ compare() {
 uniq -d "$work/map" > "$work/twice"
 [ ! -s "$work/twice" ] || { echo "twice in the map:" "$(cat "$work/twice")"; status=1; }
 compare headers map
+
+# Also functions that each program has its own copy of.
+sed -n 's/^CPOOL_LOCAL_ .*[ *]\(cpool_[a-z_]*[a-z]\)(.*/\1/p' "$top"/include/cpool/*.h |
+    sort -u - "$work/map" | grep -v -e '^cpool_client_' -e '_abi[0-9]*$' > "$work/functions"
+find "$top/examples" -name '*.[ch]' -exec sed -e '/^ \*/d' -e 's@/\*.*@@' {} + |
+    grep -o 'cpool_[a-z_]*(' | tr -d '(' | sort -u > "$work/called"
+unused=$(comm -23 "$work/functions" "$work/called")
+[ -z "$unused" ] || { echo "called by no program in examples/:" "$unused"; status=1; }
 
 # Lines "tag type", and the tag that the rule above gives.
 cat "$top"/include/*.h "$top"/include/cpool/*.h |

@@ -81,6 +81,7 @@ plant check-orders.sh include/cpool/fast.h 's/, __ATOMIC_RELAXED//' 'without an 
 plant check-exports.sh lib/libcpool.map 's/^ *cpool_free;//' 'cpool_free'
 plant check-exports.sh lib/libcpool.map 's/^\( *\)cpool_free;/\1cpool_free; cpool_free_all;/' 'differences'
 plant check-exports.sh include/cpool/cache.h 's/^CPOOL_API void cpool_flush/void cpool_flush/' 'cpool_flush'
+plant check-exports.sh examples/spool.c 's/cpool_wait_open(pages)/(void)pages/' 'cpool_wait_open'
 
 plant check-exports.sh include/cpool/typed.h 's/^    size_t slot_align;.*/    unsigned slot_align;/' 'raise the number'
 plant check-exports.sh include/cpool/fast.h 's/cpool_alloc_abi1/cpool_alloc_slow/' 'cpool_alloc_slow'
