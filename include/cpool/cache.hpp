@@ -17,8 +17,8 @@ namespace cpool {
 /*
  * An explicit cache of a pool of objects of one type, which lasts as long as this object.
  *
- * Only one thread at a time may use it (cpool_cache_create).  It ends before the pool does.  A cache
- * that is not open, or that has been moved from, has no slots, and one that is given to it is
+ * Only one thread at a time may use it (cpool_cache_create).  It ends before the pool does.  A
+ * cache that is not open, or that has been moved from, has no slots, and one that is given to it is
  * reported as CPOOL_EPOOL.
  */
 template <class T> class cache {

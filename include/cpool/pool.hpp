@@ -227,8 +227,8 @@ public:
     /* Destroys an object of any pool, like cpool_release. */
     static void release(T *object) noexcept { detail::release(object); }
 
-    /* Like create, but returns an owner, from <cpool/owner.hpp>.  The pool must not be closed before
-     * the owner ends.  It may be moved. */
+    /* Like create, but returns an owner, from <cpool/owner.hpp>.  The pool must not be closed
+     * before the owner ends.  It may be moved. */
     template <class... Arguments>
     typename detail::owner<T, deleter, Arguments...>::type make(Arguments &&...arguments)
     {

@@ -153,14 +153,6 @@ CPOOL_DEFINE(tables, thing, .capacity = 3);
 
 namespace {
 
-std::size_t live_slots(cpool_t *pool)
-{
-    cpool_stats_t stats = CPOOL_STATS_INIT;
-
-    REQUIRE(cpool_read_stats(pool, &stats) == 0);
-    return stats.live;
-}
-
 template <class Pool> void require_waits(Pool &pool)
 {
     const struct timespec moment = {0, 1000};
@@ -168,7 +160,7 @@ template <class Pool> void require_waits(Pool &pool)
 
     REQUIRE(pool.allocate_bulk(slots, 4, 4) == 0);
     slots[0] = static_cast<thing *>(pool.allocate_uncached());
-    REQUIRE(live_slots(pool.native_handle()) == 1);
+    REQUIRE(live(pool.native_handle()) == 1);
     pool.deallocate_uncached(slots[0]);
 
     REQUIRE(pool.allocate_bulk(slots, 4) == 3 && pool.allocate_wait(&moment) == nullptr);
@@ -179,7 +171,7 @@ template <class Pool> void require_waits(Pool &pool)
     pool.release(one);
     pool.release(nullptr);
     pool.deallocate(slots[2]);
-    REQUIRE(live_slots(pool.native_handle()) == 0);
+    REQUIRE(live(pool.native_handle()) == 0);
 }
 
 void pools_wait()
@@ -195,12 +187,8 @@ void pools_wait()
     REQUIRE(pool.close() == 0 && statically.close() == 0);
 }
 
-// Counts the bytes that cpool_dump writes, or notices.
-void count_bytes(const char *, std::size_t length, void *total)
-{
-    *static_cast<std::size_t *>(total) += length;
-}
-void count_notice(cpool_t *, void *total) { ++*static_cast<std::size_t *>(total); }
+void count_bytes(const char *, std::size_t n, void *sum) { *static_cast<std::size_t *>(sum) += n; }
+void count_notice(cpool_t *, void *sum) { ++*static_cast<std::size_t *>(sum); }
 
 void pools_act_as_a_whole()
 {
