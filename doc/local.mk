@@ -11,7 +11,7 @@ EXTRA_DIST += doc/ADOPTING.md doc/CONCURRENCY.md doc/DESIGN.md doc/JSON.md \
 # function, which refers to its topic.  They are shipped, too.
 man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h include/cpool/alloc.h \
 	include/cpool/cache.h include/cpool/memory.h include/cpool/wait.h include/cpool/info.h \
-	include/cpool/frame.h \
+	include/cpool/print.h include/cpool/frame.h \
 	include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
 	include/cpool/object.h include/cpool/object_typed.h \
 	include/cpool/object_frame.h \
@@ -57,7 +57,7 @@ dist_man3_MANS = \
 	doc/man/cpool_free_bulk.3 doc/man/cpool_grow.3 doc/man/cpool_index.3 \
 	doc/man/cpool_index_limit.3 \
 	doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \
-	doc/man/cpool_print.3 \
+	doc/man/cpool_dump.3 doc/man/cpool_print.3 \
 	doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
 	doc/man/cpool_debug.3 \
 	doc/man/cpool_verify.3 \

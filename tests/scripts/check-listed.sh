@@ -4,7 +4,8 @@
 # check-listed.sh - a test that no list names would never run.  Every check_*.c in a folder of
 # tests/, or in the tests/ of a folder of ext/, is built and run by the folder's local.mk.  Every script of
 # tests/scripts is run too, and scripts can be executed.  A program in C without a list of
-# sources has the source of its name.
+# sources has the source of its name.  tests/machines/known.txt names programs and tests that there
+# are.
 #
 # srcdir: top of the source tree.
 
@@ -13,6 +14,8 @@ top=${srcdir:-.}
 tests=$top/tests
 status=0
 count=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
 
 complain() {
     echo "$*"
@@ -56,6 +59,13 @@ for path in "$tests"/scripts/*.sh; do
     count=$((count + 1))
     named "$file" || complain "$file: is in no list of tests"
 done
+
+awk -F ' *[|] *' '!/^#/ && NF == 5 { print $2, $3 }' "$tests/machines/known.txt" > "$work/known"
+while read -r program test; do
+    [ "$test" = '*' ] ||
+        cat "$tests"/*/"$program".c "$tests"/*/*/"$program".c "$top"/ext/*/tests/"$program".c 2> /dev/null |
+        grep -qE "TEST(_TIMES)?\($test[,)]" || complain "known.txt: $program has no test $test"
+done < "$work/known"
 
 [ "$count" -gt 1 ] || complain "no tests found in $tests"
 [ "$status" -ne 0 ] || echo "$count files are listed"

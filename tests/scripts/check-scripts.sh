@@ -123,6 +123,7 @@ plant check-json.sh doc/JSON.md 's/`cpool_live`/`cpool_alive`/' '> cpool_live'
 plant check-json.sh include/cpool/info.h 's/^    size_t peak; /    size_t top; /' '> top'
 
 plant check-listed.sh tests/public/check_new.c '/* new */' 'is in no list'
+plant check-listed.sh tests/machines/known.txt 's/reset_often_takes_no/reset_once_takes_no/' 'no test reset_once'
 plant check-listed.sh tests/scripts/check-new.sh '# new' 'is in no list'
 
 plant check-docs.sh doc/CONCURRENCY.md 's/`cpi_depot_provide`/`cpi_depot_provides`/' 'cpi_depot_provides'
