@@ -34,8 +34,8 @@
  * Flags of a pool.  Object pools and blocks of many sizes take them, too, with flags of their own.
  *
  * CPOOL_CHECKED   Every operation is verified: double free, bytes before and
- *                 after each slot, use of a cache by the wrong thread.  Leaks
- *                 are reported by the place that allocated them (cpool_debug.3).
+ *                 after each slot.  Leaks are reported by the place that
+ *                 allocated them (cpool_debug.3).
  *                 Costs time in this pool only, and 72 bytes or more of memory a
  *                 slot.  Implies CPOOL_TRACKED.
  */
