@@ -144,7 +144,8 @@ typedef void (*cpool_write_t)(const char *text, size_t length, void *arg);
  * arg     passed to it
  *
  * doc/JSON.md describes each member of the JSON, and the metrics.  Later versions may add members.
- * Those in cpool_stats_t stay; the others describe how the library works, and may go.
+ * Those in cpool_stats_t and cpool_view_t stay.  The others describe how the library works, and may
+ * go.
  *
  * Live slots of all pools are reported as CPOOL_EPOOL, and an unknown form as CPOOL_EFLAGS.
  *
