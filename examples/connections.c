@@ -244,7 +244,7 @@ int main(void)
     printf("%zu of %d requests answered\n", sum, CLIENTS * REQUESTS);
     if (stats.peak <= CONNECTIONS)
         printf("%d clients, no more than %d connections at once\n", CLIENTS, CONNECTIONS);
-    if (stats.creations < sum && stats.failures > 0)
+    if (stats.creations < sum && stats.hook_failures > 0)
         printf("connections were used again, and replaced when the server had hung up\n");
     close_idle();
     cpool_objects_destroy(connections);

@@ -106,7 +106,7 @@ static void print_figures(void)
     cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
 
     if (cpool_sized_read_stats(blocks, &stats) == 0)
-        printf("%zu blocks of %zu classes, %zu of malloc\n", stats.live, stats.classes,
+        printf("%zu blocks of %zu classes, %zu of malloc\n", stats.live, stats.class_count,
                stats.fallback_live);
 }
 

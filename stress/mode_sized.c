@@ -272,7 +272,7 @@ static void sized_audit(struct sized *sized, uint64_t *random)
     STRESS_REQUIRE(stats.live == 0 && stats.live_bytes == 0);
     STRESS_REQUIRE(stats.fallback_live == 0 && stats.fallback_bytes == 0);
     STRESS_REQUIRE(stats.fallback_total == sized->fallback_total && sized->fallback_live == 0);
-    sized_drain(sized, random_below(random, stats.classes));
+    sized_drain(sized, random_below(random, stats.class_count));
     STRESS_REQUIRE(cpool_sized_read_stats(sized->blocks, &stats) == 0);
     STRESS_REQUIRE(stats.live == 0 && stats.fallback_total == sized->fallback_total);
     STRESS_REQUIRE(cpool_sized_destroy(sized->blocks) == 0);

@@ -315,7 +315,7 @@ int cpool_objects_read_stats(const cpool_objects_t *pool, cpool_object_stats_t *
     stats.peak = (size_t)cpi_load(&pool->peak, relaxed);        /* [figure] */
     stats.creations = cpi_load(&pool->creations, relaxed);      /* [figure] */
     stats.destructions = cpi_load(&pool->destructions, relaxed); /* [figure] */
-    stats.failures = cpi_load(&pool->failures, relaxed);        /* [figure] */
+    stats.hook_failures = cpi_load(&pool->failures, relaxed);        /* [figure] */
     return cpi_given_write(given, &stats, sizeof stats);
 }
 

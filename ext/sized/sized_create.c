@@ -364,7 +364,7 @@ int cpool_sized_read_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *sta
 
     if (CPI_ENDED(blocks))
         return CPOOL_EPOOL;
-    known.classes = blocks->classes;
+    known.class_count = blocks->classes;
     known.reserved_bytes = blocks->header + blocks->range;
     known.committed_bytes = blocks->header;
     for (size_t number = 0; number < blocks->classes; number++) {

@@ -111,7 +111,8 @@ typedef struct cpool_objects cpool_objects_t;
  * have the same type.  Any hook may be NULL.  `arg` is passed to all of them.
  */
 typedef struct cpool_object_type {
-    size_t size;                               /* sizeof(cpool_object_type_t) */
+    size_t size;                               /* sizeof(cpool_object_type_t), set by the
+                                                  initialiser */
     size_t object_size;                        /* bytes, 1 or more */
     size_t object_align;                       /* as slot_align of cpool_config_t */
     int (*create)(void *object, void *arg);    /* constructs it, once.  Returns 0, or a code
@@ -136,7 +137,8 @@ typedef struct cpool_object_type {
  * A pool's configuration.  Start from CPOOL_OBJECT_CONFIG_INIT and set what you need.
  */
 typedef struct cpool_object_config {
-    size_t size;                            /* sizeof(cpool_object_config_t) */
+    size_t size;                            /* sizeof(cpool_object_config_t), set by the
+                                               initialiser */
     const char *name;                       /* as of cpool_config_t */
     const cpool_object_type_t *type;        /* copied */
     void (*reset)(void *object, void *arg); /* the pool's own, after the type's, or NULL */
@@ -324,19 +326,19 @@ CPOOL_API size_t cpool_objects_populate(cpool_objects_t *pool, size_t n, int *co
  * are estimates unless the pool is counted.  Start from CPOOL_OBJECT_STATS_INIT.
  */
 typedef struct cpool_object_stats {
-    size_t size;           /* sizeof(cpool_object_stats_t), set by the initialiser */
-    size_t capacity;       /* objects that may exist now */
-    size_t max_capacity;   /* objects that may ever exist */
-    size_t objects;        /* objects that exist: active, inactive, or in a hook */
-    size_t active;         /* objects that callers have */
-    size_t inactive;       /* objects in the pool */
-    size_t available;      /* objects that gets may find or create, if no hook fails */
-    size_t peak;           /* the most that were ever active at once, with
-                              CPOOL_OBJECT_COUNTED, in a priority pool or in a fake pool.
-                              Otherwise the largest number of objects that ever existed */
-    uint64_t creations;    /* objects created so far */
-    uint64_t destructions; /* objects destroyed so far */
-    uint64_t failures;     /* failures of create and activate so far */
+    size_t size;            /* sizeof(cpool_object_stats_t), set by the initialiser */
+    size_t capacity;        /* objects that may exist now */
+    size_t max_capacity;    /* objects that may ever exist */
+    size_t objects;         /* objects that exist: active, inactive, or in a hook */
+    size_t active;          /* objects that callers have */
+    size_t inactive;        /* objects in the pool */
+    size_t available;       /* objects that gets may find or create, if no hook fails */
+    size_t peak;            /* the most that were ever active at once, with
+                               CPOOL_OBJECT_COUNTED, in a priority pool or in a fake pool.
+                               Otherwise the largest number of objects that ever existed */
+    uint64_t creations;     /* objects created so far */
+    uint64_t destructions;  /* objects destroyed so far */
+    uint64_t hook_failures; /* of create and activate so far */
 } cpool_object_stats_t;
 
 #define CPOOL_OBJECT_STATS_INIT                                                \

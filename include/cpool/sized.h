@@ -80,11 +80,11 @@ typedef struct cpool_sized cpool_sized_t;
 /*
  * The source of blocks that no class can serve.  Any thread may call each of these at any
  * time.  `bytes` and `align` are the same when a block is freed as when it was allocated.
- * `bytes` never exceeds PTRDIFF_MAX.
+ * `bytes` never exceeds PTRDIFF_MAX.  Start from CPOOL_SIZED_FALLBACK_INIT.
  */
 typedef struct cpool_sized_fallback {
-    size_t size;   /* sizeof(cpool_sized_fallback_t) */
-    void *arg; /* handed to the functions */
+    size_t size; /* sizeof(cpool_sized_fallback_t), set by the initialiser */
+    void *arg;   /* handed to the functions */
     void *(*alloc)(size_t bytes, size_t align, void *arg); /* returns bytes aligned to
                       align, a power of two, or NULL */
     void (*free)(void *block, size_t bytes, size_t align, void *arg); /* takes
@@ -94,6 +94,11 @@ typedef struct cpool_sized_fallback {
                       or NULL, after which it is as it was.  NULL: there is no such
                       function, and contents are copied */
 } cpool_sized_fallback_t;
+
+#define CPOOL_SIZED_FALLBACK_INIT                                              \
+    {                                                                          \
+        sizeof(cpool_sized_fallback_t), NULL, NULL, NULL, NULL                 \
+    }
 
 /*
  * The configuration.  Start from CPOOL_SIZED_CONFIG_INIT.
@@ -271,7 +276,7 @@ CPOOL_API int cpool_sized_class_of(const cpool_sized_t *blocks, size_t size,
 /* The figures of all classes and of the fallback. */
 typedef struct cpool_sized_stats {
     size_t size;             /* sizeof(cpool_sized_stats_t), set by the initialiser */
-    size_t classes;          /* how many there are */
+    size_t class_count;      /* classes */
     size_t live;             /* blocks of all classes that callers hold */
     size_t live_bytes;       /* of their classes' sizes */
     size_t reserved_bytes;   /* address space taken */

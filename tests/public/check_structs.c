@@ -23,7 +23,7 @@ REACHES_END(cpool_config_t, stall_limit_ms);
 REACHES_END(cpool_stats_t, system_calls);
 REACHES_END(cpool_object_type_t, arg);
 REACHES_END(cpool_object_config_t, thread_caches);
-REACHES_END(cpool_object_stats_t, failures);
+REACHES_END(cpool_object_stats_t, hook_failures);
 REACHES_END(cpool_object_info_t, age_ns);
 REACHES_END(cpool_error_t, details);
 

@@ -197,7 +197,7 @@ TEST_TIMES(create_that_fails_tells_its_code_and_loses_nothing, KINDS_AND_FAKE)
         REQUIRE(object == NULL && cpool_object_get(pool) == NULL);
         thing_require(pool, &account, 0);
     }
-    REQUIRE_EQUAL(thing_stats(pool).failures, 20);
+    REQUIRE_EQUAL(thing_stats(pool).hook_failures, 20);
     account.create_fails = 0;
     for (int i = 0; i < 4; i++)
         things[i] = get(pool);
@@ -264,7 +264,7 @@ TEST_TIMES(recycled_object_that_is_unfit_is_replaced_by_a_new_one, KINDS)
         cpool_object_put(pool, object);
     }
     REQUIRE_EQUAL(thing_stats(pool).capacity, 1);
-    REQUIRE_EQUAL(thing_stats(pool).failures, 4);
+    REQUIRE_EQUAL(thing_stats(pool).hook_failures, 4);
     thing_require(pool, &account, 0);
     thing_end(pool, &account);
 }

@@ -144,7 +144,7 @@ TEST(batch_that_cannot_be_created_leaves_the_get_alone)
     account.create_fails = ENOMEM;
     account.after = 4;
     get_all(pool, 1);
-    REQUIRE(account.created == 4 && thing_stats(pool).failures == 1);
+    REQUIRE(account.created == 4 && thing_stats(pool).hook_failures == 1);
     thing_require(pool, &account, 1);
     account.create_fails = 0;
     put_all(pool, 1);

@@ -474,7 +474,7 @@ TEST_TIMES(hook_that_says_dry_ends_the_wait, 2)
     pool = thing_pool(&config, &type);
     account.create_fails = CPOOL_EDRY;
     REQUIRE_EQUAL(object_wait(pool, &object, some_time), CPOOL_EDRY);
-    REQUIRE(object == NULL && thing_stats(pool).failures == 1);
+    REQUIRE(object == NULL && thing_stats(pool).hook_failures == 1);
     account.create_fails = 0;
     REQUIRE_EQUAL(object_wait(pool, &object, some_time), 0);
     cpool_object_put(pool, object);

@@ -16,7 +16,7 @@
 /* The class of a size, found in the plainest way. */
 static size_t class_by_search(const cpool_sized_t *blocks, size_t size)
 {
-    size_t classes = stats_of(blocks).classes;
+    size_t classes = stats_of(blocks).class_count;
     size_t number = 0;
 
     while (number < classes && class_at(blocks, number).block_size < size)
@@ -38,7 +38,7 @@ TEST_TIMES(class_of_any_size_is_the_smallest_that_holds_it, 2)
         config.class_count = sizeof uneven / sizeof uneven[0];
     }
     blocks = create(&config);
-    most = class_at(blocks, stats_of(blocks).classes - 1).block_size;
+    most = class_at(blocks, stats_of(blocks).class_count - 1).block_size;
     REQUIRE_EQUAL(most, _i == 1 ? CPOOL_SIZED_MAX : 32 * 1024);
     held = class_at(blocks, 0).block_size;
     for (size_t size = 0; size <= most; size++) {
@@ -59,7 +59,7 @@ TEST(default_classes_waste_little)
 
     config.max_size = 20000;
     blocks = create(&config);
-    REQUIRE_EQUAL(class_at(blocks, stats_of(blocks).classes - 1).block_size, 20480);
+    REQUIRE_EQUAL(class_at(blocks, stats_of(blocks).class_count - 1).block_size, 20480);
     for (size_t size = 1; size <= config.max_size; size++) {
         size_t held = class_for(blocks, size).block_size;
 
@@ -304,7 +304,7 @@ TEST(create_with_mistakes_refused)
 {
     static const size_t wrong[][2] = { { 16, 16 }, { 32, 16 }, { 0, 16 }, { 16, 20 },
                                        { 16, CPOOL_SIZED_MAX + 8 } };
-    static const cpool_sized_fallback_t fallback = { sizeof fallback, NULL, NULL, NULL, NULL };
+    static const cpool_sized_fallback_t fallback = CPOOL_SIZED_FALLBACK_INIT;
     cpool_sized_config_t config = small_config();
     size_t space = support_address_space();
 
@@ -350,7 +350,7 @@ TEST(figures_and_trim_of_all_classes)
     REQUIRE_EQUAL(stats_of(blocks).live, 300);
     REQUIRE_EQUAL(stats_of(blocks).live_bytes, 300 * 2048);
     REQUIRE(stats_of(blocks).committed_bytes >= resident + 300 * 2048);
-    REQUIRE(stats_of(blocks).reserved_bytes > stats_of(blocks).classes * MIB);
+    REQUIRE(stats_of(blocks).reserved_bytes > stats_of(blocks).class_count * MIB);
     for (size_t i = 0; i < 300; i++)
         cpool_sized_free(blocks, held[i]);
     REQUIRE(cpool_sized_trim(blocks) >= 200 * 2048);
@@ -364,17 +364,17 @@ TEST(committed_bytes_count_the_header)
     cpool_sized_t *blocks = create(&config);
     void *block = cpool_sized_alloc(blocks, 1000);
     cpool_sized_stats_t stats = stats_of(blocks);
-    size_t part = stats.reserved_bytes / stats.classes;
+    size_t part = stats.reserved_bytes / stats.class_count;
     size_t sum = 0;
 
     while ((part & (part - 1)) != 0)
         part &= part - 1;
-    for (size_t i = 0; i < stats.classes; i++) {
+    for (size_t i = 0; i < stats.class_count; i++) {
         const cpool_t *pool = class_at(blocks, i).pool;
 
         sum += pool != NULL ? support_stats(pool).committed_bytes : 0;
     }
-    REQUIRE_EQUAL(stats.committed_bytes, sum + stats.reserved_bytes - stats.classes * part);
+    REQUIRE_EQUAL(stats.committed_bytes, sum + stats.reserved_bytes - stats.class_count * part);
     REQUIRE(stats.committed_bytes > sum);
     cpool_sized_free(blocks, block);
     destroy_empty(blocks);

@@ -274,7 +274,7 @@ TEST(figures_tell_what_is_live_and_fallen_back)
 
     take_all_kinds(blocks, taken);
     stats = stats_of(blocks);
-    REQUIRE_EQUAL(stats.classes, 4);
+    REQUIRE_EQUAL(stats.class_count, 4);
     REQUIRE_EQUAL(stats.live, 100);
     REQUIRE_EQUAL(stats.live_bytes, 100 * 64);
     REQUIRE(stats.committed_bytes > 0 && stats.committed_bytes <= stats.reserved_bytes);

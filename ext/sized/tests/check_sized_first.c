@@ -62,7 +62,7 @@ TEST(queries_make_no_class)
     REQUIRE_EQUAL(made(blocks), 1);
     REQUIRE(class_at(blocks, 1).source == NULL);
     REQUIRE_EQUAL(class_at(blocks, 7).block_size, 512);
-    REQUIRE_EQUAL(stats_of(blocks).classes, CLASSES);
+    REQUIRE_EQUAL(stats_of(blocks).class_count, CLASSES);
     REQUIRE_EQUAL(class_for(blocks, 500).block_size, 512);
     REQUIRE_EQUAL(cpool_sized_trim(blocks), 0);
     REQUIRE(support_find(CPOOL_VIEW_SIZED, "blocks") == blocks);

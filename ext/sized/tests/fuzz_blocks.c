@@ -110,7 +110,7 @@ static cpool_sized_stats_t figures(void)
 /* The class that has to serve a request, or their number if no class has to. */
 static size_t must_serve(size_t size, size_t align)
 {
-    size_t classes = figures().classes;
+    size_t classes = figures().class_count;
     size_t number = 0;
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
@@ -158,7 +158,7 @@ static void verify_place(const struct block *block, size_t align, size_t server)
     FUZZ_REQUIRE(usable >= block->size);
     FUZZ_EQUAL((uintptr_t)block->bytes % align, 0);
     FUZZ_EQUAL((uintptr_t)block->bytes % CPOOL_SIZED_GRAIN, 0);
-    if (server == figures().classes)
+    if (server == figures().class_count)
         return;
     FUZZ_REQUIRE(is_in_class(block->bytes));
     FUZZ_EQUAL(usable, class_at(server).block_size);
@@ -195,12 +195,12 @@ static void alloc(void)
         block->bytes = cpool_sized_alloc(blocks.pools, size);
     if (block->bytes == NULL) {
         FUZZ_REQUIRE(bounded() || (refuses && !blocks.refuses));
-        FUZZ_EQUAL(server == figures().classes || form == 0, true);
+        FUZZ_EQUAL(server == figures().class_count || form == 0, true);
         return;
     }
     if (form == 0) {
         size = size / 3 * 3;
-        server = figures().classes;
+        server = figures().class_count;
         for (size_t i = 0; i < size; i++)
             FUZZ_EQUAL(block->bytes[i], 0);
     }
@@ -256,7 +256,7 @@ static void resize(void)
     verify_bytes(moved, block->seed, wanted < block->size ? wanted : block->size);
     block->bytes = moved;
     block->size = wanted;
-    verify_place(block, 1, figures().classes);
+    verify_place(block, 1, figures().class_count);
     write_bytes(block, 0);
 }
 
@@ -267,7 +267,7 @@ static void misuse(void)
         unsigned char bytes[256];
     } none;
     unsigned char *address = none.bytes + 128 + input_below(64);
-    size_t most = class_at(figures().classes - 1).block_size;
+    size_t most = class_at(figures().class_count - 1).block_size;
 
     cpool_sized_free(blocks.pools, address);
     FUZZ_EQUAL(cpool_sized_usable_size(blocks.pools, address), 0);
