@@ -98,6 +98,9 @@ typedef struct cpool_view {
                                    the slots belong to, or NULL */
 } cpool_view_t;
 
+/* A visitor, as of cpool_each. */
+typedef bool (*cpool_visit_t)(const cpool_view_t *view, void *arg);
+
 /*
  * cpool_each - calls a function for each pool of the process: of slots, of objects, of blocks
  * of many sizes, and with lanes.
@@ -115,8 +118,7 @@ typedef struct cpool_view {
  * Returns the number of pools visited.
  * Any thread.  It may block, but not while the visitor runs.
  */
-CPOOL_API size_t cpool_each(bool (*visit)(const cpool_view_t *view, void *arg), void *arg)
-    CPOOL_NONNULL_(1);
+CPOOL_API size_t cpool_each(cpool_visit_t visit, void *arg) CPOOL_NONNULL_(1);
 
 #ifdef __cplusplus
 }

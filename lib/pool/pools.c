@@ -106,7 +106,7 @@ static bool read_client(struct cpi_view *view, uint64_t *from)
     return client != NULL;
 }
 
-size_t cpool_each(bool (*visit)(const cpool_view_t *view, void *arg), void *arg)
+size_t cpool_each(cpool_visit_t visit, void *arg)
 {
     struct cpi_view view;
     uint64_t from = 0;
