@@ -47,11 +47,9 @@ static cpool_reader_t *begin_domain(cpool_domain_t **domain)
     cpool_reader_t *reader;
 
     config.readers = 1;
-    config.held = (size_t)4 * BAG;
+    config.max_held = (size_t)4 * BAG;
     require(cpool_domain_create(domain, &config));
-    reader = cpool_domain_reader(*domain, 0);
-    if (reader == NULL)
-        exit(EXIT_FAILURE);
+    require(cpool_reader_create(&reader, *domain, 0));
     return reader;
 }
 

@@ -86,7 +86,7 @@ static void *rival_domain_create(const struct bench_cell *cell, size_t bag)
     int code;
 
     config.readers = cell->threads;
-    config.held = 4 * bag;
+    config.max_held = 4 * bag;
     code = cpool_domain_create(&domain, &config);
     if (code != CPOOL_OK)
         bench_fail("cpool_domain_create: %s", cpool_strerror(code));
@@ -101,7 +101,9 @@ static void rival_domain_destroy(void *domain)
 
 static void *rival_reader_enter(void *domain)
 {
-    return cpool_domain_reader((cpool_domain_t *)domain, 0);
+    cpool_reader_t *reader;
+
+    return cpool_reader_create(&reader, (cpool_domain_t *)domain, 0) == CPOOL_OK ? reader : NULL;
 }
 
 /* The end of the thread does that. */

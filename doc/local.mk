@@ -71,11 +71,11 @@ dist_man3_MANS = \
 	doc/man/cpool_release.3 \
 	doc/man/cpool_domain_create.3 \
 	doc/man/cpool_domain_destroy.3 \
-	doc/man/cpool_domain_reader.3 \
 	doc/man/cpool_domain_read_stats.3 \
 	doc/man/cpool_read_begin.3 \
 	doc/man/cpool_read_end.3 \
 	doc/man/cpool_read_quiescent.3 \
+	doc/man/cpool_reader_create.3 \
 	doc/man/cpool_reader_destroy.3 \
 	doc/man/cpool_retire.3 \
 	doc/man/cpool_retire_flush.3 \

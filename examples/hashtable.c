@@ -220,7 +220,7 @@ static int table_create(struct table *self, size_t capacity, size_t buckets, siz
     if (code != 0)
         return code;
     domain.readers = threads;
-    domain.held = held;
+    domain.max_held = held;
     return cpool_domain_create(&self->readers, &domain);
 }
 
@@ -306,9 +306,11 @@ static void *run(void *argument)
 {
     struct worker *worker = argument;
     cpool_domain_stats_t stats = CPOOL_DOMAIN_STATS_INIT;
-    cpool_reader_t *reader = cpool_domain_reader(table.readers, 0);
+    cpool_reader_t *reader;
     uint64_t random = worker->index;
 
+    if (cpool_reader_create(&reader, table.readers, 0) != CPOOL_OK)
+        abort();
     for (size_t i = 0; i < operations; i++) {
         random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
         if (i % 5 == 0)

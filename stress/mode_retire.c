@@ -290,9 +290,11 @@ static void retire_steps(struct worker *worker)
     struct retire *retire = worker->context;
     size_t steps = random_between(&worker->random, 1, RETIRE_STEPS);
     bool own = random_once_in(&worker->random, 8);
-    cpool_reader_t *reader = cpool_domain_reader(retire->domain, own ? CPOOL_READER_UNOWNED : 0);
+    cpool_reader_t *reader;
+    int code = cpool_reader_create(&reader, retire->domain, own ? CPOOL_READER_UNOWNED : 0);
 
-    if (reader == NULL) { /* readers of ended threads wait for sections */
+    STRESS_REQUIRE(code == 0 || code == CPOOL_ELIMIT);
+    if (code != 0) { /* readers of ended threads wait for sections */
         sched_yield();
         return;
     }
@@ -309,8 +311,8 @@ static void retire_life(struct worker *worker)
     cpool_reader_t *reader;
 
     retire_steps(worker);
-    reader = cpool_domain_reader(retire->domain, 0);
-    if (reader != NULL && random_once_in(&worker->random, 2)) {
+    if (cpool_reader_create(&reader, retire->domain, 0) == 0 &&
+        random_once_in(&worker->random, 2)) {
         cpool_read_begin(reader);
         retire_walk(worker, retire, 0);
     }
@@ -415,8 +417,8 @@ static void retire_audit(struct retire *retire)
         STRESS_REQUIRE(cpool_read_stats(retire->pools[i], &stats) == 0);
         STRESS_REQUIRE(retire_drain(retire->pools[i]) + linked[i] >= stats.capacity);
     }
-    reader = cpool_domain_reader(retire->domain, 0);
-    STRESS_REQUIRE(reader != NULL && cpool_retire_flush(reader, CPOOL_FLUSH_WAIT) == 0);
+    STRESS_REQUIRE(cpool_reader_create(&reader, retire->domain, 0) == 0);
+    STRESS_REQUIRE(cpool_retire_flush(reader, CPOOL_FLUSH_WAIT) == 0);
     STRESS_REQUIRE(cpool_domain_read_stats(retire->domain, &held) == 0 && held.held == 0);
     STRESS_REQUIRE(cpool_domain_destroy(retire->domain) == 0);
 }
@@ -431,7 +433,7 @@ static void retire_run(struct episode *episode)
     for (size_t i = 0; i < RETIRE_POOLS; i++)
         retire_open_pool(&retire, i, random);
     config.readers = episode->threads * 2 + 1;
-    config.held = random_between(random, 4, 256);
+    config.max_held = random_between(random, 4, 256);
     STRESS_REQUIRE(cpool_domain_create(&retire.domain, &config) == 0);
     crew_run(episode, retire_body, &retire, NULL);
     retire_audit(&retire);

@@ -147,29 +147,41 @@ static struct cpi_reader *take_reader(struct cpool_domain *domain, bool own)
     return taken;
 }
 
-CPI_COLD static cpool_reader_t *obtain_reader(struct cpool_domain *domain, bool own)
+CPI_COLD static int obtain_reader(struct cpool_domain *domain, bool own, cpool_reader_t **result)
 {
     struct cpi_reader *reader;
 
-    if (cpi_domain_has_ended(domain, "cpool_domain_reader") ||
-        (own && cpool_client_own(domain->client.pool, NULL) != 0))
-        return NULL;
+    if (cpi_domain_has_ended(domain, "cpool_reader_create"))
+        return CPOOL_EPOOL;
+    if (own && cpool_client_own(domain->client.pool, NULL) != 0)
+        return CPOOL_ENOMEM;
     reader = take_reader(domain, own);
     if (reader == NULL) {
         (void)cpi_retire_reclaim(domain, NULL, false, NULL);
         reader = take_reader(domain, own);
     }
-    return reader != NULL ? &reader->section : NULL;
+    if (reader == NULL)
+        return CPOOL_ELIMIT;
+    *result = &reader->section;
+    return 0;
 }
 
-cpool_reader_t *cpool_domain_reader(cpool_domain_t *domain, unsigned flags)
+int cpool_reader_create(cpool_reader_t **result, cpool_domain_t *domain, unsigned flags)
 {
-    cpool_client_owned_t *owned = cpool_client_find(domain->key);
-    bool own = (flags & CPOOL_READER_UNOWNED) == 0;
+    cpool_client_owned_t *owned;
 
-    if (CPI_LIKELY(owned != NULL && own))
-        return &reader_of_owned(owned)->section;
-    return obtain_reader(domain, own);
+    if (result == NULL)
+        return CPOOL_ENULL;
+    *result = NULL;
+    if (domain == NULL)
+        return CPOOL_ENULL;
+    if ((flags & ~CPOOL_READER_UNOWNED) != 0)
+        return CPOOL_EFLAGS;
+    owned = flags == 0 ? cpool_client_find(domain->key) : NULL;
+    if (owned == NULL)
+        return obtain_reader(domain, flags == 0, result);
+    *result = &reader_of_owned(owned)->section;
+    return 0;
 }
 
 /* --- In the life of a pool --- */
@@ -248,7 +260,7 @@ static void init_reader(struct cpool_domain *domain, struct cpi_reader *reader)
 
 static struct cpool_domain *make_domain(const cpool_domain_config_t *config)
 {
-    size_t bag_size = (config->held + CPI_BAGS - 1) / CPI_BAGS;
+    size_t bag_size = (config->max_held + CPI_BAGS - 1) / CPI_BAGS;
     size_t each = bag_size * CPI_BAGS * 2 * sizeof(void *);
     size_t size = sizeof(struct cpool_domain) + config->readers * sizeof(struct cpi_reader);
     struct cpool_domain *domain = cpool_client_memory(size, 0);
@@ -295,8 +307,8 @@ int cpool_domain_create(cpool_domain_t **result, const cpool_domain_config_t *co
     code = cpi_given_read(&known, sizeof known, config);
     if (code != 0)
         return code;
-    if (known.readers == 0 || known.readers > CPOOL_READERS_MAX || known.held < CPI_BAGS ||
-        known.held > CPOOL_HELD_MAX)
+    if (known.readers == 0 || known.readers > CPOOL_READERS_MAX || known.max_held < CPI_BAGS ||
+        known.max_held > CPOOL_HELD_MAX)
         return CPOOL_ECAPACITY;
     domain = make_domain(&known);
     if (domain == NULL)

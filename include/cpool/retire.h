@@ -10,11 +10,11 @@
  *     cpool_domain_config_t config = CPOOL_DOMAIN_CONFIG_INIT;
  *
  *     config.readers = 16;
- *     config.held = 1024;
+ *     config.max_held = 1024;
  *     cpool_domain_create(&domain, &config);
  *     ...
- *     cpool_reader_t *reader = cpool_domain_reader(domain, 0); the calling thread's
- *
+ *     cpool_reader_create(&reader, domain, 0);                 the calling thread's
+ *     ...
  *     cpool_read_begin(reader);
  *     node = look_up(table, key);                              without a lock
  *     use(node);
@@ -63,7 +63,7 @@ typedef struct cpool_reader {
 typedef struct cpool_domain_config {
     size_t size;           /* sizeof(cpool_domain_config_t), set by the initialiser */
     size_t readers;        /* that it may have at once, 1 to CPOOL_READERS_MAX */
-    size_t held;           /* slots that each of them may hold back, 4 to CPOOL_HELD_MAX.  It is
+    size_t max_held;       /* slots that each of them may hold back, 4 to CPOOL_HELD_MAX.  It is
                               rounded up to a multiple of 4 */
     size_t stall_limit_ms; /* milliseconds.  A retire or flush that finds its reader's slots held
                               back by one section for longer reports the section once, as
@@ -122,18 +122,20 @@ CPOOL_API int cpool_domain_read_stats(const cpool_domain_t *domain, cpool_domain
 #define CPOOL_READER_UNOWNED 0x1u
 
 /*
- * cpool_domain_reader - the calling thread's reader of a domain, or one that no thread owns.
+ * cpool_reader_create - the calling thread's reader of a domain, or one that no thread owns.
  *
- * flags   0: the thread's.  It is taken on first use, and given up at the end of the thread, or
- *         of the domain.  CPOOL_READER_UNOWNED: another one each time
+ * reader   receives it, set to NULL on failure
+ * flags    0: the thread's own, which the first call creates and later ones return.  It is given up
+ *          at the end of the thread, or of the domain.  CPOOL_READER_UNOWNED: another one each time
  *
- * Returns the reader, or NULL if all are in use, there is no memory for the thread's table, or
- * the thread has run its destructors.  A destroyed one is in use until its slots are free.
+ * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS, CPOOL_EPOOL, CPOOL_ELIMIT if as many are in use as the
+ * domain may have, or CPOOL_ENOMEM, also in a thread that has run its destructors.  A destroyed
+ * one is in use until its slots are free.
  * Any thread.  Wait-free for the thread's but for the first use, which may block.  Lock-free for
  * one that no thread owns.
  */
-CPOOL_API cpool_reader_t *cpool_domain_reader(cpool_domain_t *domain, unsigned flags)
-    CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
+CPOOL_API int cpool_reader_create(cpool_reader_t **reader, cpool_domain_t *domain, unsigned flags)
+    CPOOL_MUST_USE_;
 
 /*
  * cpool_reader_destroy - gives a reader up.

@@ -6,7 +6,7 @@
  *     cpool::domain domain(16, 1024);                  16 threads, 1024 slots held back by each
  *     ...
  *     {
- *         cpool::read_section section(domain.reader());
+ *         cpool::read_section section(domain);         of the calling thread's reader
  *         use(look_up(table, key));                    without a lock
  *     }
  *     using retired = std::unique_ptr<node, cpool::retire_deleter<node>>;
@@ -49,7 +49,7 @@ public:
         int code = CPOOL_EOPEN;
 
         config.readers = readers;
-        config.held = held;
+        config.max_held = held;
         config.stall_limit_ms = stall_limit_ms;
         if (!open_)
             code = cpool_domain_create(&handle_, &config);
@@ -70,10 +70,16 @@ public:
     bool is_open() const noexcept { return open_; }
     cpool_domain_t *native_handle() const noexcept { return handle_; }
 
-    /* The calling thread's reader, or one that no thread owns: cpool_domain_reader. */
-    cpool_reader_t *reader(unsigned flags = 0) const noexcept
+    /* Like cpool_reader_create: the calling thread's own, which the first call creates, or another
+     * one that no thread owns.  nullptr if there is none. */
+    cpool_reader_t *create_reader(unsigned flags = 0, int *code = nullptr) const noexcept
     {
-        return cpool_domain_reader(handle_, flags);
+        cpool_reader_t *reader;
+        int result = cpool_reader_create(&reader, handle_, flags);
+
+        if (code != nullptr)
+            *code = result;
+        return reader;
     }
 
     /* The figures: cpool_domain_read_stats. */
@@ -101,6 +107,15 @@ class read_section {
 public:
     explicit read_section(cpool_reader_t *reader) noexcept : reader_(reader)
     {
+        cpool_read_begin(reader_);
+    }
+    /* Of the calling thread's reader.  Throws the code where there is none. */
+    explicit read_section(const domain &domain) : reader_(nullptr)
+    {
+        int code = CPOOL_OK;
+
+        reader_ = domain.create_reader(0, &code);
+        detail::require(code);
         cpool_read_begin(reader_);
     }
     read_section(const read_section &) = delete;
@@ -133,10 +148,10 @@ public:
     }
     void operator()(T *object) const noexcept
     {
-        cpool_reader_t *reader = cpool_domain_reader(domain_, 0);
+        cpool_reader_t *reader;
         void *slot = detail::untracked(object);
 
-        if (reader == nullptr)
+        if (cpool_reader_create(&reader, domain_, 0) != CPOOL_OK)
             return;
         while (cpool_retire(reader, pool_, slot) == CPOOL_EHELD &&
                cpool_retire_flush(reader, CPOOL_FLUSH_WAIT) == 0) {

@@ -203,7 +203,7 @@ static void use_and_end_structures(unsigned flags)
     cpool_sized_free(ended.blocks, cpool_sized_alloc(ended.blocks, 100));
     ended.slot = cpool_lane_alloc(ended.lanes, 1);
     cpool_lane_free(ended.lanes, 1, ended.slot);
-    ended.reader = cpool_domain_reader(ended.domain, 0);
+    ended.reader = reader_in(ended.domain, 0);
     cpool_read_begin(ended.reader);
     REQUIRE_EQUAL(cpool_retire(ended.reader, pool, cpool_alloc(pool)), 0);
     cpool_read_end(ended.reader);
@@ -289,10 +289,12 @@ static void require_reader_refused(cpool_t *pool)
 static void require_domain_refused(void)
 {
     cpool_domain_stats_t stats = CPOOL_DOMAIN_STATS_INIT;
+    cpool_reader_t *reader;
 
     REFUSED(cpool_domain_read_stats(ended.domain, &stats), CPOOL_EPOOL);
-    REFUSED(cpool_domain_reader(ended.domain, 0), NULL);
-    REFUSED(cpool_domain_reader(ended.domain, CPOOL_READER_UNOWNED), NULL);
+    REFUSED(cpool_reader_create(&reader, ended.domain, 0), CPOOL_EPOOL);
+    REFUSED(cpool_reader_create(&reader, ended.domain, CPOOL_READER_UNOWNED), CPOOL_EPOOL);
+    REQUIRE(reader == NULL);
     REFUSED(cpool_domain_destroy(ended.domain), CPOOL_EPOOL);
 }
 
@@ -345,7 +347,7 @@ TEST(reader_refused_after_its_end)
     cpool_reader_t *others[3];
 
     REQUIRE_EQUAL(domain_create(&ended.domain, 4, 8, 0), 0);
-    ended.reader = cpool_domain_reader(ended.domain, CPOOL_READER_UNOWNED);
+    ended.reader = reader_in(ended.domain, CPOOL_READER_UNOWNED);
     cpool_read_begin(ended.reader);
     cpool_read_end(ended.reader);
     REQUIRE_EQUAL(cpool_retire(ended.reader, pool, cpool_alloc(pool)), 0);
@@ -354,7 +356,7 @@ TEST(reader_refused_after_its_end)
     cpool_set_error_handler((cpool_error_handler_t){ count_refusal, NULL });
     require_reader_refused(pool);
     for (int i = 0; i < 3; i++) {
-        others[i] = cpool_domain_reader(ended.domain, CPOOL_READER_UNOWNED);
+        others[i] = reader_in(ended.domain, CPOOL_READER_UNOWNED);
         REQUIRE(others[i] != NULL && others[i] != ended.reader);
         cpool_read_begin(others[i]);
     }

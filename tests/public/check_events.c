@@ -53,7 +53,7 @@ TEST(request_that_finds_retired_slots_is_told_of_none)
     REQUIRE_EQUAL(domain_create(&domain, 1, CAPACITY, 0), 0);
     for (int i = 0; i < 3; i++) {
         slot = scene.hold.slots[--scene.hold.count];
-        REQUIRE_EQUAL(cpool_retire(cpool_domain_reader(domain, 0), scene.pool, slot), 0);
+        REQUIRE_EQUAL(cpool_retire(reader_in(domain, 0), scene.pool, slot), 0);
     }
     slot = cpool_alloc_or_notify(scene.pool);
     REQUIRE(slot != NULL);

@@ -117,7 +117,7 @@ TEST(retire_of_a_frames_slot_refused)
     void *slot;
 
     REQUIRE_EQUAL(domain_create(&domain, 2, CAPACITY, 0), 0);
-    reader = cpool_domain_reader(domain, 0);
+    reader = reader_in(domain, 0);
     REQUIRE(reader != NULL);
     take(pool, frame, &slot, 1);
     support_capture_reports();

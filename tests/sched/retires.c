@@ -126,7 +126,7 @@ static void retire_step(unsigned thread, char operation)
     struct party *party = &the.party[thread];
 
     if (party->reader == NULL)
-        party->reader = cpool_domain_reader(the.domain, 0);
+        party->reader = reader_in(the.domain, 0);
     if (party->reader == NULL)
         explorer_fail("there is no reader");
     switch (operation) {
@@ -154,7 +154,7 @@ static void retire_close(void)
     size_t i;
     unsigned t;
 
-    last->reader = cpool_domain_reader(the.domain, 0);
+    last->reader = reader_in(the.domain, 0);
     if (last->reader == NULL || cpool_retire_flush(last->reader, CPOOL_FLUSH_WAIT) != 0 ||
         domain_stats(the.domain).held != 0)
         explorer_fail("slots stay retired");

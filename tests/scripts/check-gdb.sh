@@ -32,6 +32,7 @@ cat > "$work/program.c" << 'END'
 #include <cpool/sized.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 void *live, *cached, *unused, *inside, *guarded, *freed;
 void stop_here(void);
 static cpool_t *jobs;
@@ -65,12 +66,12 @@ static void retire_one(cpool_t *pool)
 {
     cpool_domain_config_t config = CPOOL_DOMAIN_CONFIG_INIT;
     cpool_domain_t *domain;
-    cpool_reader_t *reader = NULL;
+    cpool_reader_t *reader;
     void *slot = cpool_alloc(pool);
     config.readers = 1;
-    config.held = 9;
-    if (cpool_domain_create(&domain, &config) == 0)
-        reader = cpool_domain_reader(domain, 0);
+    config.max_held = 9;
+    if (cpool_domain_create(&domain, &config) != 0 || cpool_reader_create(&reader, domain, 0) != 0)
+        abort();
     cpool_read_begin(reader);
     (void)cpool_retire(reader, pool, slot);
 }

@@ -367,7 +367,7 @@ static void fork_in_look(void *argument)
     waiting->held = cpool_alloc(waiting->pool);
     REQUIRE(cpool_alloc_or_notify(waiting->pool) == NULL);
     REQUIRE(steps_run(&stop, worker, "close_entry", 1, wait_and_free, waiting));
-    REQUIRE_EQUAL(cpool_retire(cpool_domain_reader(domain, 0), waiting->pool, waiting->held), 0);
+    REQUIRE_EQUAL(cpool_retire(reader_in(domain, 0), waiting->pool, waiting->held), 0);
     REQUIRE(cpool_alloc_wait(waiting->pool, NULL) ==
             (look->in_child && look->taken ? NULL : waiting->held));
     if (look->in_child) {

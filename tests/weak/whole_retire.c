@@ -43,7 +43,7 @@ static void use_shown(void)
 
 static void *read(void *unused)
 {
-    cpool_reader_t *reader = cpool_domain_reader(domain, 0);
+    cpool_reader_t *reader = reader_in(domain, 0);
 
     (void)unused;
     assert(reader != NULL);
@@ -69,7 +69,7 @@ static void give_way(void)
 
 static void *write(void *unused)
 {
-    cpool_reader_t *reader = cpool_domain_reader(domain, 0);
+    cpool_reader_t *reader = reader_in(domain, 0);
 
     (void)unused;
     assert(reader != NULL);
@@ -122,7 +122,7 @@ static void *await(void *unused)
 
 static void audit(void)
 {
-    cpool_reader_t *reader = cpool_domain_reader(domain, 0);
+    cpool_reader_t *reader = reader_in(domain, 0);
     int count = atomic_load_explicit(&shown, memory_order_relaxed) != NULL;
 
     assert(reader != NULL && cpool_retire_flush(reader, CPOOL_FLUSH_WAIT) == 0);

@@ -39,7 +39,7 @@ static void make_domain(struct fault_scene *scene)
 static void make_reader(struct fault_scene *scene)
 {
     make_domain(scene);
-    REQUIRE((scene->memory = cpool_domain_reader(scene->object, CPOOL_READER_UNOWNED)) != NULL);
+    REQUIRE((scene->memory = reader_in(scene->object, CPOOL_READER_UNOWNED)) != NULL);
 }
 
 FAULT_CALL(retire, cpool_retire(scene->memory, scene->pool, scene->slots[--scene->count]))
@@ -51,7 +51,7 @@ static cpool_reader_t *other;
 static void fill_bags(struct fault_scene *scene, size_t left)
 {
     make_reader(scene);
-    REQUIRE((other = cpool_domain_reader(scene->object, CPOOL_READER_UNOWNED)) != NULL);
+    REQUIRE((other = reader_in(scene->object, CPOOL_READER_UNOWNED)) != NULL);
     cpool_read_begin(other);
     cpool_read_end(other);
     scene->count = HELD + 1;
@@ -101,21 +101,26 @@ static void make_dry_with_bags(struct fault_scene *scene)
 
 /* --- Calls --- */
 
-static int domain_reader(struct fault_scene *scene)
-{
-    cpool_reader_t *reader = cpool_domain_reader(scene->object, 0);
-
-    if (reader == NULL)
-        return NONE;
-    cpool_read_begin(reader);
-    cpool_read_end(reader);
-    return SOME;
-}
-
 static int reader_create(struct fault_scene *scene)
 {
-    scene->memory = cpool_domain_reader(scene->object, CPOOL_READER_UNOWNED);
-    return scene->memory != NULL ? SOME : NONE;
+    cpool_reader_t *reader;
+    int code = cpool_reader_create(&reader, scene->object, 0);
+
+    REQUIRE((code == 0) == (reader != NULL));
+    if (code == 0)
+        cpool_read_begin(reader);
+    if (code == 0)
+        cpool_read_end(reader);
+    return code;
+}
+
+static int reader_create_unowned(struct fault_scene *scene)
+{
+    cpool_reader_t *reader;
+    int code = cpool_reader_create(&reader, scene->object, CPOOL_READER_UNOWNED);
+
+    scene->memory = reader;
+    return code;
 }
 
 FAULT_CALL(reader_destroy, (cpool_reader_destroy(scene->memory), 0))
@@ -157,11 +162,11 @@ static const struct fault_case cases[] = {
            { MUNMAP, 1, 1, 0, 0 }) },
     { "cpool_domain_create", 0, fault_start, create_domain, end_domain, 0,
       ROWS({ MMAP, 1, 2, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
-    { "cpool_domain_reader", 0, make_domain, domain_reader, end_all, SOME,
-      ROWS({ MMAP, 1, 1, NONE, NONE },
-           { MPROTECT, 1, 1, NONE, NONE },
-           { SETSPECIFIC, 1, 1, NONE, NONE }) },
-    { "cpool_domain_reader, unowned", 0, make_domain, reader_create, end_all, SOME, NO_ROWS },
+    { "cpool_reader_create", 0, make_domain, reader_create, end_all, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { SETSPECIFIC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_reader_create, unowned", 0, make_domain, reader_create_unowned, end_all, 0, NO_ROWS },
     { "cpool_reader_destroy", 0, make_reader, reader_destroy, end_all, 0, NO_ROWS },
     { "cpool_reader_destroy, with slots", 0, make_bags, reader_destroy, end_all, 0,
       BARRIER(0, 0) },

@@ -171,19 +171,25 @@ TEST(flushes_leave_room_for_all_that_may_be_held)
 TEST_TIMES(destroyed_reader_leaves_its_slots_to_others, 2)
 {
     cpool_reader_t *readers[READERS];
+    cpool_reader_t *left = NULL;
 
     make(0);
     for (size_t i = 0; i < READERS; i++)
         readers[i] = reader();
-    REQUIRE(cpool_domain_reader(domain, CPOOL_READER_UNOWNED) == NULL);
+    REQUIRE_EQUAL(cpool_reader_create(&left, domain, CPOOL_READER_UNOWNED), CPOOL_ELIMIT);
+    REQUIRE_EQUAL(cpool_reader_create(&left, domain, 0), CPOOL_ELIMIT);
+    REQUIRE_EQUAL(cpool_reader_create(&left, domain, 2), CPOOL_EFLAGS);
+    REQUIRE(left == NULL);
+    REQUIRE_EQUAL(cpool_reader_create(&left, NULL, 0), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_reader_create(NULL, domain, 0), CPOOL_ENULL);
     cpool_read_begin(readers[0]);
     retire(readers[1], HELD);
     cpool_reader_destroy(readers[1]);
     REQUIRE_EQUAL(domain_stats(domain).held, HELD);
-    REQUIRE(cpool_domain_reader(domain, CPOOL_READER_UNOWNED) == NULL); /* its bags are in use */
+    REQUIRE(reader_in(domain, CPOOL_READER_UNOWNED) == NULL); /* its bags are in use */
     cpool_read_end(readers[0]);
     if (_i == 0)
-        REQUIRE(cpool_domain_reader(domain, CPOOL_READER_UNOWNED) == readers[1]);
+        REQUIRE(reader_in(domain, CPOOL_READER_UNOWNED) == readers[1]);
     else
         REQUIRE_EQUAL(cpool_retire_flush(readers[2], 0), 0);
     support_require_live(pool, 0);
@@ -237,11 +243,11 @@ TEST(domain_structures_of_other_sizes)
     REQUIRE_EQUAL(cpool_domain_read_stats(domain, NULL), CPOOL_ENULL);
     REQUIRE_EQUAL(cpool_domain_read_stats(domain, &figures.stats), 0);
     REQUIRE(figures.stats.size == sizeof figures && figures.stats.held == 0 && figures.more == 0);
-    cpool_read_begin(cpool_domain_reader(domain, 0));
+    cpool_read_begin(reader_in(domain, 0));
     REQUIRE_EQUAL(cpool_domain_read_stats(domain, &few), 0);
     REQUIRE(few.size == offsetof(cpool_domain_stats_t, oldest) && few.held == 0);
     REQUIRE(few.oldest == NULL && domain_stats(domain).oldest != NULL);
-    cpool_read_end(cpool_domain_reader(domain, 0));
+    cpool_read_end(reader_in(domain, 0));
     few.size = 1;
     REQUIRE_EQUAL(cpool_domain_read_stats(domain, &few), CPOOL_ESTRUCT);
     REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
@@ -280,7 +286,7 @@ TEST(domain_destroy_of_a_large_one_leaves_mistakes_reported)
     REQUIRE_EQUAL(cpool_domain_destroy(small), 0);
     require_made(CPOOL_READERS_MAX, 4);
     REQUIRE_EQUAL(domain_create(&large, 64, 65536, 0), 0);
-    by = cpool_domain_reader(large, CPOOL_READER_UNOWNED);
+    by = reader_in(large, CPOOL_READER_UNOWNED);
     REQUIRE_EQUAL(cpool_domain_destroy(large), 0);
     support_capture_reports();
     REQUIRE_EQUAL(cpool_domain_destroy(small), CPOOL_EPOOL);
@@ -395,9 +401,9 @@ TEST(reader_is_free_when_slots_that_it_left_can_go)
         retire(by, 1);
         cpool_reader_destroy(by);
     }
-    REQUIRE(cpool_domain_reader(domain, 0) == NULL);
+    REQUIRE(reader_in(domain, 0) == NULL);
     cpool_read_end(other);
-    REQUIRE(cpool_domain_reader(domain, 0) != NULL);
+    REQUIRE(reader_in(domain, 0) != NULL);
     end();
 }
 
@@ -407,7 +413,7 @@ TEST(oldest_reader_has_the_oldest_section)
     cpool_reader_t *by;
 
     make(0);
-    by = cpool_domain_reader(domain, 0);
+    by = reader_in(domain, 0);
     for (int i = READERS - 2; i >= 0; i--)
         inside[i] = reader();
     for (int i = 0; i < READERS - 1; i++) {
@@ -432,7 +438,7 @@ TEST(barrier_does_not_wait_for_slots_of_others)
     other = reader();
     cpool_read_begin(other);
     retire(other, 3);
-    REQUIRE_EQUAL(cpool_retire_flush(cpool_domain_reader(domain, 0), CPOOL_FLUSH_WAIT), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(reader_in(domain, 0), CPOOL_FLUSH_WAIT), 0);
     REQUIRE_EQUAL(domain_stats(domain).held, 3);
     cpool_read_end(other);
     end();
@@ -465,7 +471,7 @@ TEST_TIMES(sections_are_noticed_in_the_child_of_a_fork, 2)
     cpool_reader_t *by;
 
     make(0);
-    by = _i == 0 ? reader() : cpool_domain_reader(domain, 0);
+    by = _i == 0 ? reader() : reader_in(domain, 0);
     retire(by, 3);
     cpool_read_begin(by);
     support_in_child(child, by);
@@ -497,9 +503,9 @@ TEST(slot_of_no_pool_refused)
 
 static void *retire_and_end(void *count)
 {
-    cpool_reader_t *by = cpool_domain_reader(domain, 0);
+    cpool_reader_t *by = reader_in(domain, 0);
 
-    REQUIRE(by != NULL && cpool_domain_reader(domain, 0) == by);
+    REQUIRE(by != NULL && reader_in(domain, 0) == by);
     cpool_read_begin(by); /* ends with the thread */
     retire(by, *(const size_t *)count);
     return NULL;
@@ -516,7 +522,7 @@ TEST_TIMES(end_of_a_thread_gives_its_reader_up, MODES)
     for (size_t i = 0; i < READERS - 1; i++)
         support_join(support_start(retire_and_end, (void *)(uintptr_t)&count));
     REQUIRE_EQUAL(domain_stats(domain).held, count * (READERS - 1));
-    REQUIRE(cpool_domain_reader(domain, CPOOL_READER_UNOWNED) == NULL);
+    REQUIRE(reader_in(domain, CPOOL_READER_UNOWNED) == NULL);
     cpool_read_end(other);
     REQUIRE_EQUAL(cpool_retire_flush(other, CPOOL_FLUSH_WAIT), 0);
     support_require_live(pool, 0);
@@ -527,7 +533,7 @@ TEST_TIMES(end_of_a_thread_gives_its_reader_up, MODES)
 
 static void child_of_owner(void *unused)
 {
-    cpool_reader_t *by = cpool_domain_reader(domain, 0);
+    cpool_reader_t *by = reader_in(domain, 0);
 
     (void)unused;
     REQUIRE(by != NULL);
@@ -540,7 +546,7 @@ static _Atomic int stage;
 
 static void *stay_inside(void *unused)
 {
-    cpool_reader_t *by = cpool_domain_reader(domain, 0);
+    cpool_reader_t *by = reader_in(domain, 0);
 
     (void)unused;
     cpool_read_begin(by);
@@ -561,7 +567,7 @@ TEST_TIMES(child_of_a_fork_has_no_readers_of_other_threads, MODES)
     other = support_start(stay_inside, NULL);
     while (atomic_load(&stage) != 1)
         sched_yield();
-    retire(cpool_domain_reader(domain, 0), 2);
+    retire(reader_in(domain, 0), 2);
     support_in_child(child_of_owner, NULL);
     atomic_store(&stage, 2);
     support_join(other);
@@ -575,7 +581,7 @@ TEST(quiescent_state_ends_and_begins_a_section)
 
     make(0);
     by = reader();
-    other = cpool_domain_reader(domain, 0);
+    other = reader_in(domain, 0);
     cpool_read_quiescent(other);
     REQUIRE(domain_stats(domain).oldest == NULL);
     cpool_read_begin(other);
@@ -650,7 +656,7 @@ TEST_TIMES(reset_forgets_what_a_section_holds, MODES)
     make(modes[_i]);
     other = reader();
     cpool_read_begin(other);
-    retire(cpool_domain_reader(domain, 0), 5);
+    retire(reader_in(domain, 0), 5);
     (void)cpool_reset(pool);
     REQUIRE_EQUAL(domain_stats(domain).held, 0);
     cpool_read_end(other);

@@ -93,7 +93,7 @@ static bool dry_beside(unsigned flags, struct worker *worker, size_t nth,
     take_retired(&scene, taken);
     for (size_t i = 0; i < scene.next; i++)
         REQUIRE(taken[i]);
-    REQUIRE(cpool_domain_reader(scene.domain, CPOOL_READER_UNOWNED) != NULL);
+    REQUIRE(reader_in(scene.domain, CPOOL_READER_UNOWNED) != NULL);
     demolish(&scene, 0);
     return stopped;
 }
@@ -299,8 +299,8 @@ TEST(bag_that_a_claim_keeps_open_is_not_lost)
     struct cpi_reader *by;
 
     REQUIRE_EQUAL(domain_create(&domain, READERS, HELD, 0), 0);
-    by = cpi_reader_of(cpool_domain_reader(domain, CPOOL_READER_UNOWNED));
-    other = cpool_domain_reader(domain, CPOOL_READER_UNOWNED);
+    by = cpi_reader_of(reader_in(domain, CPOOL_READER_UNOWNED));
+    other = reader_in(domain, CPOOL_READER_UNOWNED);
     cpool_read_begin(other);
     REQUIRE_EQUAL(cpool_retire(&by->section, pool, cpool_alloc(pool)), 0);
     REQUIRE_EQUAL(cpool_retire_flush(&by->section, 0), 1); /* closes a bag that has room */
@@ -337,7 +337,7 @@ static void take_all_in_child(void *argument)
     REQUIRE(lost <= RETIRED - scene->next + BAG + 1 + 2 * ROUNDS);
     REQUIRE_EQUAL(domain_stats(scene->domain).held, 0);
     for (size_t i = 1; i <= 2; i++) { /* one is the reader of the thread that vanished */
-        cpool_reader_t *by = cpool_domain_reader(scene->domain, CPOOL_READER_UNOWNED);
+        cpool_reader_t *by = reader_in(scene->domain, CPOOL_READER_UNOWNED);
 
         REQUIRE(by != NULL);
         REQUIRE_EQUAL(cpool_retire(by, scene->pool, scene->slots[CAPACITY - i]), 0);
@@ -438,7 +438,7 @@ static bool fork_beside_second_stamp(unsigned flags, struct worker *worker, size
     bool stopped;
 
     build(&scene, flags, worker);
-    REQUIRE((scene.later = cpool_domain_reader(scene.domain, CPOOL_READER_UNOWNED)) != NULL);
+    REQUIRE((scene.later = reader_in(scene.domain, CPOOL_READER_UNOWNED)) != NULL);
     cpool_read_begin(scene.later); /* holds the first slot */
     retire_next(&scene, scene.workers);
     REQUIRE(steps_run(&stop, worker, "close_bag", 4, pass_all, &scene)); /* with the stamp */

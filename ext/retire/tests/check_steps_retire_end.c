@@ -279,7 +279,7 @@ static bool destroy_beside_move(unsigned flags, struct worker *worker, size_t nt
     build(&scene, flags, worker);
     scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
     scene.third = steps_pool(flags, CAPACITY, 0, ROUNDS);
-    REQUIRE((scene.later = cpool_domain_reader(scene.domain, CPOOL_READER_UNOWNED)) != NULL);
+    REQUIRE((scene.later = reader_in(scene.domain, CPOOL_READER_UNOWNED)) != NULL);
     cpool_read_begin(scene.own);
     worker_do(worker, close_bags_in_turn, &scene);
     (void)cpool_reset(scene.third);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * domains.h - a domain and its figures in one call each, for tests.
+ * domains.h - a domain, a reader and figures in one call each, for tests.
  *
  * Includes the public API only.
  */
@@ -15,9 +15,17 @@ static inline int domain_create(cpool_domain_t **domain, size_t readers, size_t 
     cpool_domain_config_t config = CPOOL_DOMAIN_CONFIG_INIT;
 
     config.readers = readers;
-    config.held = held;
+    config.max_held = held;
     config.stall_limit_ms = stall_limit_ms;
     return cpool_domain_create(domain, &config);
+}
+
+/* NULL where there is none. */
+static inline cpool_reader_t *reader_in(cpool_domain_t *domain, unsigned flags)
+{
+    cpool_reader_t *reader;
+
+    return cpool_reader_create(&reader, domain, flags) == 0 ? reader : NULL;
 }
 
 static inline cpool_domain_stats_t domain_stats(const cpool_domain_t *domain)

@@ -43,21 +43,21 @@ void sections_keep_retired_objects()
 {
     cpool::pool<entry> entries(100);
     cpool::domain domain(2, 8);
-    cpool_reader_t *other = domain.reader(CPOOL_READER_UNOWNED);
+    cpool_reader_t *other = domain.create_reader(CPOOL_READER_UNOWNED);
     retired one = own(domain, entries, 7);
     const entry *seen = one.get();
 
-    REQUIRE(other != nullptr && domain.reader() != other);
+    REQUIRE(other != nullptr && domain.create_reader() != other);
     {
         cpool::read_section outer(other);
         {
             cpool::read_section inner(other);
             one.reset();
         }
-        REQUIRE(cpool_retire_flush(domain.reader(), 0) == 1 && domain.stats().held == 1);
+        REQUIRE(cpool_retire_flush(domain.create_reader(), 0) == 1 && domain.stats().held == 1);
         REQUIRE(live(entries) == 1 && seen->key == 7 && seen->value == 70);
     }
-    REQUIRE(cpool_retire_flush(domain.reader(), 0) == 0 && domain.stats().held == 0);
+    REQUIRE(cpool_retire_flush(domain.create_reader(), 0) == 0 && domain.stats().held == 0);
     cpool_reader_destroy(other);
     REQUIRE(live(entries) == 0);
 }
@@ -78,7 +78,7 @@ void owners_retire_in_any_thread()
                 own(domain, entries, k);
         }, std::move(moved)).join();
     }
-    REQUIRE(cpool_retire_flush(domain.reader(), CPOOL_FLUSH_WAIT) == 0);
+    REQUIRE(cpool_retire_flush(domain.create_reader(), CPOOL_FLUSH_WAIT) == 0);
     REQUIRE(domain.stats().held == 0 && live(entries) == 0);
 }
 
@@ -91,7 +91,7 @@ void deleters_do_not_wait_for_themselves()
     int code = 0;
 
     {
-        cpool::read_section section(domain.reader());
+        cpool::read_section section(domain);
 
         for (int k = 0; k < 4; k++)
             own(domain, entries, k);
@@ -103,7 +103,7 @@ void deleters_do_not_wait_for_themselves()
         cpool_set_error_handler({nullptr, nullptr});
         REQUIRE(code == CPOOL_EREADER && domain.stats().held == 4 && live(entries) == 5);
     }
-    REQUIRE(cpool_retire_flush(domain.reader(), CPOOL_FLUSH_WAIT) == 0 && live(entries) == 1);
+    REQUIRE(cpool_retire_flush(domain.create_reader(), CPOOL_FLUSH_WAIT) == 0 && live(entries) == 1);
     entries.destroy(more);
 }
 
@@ -116,10 +116,10 @@ void domains_move()
     REQUIRE(!first.is_open() && second.is_open() && !third.is_open());
     REQUIRE(second.open(2, 8) == CPOOL_EOPEN && third.open(0, 8) == CPOOL_ECAPACITY);
     third = std::move(second);
-    REQUIRE(third.is_open() && !second.is_open() && third.reader() != nullptr);
+    REQUIRE(third.is_open() && !second.is_open() && third.create_reader() != nullptr);
     cpool_set_error_handler({[](const cpool_error_t *, void *) {}, nullptr});
     {
-        cpool::read_section section(third.reader());
+        cpool::read_section section(third);
 
         REQUIRE(third.close() == CPOOL_EREADER && third.is_open());
     }
@@ -132,7 +132,7 @@ void deleters_try_again_when_readers_are_slow()
 {
     cpool::pool<entry> entries(100);
     cpool::domain domain(2, 4);
-    cpool_reader_t *other = domain.reader(CPOOL_READER_UNOWNED);
+    cpool_reader_t *other = domain.create_reader(CPOOL_READER_UNOWNED);
     std::atomic<bool> retires(false);
 
     cpool_read_begin(other);
@@ -149,7 +149,7 @@ void deleters_try_again_when_readers_are_slow()
     retires = true;
     last.reset();
     ender.join();
-    REQUIRE(cpool_retire_flush(domain.reader(), CPOOL_FLUSH_WAIT) == 0 && live(entries) == 0);
+    REQUIRE(cpool_retire_flush(domain.create_reader(), CPOOL_FLUSH_WAIT) == 0 && live(entries) == 0);
 }
 
 } // namespace

@@ -33,7 +33,7 @@ static inline void end(void)
 
 static inline cpool_reader_t *reader(void)
 {
-    cpool_reader_t *made = cpool_domain_reader(domain, CPOOL_READER_UNOWNED);
+    cpool_reader_t *made = reader_in(domain, CPOOL_READER_UNOWNED);
 
     REQUIRE(made != NULL);
     return made;

@@ -41,7 +41,7 @@ static inline void make_reader(void *argument)
 {
     struct scene *scene = argument;
 
-    scene->workers = cpool_domain_reader(scene->domain, 0);
+    scene->workers = reader_in(scene->domain, 0);
     REQUIRE(scene->workers != NULL);
 }
 
@@ -50,7 +50,7 @@ static inline void build(struct scene *scene, unsigned flags, struct worker *wor
     memset(scene, 0, sizeof *scene);
     scene->pool = steps_pool(flags, CAPACITY, 0, ROUNDS);
     REQUIRE_EQUAL(domain_create(&scene->domain, READERS, HELD, 0), 0);
-    scene->own = cpool_domain_reader(scene->domain, 0);
+    scene->own = reader_in(scene->domain, 0);
     REQUIRE(scene->own != NULL);
     worker_do(worker, make_reader, scene);
     for (size_t i = 0; i < CAPACITY; i++)

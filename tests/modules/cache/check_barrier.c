@@ -359,7 +359,7 @@ static void begin_reader(void *argument)
 {
     struct reading *reading = argument;
 
-    reading->reader = cpool_domain_reader(reading->domain, 0);
+    reading->reader = reader_in(reading->domain, 0);
     REQUIRE(reading->reader != NULL);
 }
 
