@@ -74,9 +74,9 @@ static size_t forward_burst(const struct table *table, unsigned first)
 static void *forward(void *argument)
 {
     struct forwarder *self = argument;
-    cpool_reader_t *reader = cpool_domain_reader(domain, 0);
+    cpool_reader_t *reader;
 
-    require(reader != NULL ? 0 : CPOOL_ELIMIT);
+    require(cpool_reader_create(&reader, domain, 0));
     cpool_read_begin(reader);
     for (unsigned i = 0; i < BURSTS || !atomic_load_explicit(&is_over, memory_order_relaxed); i++) {
         self->wrong +=
@@ -122,7 +122,7 @@ static void create(void)
     config.capacity = 2 + HELD;
     require(cpool_create(&tables, &config));
     readers.readers = FORWARDERS + 1;
-    readers.held = HELD;
+    readers.max_held = HELD;
     require(cpool_domain_create(&domain, &readers));
 }
 
@@ -134,8 +134,7 @@ int main(void)
     size_t held;
 
     create();
-    reader = cpool_domain_reader(domain, 0);
-    require(reader != NULL ? 0 : CPOOL_ELIMIT);
+    require(cpool_reader_create(&reader, domain, 0));
     (void)publish(0);
     for (int i = 0; i < FORWARDERS; i++)
         if (pthread_create(&forwarders[i].thread, NULL, forward, &forwarders[i]) != 0)
