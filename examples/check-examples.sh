@@ -110,6 +110,26 @@ check metrics <<'OUTPUT'
 /pools: {"version":"0.1.0","pools":[{"name":"sessions","capacity":10...
 OUTPUT
 
+# configure has found a C++ compiler, or not.
+[ -z "${CXX:-}" ] || check orders <<'OUTPUT'
+Eve's order finds no room
+morning: 4 of 4 orders are open
+  Anna: 100 at 12
+  Bo: 50 at 10
+  Cem: 30 at 11
+  Dana: 20 at 15
+70 pieces cost 720
+Bo cancels too late
+Anna cancels in time
+Eve's order is in the book
+Bo cancels too late
+evening: 3 of 4 orders are open
+  Eve: 1 at 9
+  Cem: 10 at 11
+  Dana: 20 at 15
+no more orders today
+OUTPUT
+
 check lockstep lanes <<'OUTPUT'
 inputs on time: 120 frames
 inputs late: 144 frames simulated again, 120 of 120 the same

@@ -22,6 +22,9 @@ endif
 if WITH_SIZED
 examples_programs += examples/index examples/broker
 endif
+if HAVE_CXX
+examples_programs += examples/orders
+endif
 
 check_PROGRAMS += $(examples_programs)
 
@@ -66,6 +69,9 @@ examples_plugins_LDADD = lib/libcpool.la
 
 examples_metrics_SOURCES = examples/metrics.c
 examples_metrics_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
+
+examples_orders_SOURCES = examples/orders.cpp
+examples_orders_LDADD = lib/libcpool.la
 
 examples_index_SOURCES = examples/index.c
 examples_index_LDADD = lib/libcpool.la
