@@ -22,8 +22,8 @@ built=$(pwd)
 job=$top/tests/doors/job.c
 door=
 [ "${1:-}" != --one ] || { door=$2; shift 2; }
-doors='windows clone vendored cmake_install amalgamation pairs without_ext example readme_blocks inside_sdk
-    inside_plugins prefix pkg_config find_package subdirectory fetch_content meson_subproject
+doors='windows clone vendored cmake_install amalgamation pairs without_ext example readme_blocks adopting
+    inside_sdk inside_plugins prefix pkg_config find_package subdirectory fetch_content meson_subproject
     meson_wrap release meson_install'
 [ $# -eq 0 ] || doors=$*
 if [ -z "$door" ]; then
@@ -142,6 +142,20 @@ readme_blocks() {
     ./bootstrap --install-deps && ./configure && make check
 EOF
     diff known found || fail 'README.md has code that no door runs, or another one'
+}
+
+# The calls that the tables of doc/ADOPTING.md name.
+adopting() {
+    copy lib ext include
+    awk '/^## / { on = /^## From / } on && /^\|/' "$top/doc/ADOPTING.md" |
+        grep -oE '`(cpool|jobs)_[a-z_]+' | tr -d '\140' | sort -u > named
+    [ "$(wc -l < named)" -gt 40 ] || fail 'doc/ADOPTING.md names hardly any function'
+    while read -r name; do
+        grep -qw "$name" "$top/tests/doors/adopting.c" || fail "adopting.c does not use $name"
+    done < named
+    cp "$top/tests/doors/adopting.c" job.c
+    does sources
+    ./a.out > output || fail "adopting.c ends with $?"
 }
 
 # clone_of WORD - a release as a fresh clone has it, where the README's command that ends in

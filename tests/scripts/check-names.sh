@@ -34,25 +34,7 @@ cpool_library_version   in configure.ac
 END_OF_LIST
 
 # code FILE... - C without its comments.
-code() {
-    cat "$@" | awk '{
-        rest = $0
-        text = ""
-        while (rest != "") {
-            if (inside) {
-                end = index(rest, "*/")
-                rest = end ? substr(rest, end + 2) : ""
-                inside = !end
-            } else {
-                start = index(rest, "/*")
-                text = text " " (start ? substr(rest, 1, start - 1) : rest)
-                rest = start ? substr(rest, start + 2) : ""
-                inside = start > 0
-            }
-        }
-        print text
-    }'
-}
+code() { cat "$@" | sed 's,/\*,\n&,g; s,\*/,&\n,g' | sed '/^\/\*.*\*\/$/d; /^\/\*/,/\*\/$/d'; }
 
 # words WHAT - each word of the input, as a line of what is known.
 words() { tr -cs 'A-Za-z0-9_' '\n' | awk -v what="$1" 'NF && !known[$1]++ { print what, $1 }'; }
