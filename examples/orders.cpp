@@ -13,6 +13,7 @@
 #include <cpool/live.hpp>
 #include <cpool/pool.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -64,11 +65,13 @@ public:
         for (auto &level : by_price_)
             for (cpool::handle<order> handle : level.second) {
                 order *one = orders_.resolve(handle); // nullptr: cancelled, or filled before
-                int pieces = one == nullptr ? 0 : quantity < one->quantity ? quantity : one->quantity;
-
+                if (one == nullptr)
+                    continue;
+                int pieces = std::min(quantity, one->quantity);
                 cost += pieces * level.first;
                 quantity -= pieces;
-                if (one != nullptr && (one->quantity -= pieces) == 0)
+                one->quantity -= pieces;
+                if (one->quantity == 0)
                     orders_.destroy(one);
             }
         return cost;

@@ -48,6 +48,7 @@
  *     cpool_calloc                         create() of a type without constructors
  *     cpool_handle, cpool_iter_next        handle_of, live
  *     cpool_read_stats                     stats
+ *     cpool_reader_create                  create_reader, of a domain
  *
  * create and destroy make and end an object in a slot.  Lanes, priorities, clients, printing
  * (<cpool/print.h>) and what concerns the whole process, such as cpool_each and
@@ -56,10 +57,10 @@
  * What is not open, or has been moved from, holds nothing: native_handle() is nullptr until it is
  * opened, and again after a move.  Its use is refused or reported as CPOOL_EPOOL.
  *
- * Only allocators, memory resources, operators new, and constructors that take a configuration
- * throw by themselves.  Where exceptions are disabled, they end the program instead
- * (std::terminate).  If the constructor of an object throws, its slot is given back, and the
- * exception passes.
+ * Only allocators, memory resources, operators new, constructors that take a configuration, and
+ * sections of a domain throw by themselves.  Where exceptions are disabled, they end the program
+ * instead (std::terminate).  If the constructor of an object throws, its slot is given back, and
+ * the exception passes.
  *
  * Each member has the thread-safety and progress of the C function of the same name.  Only one
  * thread at a time may construct, destroy or move a pool.

@@ -82,12 +82,13 @@ public:
         return reader;
     }
 
-    /* The figures: cpool_domain_read_stats. */
+    /* The figures: cpool_domain_read_stats.  All are 0 if it is not open. */
     cpool_domain_stats_t stats() const noexcept
     {
         cpool_domain_stats_t stats = CPOOL_DOMAIN_STATS_INIT;
 
-        (void)cpool_domain_read_stats(handle_, &stats);
+        if (handle_ != nullptr)
+            (void)cpool_domain_read_stats(handle_, &stats);
         return stats;
     }
 

@@ -299,7 +299,7 @@ part_body() {
     pooled) echo 'struct task : cpool::pooled<> { int number = 0; }; delete new task;' ;;
     object) echo 'cpool::object_pool<job> jobs(9); (void)jobs.get();' ;;
     retire) echo 'cpool::pool<job> jobs(9); cpool::domain domain(1, 4);
-        cpool::read_section section(domain.reader());
+        cpool::read_section section(domain);
         cpool::retire_deleter<job>(domain, jobs)(jobs.create());' ;;
     esac
     echo '}'

@@ -117,6 +117,7 @@ void domains_move()
     REQUIRE(second.open(2, 8) == CPOOL_EOPEN && third.open(0, 8) == CPOOL_ECAPACITY);
     third = std::move(second);
     REQUIRE(third.is_open() && !second.is_open() && third.create_reader() != nullptr);
+    REQUIRE(second.create_reader() == nullptr && second.stats().held == 0);
     cpool_set_error_handler({[](const cpool_error_t *, void *) {}, nullptr});
     {
         cpool::read_section section(third);
