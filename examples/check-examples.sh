@@ -98,9 +98,9 @@ OUTPUT
 check plugins <<'OUTPUT'
 careful: no mistake
 sloppy: bytes around the slot were overwritten
-sloppy: 1 notes not freed
+sloppy: notes not freed: 1
 busy: the slot is free already
-forgetful: 3 notes not freed
+forgetful: notes not freed: 3
 OUTPUT
 
 check metrics <<'OUTPUT'

@@ -119,7 +119,7 @@ static void finish(struct plugin *plugin)
     running = NULL;
     leaks = cpool_dump(notes, CPOOL_DUMP_LIVE, write_report, report);
     if (leaks > 0)
-        printf("%s: %zu notes not freed\n", plugin->name, leaks);
+        printf("%s: notes not freed: %zu\n", plugin->name, leaks);
     if (plugin->mistakes == 0 && leaks == 0)
         printf("%s: no mistake\n", plugin->name);
     (void)cpool_reset(notes);

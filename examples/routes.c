@@ -11,7 +11,7 @@
  * ORDERING TABLE
  *   publish | exchange of the table | acq_rel | shows the new table's routes to [follow]
  *   follow  | load of the table     | acquire | sees the routes as they were published
- *   end     | store and load        | relaxed | nothing else depends on it
+ *   end     | store and load        | relaxed | says no more than itself
  *
  *     cc -std=c11 routes.c $(pkg-config --cflags --libs cpool) -pthread
  */
@@ -75,14 +75,16 @@ static void *forward(void *argument)
 {
     struct forwarder *self = argument;
     cpool_reader_t *reader;
+    bool over = false;
 
     require(cpool_reader_create(&reader, domain, 0));
     cpool_read_begin(reader);
-    for (unsigned i = 0; i < BURSTS || !atomic_load_explicit(&is_over, memory_order_relaxed); i++) {
+    for (unsigned i = 0; !over || i < BURSTS; i++) {
         self->wrong +=
             forward_burst(atomic_load_explicit(&current, memory_order_acquire), i); /* [follow] */
         self->packets += BURST;
         cpool_read_quiescent(reader);
+        over = atomic_load_explicit(&is_over, memory_order_relaxed); /* [end] */
     }
     cpool_read_end(reader);
     cpool_reader_destroy(reader); /* another thread may have it before this one has ended */
@@ -150,7 +152,7 @@ int main(void)
     if (packets >= (size_t)FORWARDERS * BURSTS * BURST)
         printf("%d threads forwarded their packets, and %zu went astray\n", FORWARDERS, wrong);
     printf("after %d changes %zu old tables are held back\n", CHANGES, held);
-    cpool_free(tables, atomic_load_explicit(&current, memory_order_relaxed));
+    cpool_free(tables, atomic_load_explicit(&current, memory_order_acquire)); /* [follow] */
     if (cpool_domain_destroy(domain) != 0 || cpool_destroy(tables) != 0)
         return 1;
     return wrong == 0 && held == 0 ? 0 : 1;
