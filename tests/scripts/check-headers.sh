@@ -21,37 +21,7 @@ warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wund
 -pedantic-errors'
 warnings_cxx='-Wold-style-cast -Wuseless-cast -Weffc++ -Wcast-qual'
 
-# A user's actions, in any language.
-use='
-int use(void);
-int use(void)
-{
-    cpool_config_t config = CPOOL_CONFIG_INIT;
-    cpool_stats_t stats = CPOOL_STATS_INIT;
-    cpool_t *pool;
-    cpool_cache_t *cache;
-    void *slot;
-
-    config.slot_size = sizeof(int);
-    config.slot_align = CPOOL_ALIGN_MAX;
-    config.capacity = CPOOL_CAPACITY_MAX;
-    config.thread_caches = CPOOL_THREAD_CACHES_MAX;
-    config.magazine_rounds = CPOOL_ROUNDS_MAX;
-    config.flags = CPOOL_CHECKED;
-    if (cpool_create(&pool, &config) != CPOOL_OK)
-        return CPOOL_ENOMEM;
-    slot = cpool_alloc(pool);
-    cpool_free(pool, slot);
-    if (cpool_cache_create(&cache, pool) != CPOOL_OK)
-        return CPOOL_ENOMEM;
-    slot = cpool_cache_alloc(cache);
-    cpool_cache_free(cache, slot);
-    cpool_cache_destroy(cache);
-    (void)cpool_read_stats(pool, &stats);
-    return cpool_destroy(pool);
-}'
-
-# Macros for typed pools, in any language.
+# A user's actions, and macros for typed pools, in any language.
 typed='
 #include <cpool.h>
 #include <cpool/frame.h>
@@ -92,9 +62,18 @@ int work(void)
 size_t day(cpool_t *pool, cpool_cache_t *cache, cpool_error_handler_t handler);
 size_t day(cpool_t *pool, cpool_cache_t *cache, cpool_error_handler_t handler)
 {
+    cpool_config_t config = CPOOL_CONFIG_INIT;
     cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, cpool_index_limit(pool));
     void *slots[2];
 
+    config.slot_align = CPOOL_ALIGN_MAX;
+    config.capacity = CPOOL_CAPACITY_MAX;
+    config.thread_caches = CPOOL_THREAD_CACHES_MAX;
+    config.magazine_rounds = CPOOL_ROUNDS_MAX;
+    config.flags = CPOOL_CHECKED;
+    if (cpool_create(&pool, &config) != CPOOL_OK || cpool_cache_create(&cache, pool) != CPOOL_OK)
+        return 0;
+    cpool_cache_free(cache, cpool_cache_alloc(cache));
     if (cpool_alloc_bulk(pool, slots, 2, 2) == 2)
         cpool_free_bulk(pool, slots, 2);
     cpool_free_uncached(pool, cpool_alloc_uncached(pool));
@@ -189,14 +168,8 @@ headers() {
 # left of it.
 alone() {
     for header in $public; do
-        {
-            echo "#include <$header>"
-            echo "#include <$header>"
-            case $header in
-            cpool/version.h) echo 'int use = CPOOL_VERSION_MAJOR;' ;;
-            *) echo "$use" ;;
-            esac
-        } > "$work/source"
+        printf '#include <%s>\n' "$header" "$header" cpool/version.h > "$work/source"
+        echo 'int use = CPOOL_VERSION_MAJOR;' >> "$work/source"
         headers "$1" "$2" "$3" -UCPOOL_NO_INLINE
     done
 }
@@ -210,7 +183,6 @@ whole() {
         [ "$2" = c ] || echo '#include <cpool/cpool.hpp>'
         printf '#include <%s>\n' $public
         [ "$2" = c ] || echo '#include <cpool/cpool.hpp>'
-        echo "$use"
         echo "$typed"
         if [ "$2" = c++ ]; then
             for part in $cxx_parts; do

@@ -103,7 +103,8 @@ void deleters_do_not_wait_for_themselves()
         cpool_set_error_handler({nullptr, nullptr});
         REQUIRE(code == CPOOL_EREADER && domain.stats().held == 4 && live(entries) == 5);
     }
-    REQUIRE(cpool_retire_flush(domain.create_reader(), CPOOL_FLUSH_WAIT) == 0 && live(entries) == 1);
+    REQUIRE(cpool_retire_flush(domain.create_reader(), CPOOL_FLUSH_WAIT) == 0);
+    REQUIRE(live(entries) == 1);
     entries.destroy(more);
 }
 
@@ -150,7 +151,8 @@ void deleters_try_again_when_readers_are_slow()
     retires = true;
     last.reset();
     ender.join();
-    REQUIRE(cpool_retire_flush(domain.create_reader(), CPOOL_FLUSH_WAIT) == 0 && live(entries) == 0);
+    REQUIRE(cpool_retire_flush(domain.create_reader(), CPOOL_FLUSH_WAIT) == 0);
+    REQUIRE(live(entries) == 0);
 }
 
 } // namespace
