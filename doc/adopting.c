@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* adopting.c - the calls that doc/ADOPTING.md gives for those of others, section by section. */
+/*
+ * adopting.c - each call that the tables of ADOPTING.md name, section by section.
+ *
+ *     cc adopting.c $(pkg-config --cflags --libs cpool)
+ */
 #include <cpool/debug.h>
 #include <cpool/object.h>
 #include <cpool/pools.h>
