@@ -243,11 +243,13 @@ public:
     bool is_open() const noexcept { return open_; }
     cpool_objects_t *native_handle() const noexcept { return handle_; }
 
-    /* An object, recycled or new, or an empty pointer when there is none. */
+    /* An object, recycled or new, or an empty pointer when there is none, or the pool was never
+     * opened.  Then get_with and populate have the code CPOOL_EPOOL, and the others return 0. */
     pointer get()
     {
         detail::drop_pending();
-        pointer object(static_cast<T *>(cpool_object_get(handle_)), deleter(handle_));
+        pointer object(static_cast<T *>(handle_ != nullptr ? cpool_object_get(handle_) : nullptr),
+                       deleter(handle_));
 
         if (detail::is_pending())
             detail::rethrow_pending(); /* and puts the object back */
@@ -258,10 +260,11 @@ public:
     int get_with(pointer &object, cpool_grant_t *grant = nullptr)
     {
         void *found = nullptr;
-        int code;
+        int code = CPOOL_EPOOL;
 
         detail::drop_pending();
-        code = cpool_object_get_with(handle_, &found, grant);
+        if (handle_ != nullptr)
+            code = cpool_object_get_with(handle_, &found, grant);
         pointer own(static_cast<T *>(found), deleter(handle_));
 
         if (detail::is_pending())
@@ -276,10 +279,13 @@ public:
     /* As cpool_objects_populate.  After the maker's exception those created before it stay. */
     std::size_t populate(std::size_t n, int *code = nullptr)
     {
-        std::size_t created;
+        std::size_t created = 0;
 
         detail::drop_pending();
-        created = cpool_objects_populate(handle_, n, code);
+        if (handle_ != nullptr)
+            created = cpool_objects_populate(handle_, n, code);
+        else if (code != nullptr)
+            *code = CPOOL_EPOOL;
         if (detail::is_pending())
             detail::rethrow_pending();
         return created;
@@ -288,10 +294,11 @@ public:
     /* As cpool_objects_reset.  The exception of a hook passes when all are back. */
     std::size_t reset(std::size_t n = SIZE_MAX)
     {
-        std::size_t put;
+        std::size_t put = 0;
 
         detail::drop_pending();
-        put = cpool_objects_reset(handle_, n);
+        if (handle_ != nullptr)
+            put = cpool_objects_reset(handle_, n);
         if (detail::is_pending())
             detail::rethrow_pending();
         return put;
@@ -299,7 +306,7 @@ public:
 
     std::size_t resize(std::ptrdiff_t by, unsigned flags = 0) noexcept
     {
-        return cpool_objects_resize(handle_, by, flags);
+        return handle_ != nullptr ? cpool_objects_resize(handle_, by, flags) : 0;
     }
 
     /* The active objects, for a loop, as cpool_objects_next finds them. */
@@ -309,7 +316,8 @@ public:
     {
         cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
 
-        (void)cpool_objects_read_stats(handle_, &stats);
+        if (handle_ != nullptr)
+            (void)cpool_objects_read_stats(handle_, &stats);
         return stats;
     }
 

@@ -53,6 +53,9 @@ void object_pools_have_the_size_that_they_are_given()
     int code = -1;
 
     config.max_capacity = 4;
+    REQUIRE(!pool.get() && pool.get_with(one) == CPOOL_EPOOL && pool.stats().active == 0);
+    REQUIRE(pool.populate(1, &code) == 0 && code == CPOOL_EPOOL && pool.reset() == 0);
+    REQUIRE(pool.resize(1) == 0 && pool.active().begin() == pool.active().end());
     REQUIRE(pool.open(config) == 0 && pool.populate(3, &code) == 2 && code == CPOOL_EDRY);
     REQUIRE(pool.get_with(one, &grant) == 0 && grant.uses == 1 && grant.claim != 0);
     REQUIRE(pool.get_with(two) == 0 && two && pool.get() == nullptr);
