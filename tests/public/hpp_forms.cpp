@@ -5,11 +5,6 @@
  */
 #include "hpp.h"
 
-#include <cpool/cache.hpp>
-#include <cpool/live.hpp>
-#include <cpool/object.hpp>
-#include <cpool/pool.hpp>
-
 void check_forms();
 
 namespace {
@@ -325,8 +320,7 @@ void what_is_not_open_is_refused()
     reports.count = 0;
     REQUIRE(blocks.allocate(1) == nullptr && blocks.allocate_aligned(1, 8) == nullptr);
     REQUIRE(blocks.allocate_zeroed(1, 1) == nullptr && blocks.reallocate(&blocks, 1) == nullptr);
-    REQUIRE(blocks.usable_size(&blocks) == 0 && blocks.trim() == 0);
-    REQUIRE(blocks.stats().class_count == 0);
+    REQUIRE(blocks.usable_size(&blocks) + blocks.trim() + blocks.stats().class_count == 0);
     REQUIRE(frame.allocate() == nullptr && frame.create() == nullptr && cache.create() == nullptr);
     cache.flush();
     REQUIRE(reports.count == 0);

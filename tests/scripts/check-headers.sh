@@ -157,22 +157,22 @@ alone() {
     done
 }
 
-# whole COMPILER LANGUAGE STANDARD OPTION... - all headers in one file, each twice in C++, and a
-# program that uses all that they have.
+# program LANGUAGE - all headers in one file, each twice in C++, and uses of all that they have.
+program() {
+    echo '/* all headers */'
+    [ "$1" = c ] || echo '#include <cpool/cpool.hpp>'
+    printf '#include <%s>\n' $public
+    [ "$1" = c ] || echo '#include <cpool/cpool.hpp>'
+    echo "$typed"
+    [ "$1" = c ] || for part in $cxx_parts; do
+        part_body "$part"
+    done
+}
+
+# whole COMPILER LANGUAGE STANDARD OPTION... - the program, with each option.
 whole() {
     knows "$1" "$2" "$3" || return 0
-    {
-        echo '/* all headers */'
-        [ "$2" = c ] || echo '#include <cpool/cpool.hpp>'
-        printf '#include <%s>\n' $public
-        [ "$2" = c ] || echo '#include <cpool/cpool.hpp>'
-        echo "$typed"
-        if [ "$2" = c++ ]; then
-            for part in $cxx_parts; do
-                part_body "$part"
-            done
-        fi
-    } > "$work/source"
+    program "$2" > "$work/source"
     headers "$@"
 }
 
@@ -258,8 +258,8 @@ part_body() {
         cpool::retire_deleter<job>(domain, jobs)(jobs.create());' ;;
     esac
     echo '}'
-    [ "$1" != pool ] || echo 'CPOOL_STATIC_POOL(statics, job);
-        void make(); void make() { using all = cpool::static_pool<job, statics_tag>; all::destroy(all::create()); }'
+    [ "$1" != pool ] || echo 'CPOOL_STATIC_POOL(statics, job); void make();
+        void make() { using all = cpool::static_pool<job, statics_tag>; all::destroy(all::create()); }'
     [ "$1" != resource ] || echo '#if CPOOL_HAS_PMR_
         void make(); void make() { cpool::sized_resource blocks; cpool::pool_resource slots(8, 8, 9); }
         #endif'
@@ -376,17 +376,11 @@ tidy() {
 if [ -n "${CPOOL_TEST_QUICK:-}" ]; then
     echo 'left out here: clang-tidy over the macros for typed pools'
 elif command -v clang-tidy > /dev/null; then
-    echo "$typed" > "$work/typed.c"
-    tidy "$work/typed.c" c11
-    tidy "$work/typed.c" c11 \
+    program c > "$work/whole.c"
+    program c++ > "$work/whole.cpp"
+    tidy "$work/whole.c" c11
+    tidy "$work/whole.c" c11 \
         -checks='-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier'
-    {
-        echo '#include <cpool/cpool.hpp>'
-        echo "$typed"
-        for part in $cxx_parts; do
-            part_body "$part"
-        done
-    } > "$work/whole.cpp"
     tidy "$work/whole.cpp" c++17
 else
     echo 'left out: clang-tidy over the macros for typed pools'
