@@ -49,6 +49,7 @@
  *     cpool_handle, cpool_iter_next        handle_of, live
  *     cpool_read_stats                     stats
  *     cpool_reader_create                  create_reader, of a domain
+ *     cpool_objects_next                   active, of an object_pool
  *
  * create and destroy make and end an object in a slot.  Lanes, priorities, clients, printing
  * (<cpool/print.h>) and what concerns the whole process, such as cpool_each and
