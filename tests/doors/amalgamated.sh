@@ -67,7 +67,7 @@ done
 # shellcheck disable=SC2086 # several words
 compile -foptimize-sibling-calls $warnings -Werror -c "$made/cpool.c" -o "$work/cpool.o" || exit 1
 mkdir "$work/help" || exit 1
-for helper in main support support_pool support_threads misuse growth waiter; do
+for helper in figures main support support_pool support_threads misuse growth waiter; do
     compile -c "$top/tests/harness/$helper.c" -o "$work/help/$helper.o" || exit 1
 done
 ar rc "$work/help.a" "$work"/help/*.o || exit 1

@@ -39,8 +39,8 @@ planted=$top/tests/planted
 list=${PLANTED_LIST:-$planted/list.txt}
 mkdir -p "$mutant" || exit 1
 
-helpers='harness/main harness/support harness/support_threads harness/support_pool harness/growth
-    harness/waiter harness/crew harness/fault harness/fixture harness/misuse harness/refuse
+helpers='harness/main harness/support harness/support_threads harness/support_pool harness/figures
+    harness/growth harness/waiter harness/crew harness/fault harness/fixture harness/misuse harness/refuse
     steps/script steps/meeting'
 explorer='audit check_schedules decide explorer history linear pool retires stack tracked types'
 
