@@ -565,9 +565,8 @@ static void describe_active(const cpool_objects_t *pool, uintptr_t index,
     info->uses = record / CPI_OBJECT_USE;
     if (pool->traces != NULL) {
         uint64_t since = cpi_load(&pool->traces[index].since, relaxed); /* [count] */
-        uint64_t now = pool->client.system->now();
 
-        info->age_ns = now > since ? now - since : 0;
+        info->age_ns = pool->client.system->now() - since; /* the clock does not go back */
         info->site = (const void *)cpi_load(&pool->traces[index].site, relaxed); /* [count] */
     }
 }
@@ -584,8 +583,7 @@ void *cpool_objects_next(const cpool_objects_t *pool, cpool_object_info_t *info)
         return NULL;
     }
     found.object = NULL;
-    reached = cpi_object_reached(pool);
-    while (found.object == NULL && found.next < reached)
+    for (reached = cpi_object_reached(pool); found.object == NULL && found.next < reached;)
         describe_active(pool, found.next++, &found);
     (void)cpi_given_write(info, &found, sizeof found);
     return found.object;

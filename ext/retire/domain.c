@@ -155,33 +155,28 @@ CPI_COLD static int obtain_reader(struct cpool_domain *domain, bool own, cpool_r
         return CPOOL_EPOOL;
     if (own && cpool_client_own(domain->client.pool, NULL) != 0)
         return CPOOL_ENOMEM;
-    reader = take_reader(domain, own);
-    if (reader == NULL) {
+    if ((reader = take_reader(domain, own)) == NULL) {
         (void)cpi_retire_reclaim(domain, NULL, false, NULL);
         reader = take_reader(domain, own);
     }
-    if (reader == NULL)
-        return CPOOL_ELIMIT;
-    *result = &reader->section;
-    return 0;
+    *result = reader != NULL ? &reader->section : NULL;
+    return reader != NULL ? 0 : CPOOL_ELIMIT;
 }
 
 int cpool_reader_create(cpool_reader_t **result, cpool_domain_t *domain, unsigned flags)
 {
     cpool_client_owned_t *owned;
 
-    if (result == NULL)
-        return CPOOL_ENULL;
-    *result = NULL;
-    if (domain == NULL)
+    if (result != NULL)
+        *result = NULL;
+    if (result == NULL || domain == NULL)
         return CPOOL_ENULL;
     if ((flags & ~CPOOL_READER_UNOWNED) != 0)
         return CPOOL_EFLAGS;
     owned = flags == 0 ? cpool_client_find(domain->key) : NULL;
-    if (owned == NULL)
-        return obtain_reader(domain, flags == 0, result);
-    *result = &reader_of_owned(owned)->section;
-    return 0;
+    if (owned != NULL)
+        *result = &reader_of_owned(owned)->section;
+    return owned != NULL ? 0 : obtain_reader(domain, flags == 0, result);
 }
 
 /* --- In the life of a pool --- */
