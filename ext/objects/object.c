@@ -589,8 +589,7 @@ void *cpool_objects_next(const cpool_objects_t *pool, cpool_object_info_t *info)
     return found.object;
 }
 
-/* Seizes the least important object, or the first active one from *next on. */
-static uintptr_t seize_next(cpool_objects_t *pool, bool by_rank, uintptr_t *next)
+uintptr_t cpi_object_seize_next(cpool_objects_t *pool, bool by_rank, uintptr_t *next)
 {
     uintptr_t reached = cpi_object_reached(pool);
 
@@ -610,7 +609,8 @@ size_t cpool_objects_reset(cpool_objects_t *pool, size_t n)
 
     if (CPI_OBJECTS_ENDED(pool))
         return 0;
-    for (; put < n && (index = seize_next(pool, by_rank, &next)) != CPI_OBJECT_NONE; put++) {
+    for (; put < n && (index = cpi_object_seize_next(pool, by_rank, &next)) != CPI_OBJECT_NONE;
+         put++) {
         if (index < pool->short_put)
             give_shortly(pool, index, cpi_object_at(pool, index));
         else

@@ -277,6 +277,10 @@ static inline bool cpi_object_seize(cpool_objects_t *pool, uintptr_t index)
                           record + (CPI_OBJECT_BUSY - CPI_OBJECT_ACTIVE), acq_rel, relaxed);
 }
 
+/* Seizes the least important object, or the first active one from *next on.  CPI_OBJECT_NONE: there
+ * is none. */
+uintptr_t cpi_object_seize_next(cpool_objects_t *pool, bool by_rank, uintptr_t *next);
+
 /* Makes a BUSY object inactive, in this state. */
 static inline void cpi_object_settle(cpool_objects_t *pool, uintptr_t index, uint32_t state)
 {

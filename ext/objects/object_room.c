@@ -146,17 +146,6 @@ static size_t drop_inactive(cpool_objects_t *pool, size_t n)
     return dropped;
 }
 
-/* The next active object, or CPI_OBJECT_NONE.  It is seized. */
-static uintptr_t seize_active(cpool_objects_t *pool, uintptr_t *at)
-{
-    uintptr_t reached = cpi_object_reached(pool);
-
-    while (*at < reached)
-        if (cpi_object_seize(pool, (*at)++))
-            return *at - 1;
-    return CPI_OBJECT_NONE;
-}
-
 /* In a priority pool the least important ones go first. */
 static size_t drop_active(cpool_objects_t *pool, size_t n)
 {
@@ -164,8 +153,7 @@ static size_t drop_active(cpool_objects_t *pool, size_t n)
     size_t dropped;
 
     for (dropped = 0; dropped < n; dropped++) {
-        index = pool->priorities != NULL ? cpi_priority_reclaim(pool, NULL)
-                                         : seize_active(pool, &at);
+        index = cpi_object_seize_next(pool, pool->priorities != NULL, &at);
         if (index == CPI_OBJECT_NONE)
             break;
         cpi_object_end(pool, index);
