@@ -43,7 +43,7 @@ static unsigned long long number_after(const char *text, const char *before)
 static cpool_t *make_used(const char *name)
 {
     cpool_config_t config = support_config(24, 1000);
-    void *slots[300];
+    void *slots[1000];
     cpool_t *pool;
 
     config.name = name;
