@@ -118,8 +118,7 @@ example() {
     for door in 'two files' sources; do
         rm -f a.out ./*.o cpool.[ch]
         does "$door"
-        ./a.out > output || fail "README's program ends with $?, by the door: $door"
-        grep -q 'live 1,' output || fail "README's program prints something else: $(cat output)"
+        ./a.out || fail "README's program ends with $?, by the door: $door"
     done
 }
 
