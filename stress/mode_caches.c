@@ -55,7 +55,7 @@ static cpool_cache_t *caches_obtain(struct worker *worker, struct caches *caches
     if (cache != NULL)
         return cache;
     code = cpool_cache_create(&cache, caches->arena.pool);
-    STRESS_REQUIRE(code == 0 || (code == CPOOL_ENOMEM && cache == NULL));
+    STRESS_REQUIRE(code == 0 || (code == CPOOL_ELIMIT && cache == NULL));
     return cache;
 }
 

@@ -23,10 +23,10 @@
  *
  * cache   receives the cache, set to NULL on failure
  *
- * Returns 0, CPOOL_ENULL, CPOOL_EPOOL, which is reported, or CPOOL_ENOMEM if all thread_caches are
- * taken or the operating system refuses memory.  The cache counts as one of the pool's
- * thread_caches until it is destroyed.  In the child of a fork it is empty, and stays valid.  It
- * may block and make system calls.
+ * Returns 0, CPOOL_ENULL, CPOOL_EPOOL, which is reported, CPOOL_ELIMIT if all thread_caches are
+ * taken, or CPOOL_ENOMEM.  The cache counts as one of the pool's thread_caches until it is
+ * destroyed.  In the child of a fork it is empty, and stays valid.  It may block and make system
+ * calls.
  */
 CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool) CPOOL_MUST_USE_;
 

@@ -42,13 +42,13 @@ enum {
                              CPOOL_MEMORY_ALIGN */
     CPOOL_EMEMSIZE = -9,  /* memory_size is below cpool_memory_required */
     CPOOL_ECOPIES = -10,  /* some names of this copy of the library are bound to another copy
-                             (cpool.h, Copies) */
+                             (cpool(7), Copies) */
 
     CPOOL_ENULL = -101,       /* a required pointer is NULL */
-    CPOOL_EPOOL = -102,       /* not a pool: NULL, never created, destroyed, or made by
-                                 another copy of the library.  Or its slots belong to objects,
-                                 blocks of many sizes or lanes, and the function takes or gives
-                                 slots */
+    CPOOL_EPOOL = -102,       /* not a pool: NULL (where that is not CPOOL_ENULL), never
+                                 created, destroyed, or made by another copy of the library.
+                                 Or its slots belong to objects, blocks of many sizes or
+                                 lanes, and the function takes or gives slots */
     CPOOL_EFOREIGN = -103,    /* the address lies outside the pool's slab */
     CPOOL_EMISALIGNED = -104, /* the address lies inside a slot, not at its start */
     CPOOL_EUNUSED = -105,     /* the slot has never been handed out */
@@ -68,7 +68,8 @@ enum {
                                  or CPOOL_OBJECT_WAITABLE */
 
     CPOOL_ENOMEM = -201, /* the operating system refused memory, or another resource */
-    CPOOL_ELIMIT = -202, /* as many pools, or frames of a pool, exist as there can be at once */
+    CPOOL_ELIMIT = -202, /* as many caches or frames of a pool, or readers of a domain, exist as
+                            there can be at once */
     CPOOL_EDRY = -203,   /* fewer slots are free than were requested */
     CPOOL_EHELD = -204   /* readers hold back as many slots as they may (cpool/retire.h) */
 };
@@ -119,7 +120,8 @@ typedef struct cpool_error_handler {
  *
  *     cpool_set_error_handler((cpool_error_handler_t){ note_mistake, &log });
  *
- * Returns the handler before, for a handler that passes reports on to it, or to set it again.
+ * Returns the handler before, to set it again, or for a handler that passes reports on to it.  Its
+ * `report` is NULL if that was the default, which cannot be called: so test it.
  * Any thread, but a report that is being made at this moment may still reach the previous handler.
  * It may block.
  */

@@ -271,13 +271,17 @@ static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *ca
     set_used(registry, -1);
 }
 
+bool cpi_registry_is_full(const struct cpi_registry *registry)
+{
+    return cpi_load(&registry->used, relaxed) == registry->max; /* [used] */
+}
+
 CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_registry *registry)
 {
     struct cpi_cache *cache = NULL;
     struct cpi_thread *thread;
 
-    if (cpi_load(&registry->used, relaxed) == registry->max || /* [used] */
-        !cpi_thread_may_ask())
+    if (cpi_registry_is_full(registry) || !cpi_thread_may_ask())
         return NULL;
     thread = cpi_thread_self();
     if (thread != NULL) {

@@ -22,7 +22,7 @@ int cpool_cache_create(cpool_cache_t **cache, cpool_t *handle)
         return CPOOL_EPOOL;
     added = cpi_registry_add_cache(&pool->registry);
     if (added == NULL)
-        return CPOOL_ENOMEM;
+        return cpi_registry_is_full(&pool->registry) ? CPOOL_ELIMIT : CPOOL_ENOMEM;
     *cache = added->entry;
     return 0;
 }

@@ -11,7 +11,7 @@ static void use_cache(struct model *model)
 
     if (*cache == NULL) {
         code = cpool_cache_create(cache, model->pool);
-        FUZZ_REQUIRE(code == 0 || code == CPOOL_ENOMEM);
+        FUZZ_REQUIRE(code == 0 || code == CPOOL_ELIMIT);
         FUZZ_EQUAL(*cache != NULL, code == 0);
         FUZZ_REQUIRE(code == 0 || model->config.thread_caches != 0 ||
                      model->config.memory != NULL);

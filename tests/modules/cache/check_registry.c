@@ -121,13 +121,14 @@ static size_t register_caches(cpool_cache_t **caches, size_t n)
 TEST(register_provides_the_magazines_of_the_quota)
 {
     cpool_config_t config = support_config(16, (size_t)1 << 20);
-    cpool_cache_t *cache;
+    cpool_cache_t *cache, *none;
 
     config.magazine_rounds = 1000;
     config.cache_slots = 100 * 1000;
     config.thread_caches = 1;
     pool = support_create(&config);
     REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
+    REQUIRE_EQUAL(cpool_cache_create(&none, pool), CPOOL_ELIMIT);
     REQUIRE(((struct cpi_cache *)cache->home)->quota > CPI_QUOTA_MIN);
     REQUIRE(cpi_load(&inside(pool)->depot.for_caches.committed, relaxed) >=
             cpi_registry_magazines(1, inside(pool)->registry.spares_out) *
