@@ -99,12 +99,13 @@ CPOOL_API void cpool_object_frame_end(cpool_object_frame_t *frame);
      * type *<name>_frame_get(cpool_object_frame_t *frame)     an object that goes back with it */ \
     CPOOL_TYPED_INLINE_ int name##_frame_begin(cpool_object_frame_t **cpool_frame_)    \
     {                                                                                  \
-        cpool_objects_t *cpool_pool_ = name##_objects();                               \
+        int cpool_code_;                                                               \
+        cpool_objects_t *cpool_pool_ = cpool_typed_objects_open_abi1(&name##_objects_, NULL, \
+                                                                     &cpool_code_);    \
                                                                                        \
-        if (cpool_pool_ != NULL)                                                       \
-            return cpool_object_frame_begin(cpool_frame_, cpool_pool_);                \
         *cpool_frame_ = NULL;                                                          \
-        return CPOOL_ENOMEM;                                                           \
+        return cpool_pool_ != NULL ? cpool_object_frame_begin(cpool_frame_, cpool_pool_) \
+                                   : cpool_code_;                                      \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ type *name##_frame_get(cpool_object_frame_t *cpool_frame_)     \

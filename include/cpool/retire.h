@@ -21,7 +21,7 @@
  *     cpool_read_end(reader);
  *     ...
  *     unlink_node(table, node);                                in any thread
- *     while (cpool_retire(reader, nodes, node) != 0)
+ *     while (cpool_retire(reader, nodes, node) == CPOOL_EHELD)
  *         sched_yield();                                       readers are slow: outside
  *     ...
  *     cpool_domain_destroy(domain);
@@ -193,7 +193,8 @@ CPOOL_LOCAL_ void cpool_read_quiescent(cpool_reader_t *reader) CPOOL_NONNULL_(1)
  * The reader's thread, lock-free but for the first of a pool, which may block.
  * Three full bags make a system call at most.
  */
-CPOOL_API int cpool_retire(cpool_reader_t *reader, cpool_t *pool, void *slot) CPOOL_NONNULL_(1);
+CPOOL_API int cpool_retire(cpool_reader_t *reader, cpool_t *pool, void *slot) CPOOL_MUST_USE_
+    CPOOL_NONNULL_(1);
 
 /* Until all slots that the reader has retired are free, and those of destroyed readers. */
 #define CPOOL_FLUSH_WAIT 0x1u
