@@ -44,7 +44,7 @@
  *
  *     C                                    C++
  *     cpool_create, cpool_destroy          open, close, and the constructor and destructor
- *     cpool_alloc, cpool_free              allocate, deallocate, as in std::allocator
+ *     cpool_alloc, cpool_free              allocate, deallocate
  *     cpool_calloc                         create() of a type without constructors
  *     cpool_handle, cpool_iter_next        handle_of, live
  *     cpool_read_stats                     stats
@@ -55,11 +55,11 @@
  * (<cpool/print.h>) and what concerns the whole process, such as cpool_each and
  * cpool_set_error_handler, have no class: C++ calls the functions of C, with native_handle().
  *
- * What is not open, or has been moved from, holds nothing: native_handle() is nullptr until it is
- * opened, and again after a move.  Its use is refused or reported as CPOOL_EPOOL.
+ * What was never opened, or was moved from, holds nothing: native_handle() is nullptr.  After a
+ * close the handle stays.  Either way its use is refused or reported as CPOOL_EPOOL.
  *
- * Only allocators, memory resources, operators new, constructors that take a configuration, and
- * sections of a domain throw by themselves.  Where exceptions are disabled, they end the program
+ * Only allocators, memory resources, operators new, constructors that open something, and sections
+ * of a domain throw by themselves.  Where exceptions are disabled, they end the program
  * instead (std::terminate).  If the constructor of an object throws, its slot is given back, and
  * the exception passes.
  *

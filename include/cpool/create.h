@@ -161,6 +161,7 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  *
  * At least what cpool_memory_required returns for a configuration with only these three settings,
  * in any library that the program may run with: the library's own structures may grow by a fifth.
+ * A check that CPOOL_OPTIONS adds takes more, and is then left out of the pool.
  * Slots with a slot_align above CPOOL_MEMORY_ALIGN need that many bytes in addition.
  */
 #define CPOOL_MEMORY_BYTES(size, slots, caches)                                        \

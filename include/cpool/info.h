@@ -37,6 +37,7 @@ CPOOL_LOCAL_ bool cpool_owns(const cpool_t *pool, const void *p);
  * CPOOL_COLOUR, and no slot_align that does not divide that size.
  *
  * Returns SIZE_MAX for an address that is not a slot, and NULL for an index not below the limit.
+ * The memory of a slot that was never handed out may not be committed: then an access traps.
  * Any thread, wait-free, async-signal-safe.  Inline, without a call for a slot or an index below
  * the limit, so a pointer that was never a pool may go unnoticed.
  */

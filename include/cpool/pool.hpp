@@ -280,7 +280,8 @@ public:
     T *at(std::size_t index) const noexcept { return static_cast<T *>(cpool_at(handle_, index)); }
     std::size_t index_limit() const noexcept { return cpool_index_limit(handle_); }
 
-    /* cpool_read_stats and cpool_dump.  Of a pool that is not open all figures are 0. */
+    /* cpool_read_stats and cpool_dump.  Of a pool that was never opened, or was moved from, all
+     * figures are 0. */
     cpool_stats_t stats() const noexcept
     {
         cpool_stats_t stats = CPOOL_STATS_INIT;

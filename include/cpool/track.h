@@ -57,9 +57,9 @@ CPOOL_API cpool_handle_t cpool_handle(const cpool_t *pool, const void *slot);
  * handle   from this pool, or any number
  *
  * Returns the slot if it is live and has been since the handle was made, else NULL.  Also returns
- * NULL after CPOOL_EKIND was reported because the pool is not tracked.  The notes describe the
- * permitted use of the slot.  A thread that knows of a free before it calls, by synchronisation,
- * gets NULL.  Concurrently with a free it may get either.  Any thread, wait-free,
+ * NULL after CPOOL_EKIND was reported because the pool is not tracked.  cpool_track(3) describes
+ * the permitted use of the slot.  A thread that knows of a free before it calls, by
+ * synchronisation, gets NULL.  Concurrently with a free it may get either.  Any thread, wait-free,
  * async-signal-safe.
  */
 CPOOL_API void *cpool_resolve(const cpool_t *pool, cpool_handle_t handle);
