@@ -248,7 +248,7 @@ static cpool_t *create(unsigned flags)
 static cpool_objects_t *create_objects(bool hooked)
 {
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_objects_t *objects;
 
     type.object_size = sizeof(struct element);

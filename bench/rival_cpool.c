@@ -51,7 +51,7 @@ static uint64_t rival_waits(void *pool)
 
 static void *rival_reclaim_create(const struct bench_cell *cell, size_t n)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
 

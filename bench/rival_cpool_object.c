@@ -19,7 +19,7 @@
 #define RIVAL_SMALLEST 8
 #define RIVAL_LARGEST SIZE_MAX
 
-static int objects_make(cpool_objects_t **pool, const cpool_object_config_t *config)
+static int objects_make(cpool_objects_t **pool, const cpool_objects_config_t *config)
 {
     return cpool_objects_create(pool, config);
 }

@@ -33,7 +33,7 @@ static void object_deactivate(void *object, void *arg)
 
 static void *object_create_with(const struct bench_cell *cell, unsigned flags)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
     int code;

@@ -27,7 +27,7 @@ CPOOL_OBJECTS_DEFINE(things, struct thing, CPOOL_OBJECT_HOOKS(.arg = NULL), .cap
 #define RIVAL_LARGEST sizeof(struct thing)
 
 /* The one pool of the type, opened as the cell says. */
-static int objects_make(cpool_objects_t **pool, const cpool_object_config_t *config)
+static int objects_make(cpool_objects_t **pool, const cpool_objects_config_t *config)
 {
     int code = things_open(config);
 

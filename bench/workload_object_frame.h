@@ -37,7 +37,7 @@ static uint64_t object_frame_get(struct object_frame *frame, size_t n)
 static void object_frame_setup(struct bench_worker *self)
 {
     struct object_frame *frame = (struct object_frame *)bench_memory(1, sizeof *frame);
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     size_t n = self->cell->parameter;
 

@@ -101,7 +101,7 @@ static void from_liburcu(cpool_t *pool)
 static void from_commons_pool(void)
 {
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_info_t info = CPOOL_OBJECT_INFO_INIT;
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     cpool_objects_t *objects;

@@ -188,7 +188,7 @@ static int listen_on_loopback(void)
 
 static cpool_objects_t *make_pool(void)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
     int code;
@@ -214,7 +214,7 @@ static cpool_objects_t *make_pool(void)
 /* The pool grows again by itself. */
 static void close_idle(void)
 {
-    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_objects_stats_t stats = CPOOL_OBJECTS_STATS_INIT;
 
     cpool_objects_read_stats(connections, &stats);
     cpool_objects_resize(connections, -(ptrdiff_t)(stats.capacity - stats.active - IDLE_LEAST), 0);
@@ -224,7 +224,7 @@ static void close_idle(void)
 
 int main(void)
 {
-    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_objects_stats_t stats = CPOOL_OBJECTS_STATS_INIT;
     int listener = listen_on_loopback();
     pthread_t server, clients[CLIENTS];
     size_t answered[CLIENTS] = { 0 };

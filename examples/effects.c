@@ -62,7 +62,7 @@ static void free_mesh(void *object, void *arg)
 
 static cpool_objects_t *make_pool(const char *name, size_t capacity, int *frames)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
     int code;

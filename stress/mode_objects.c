@@ -186,7 +186,7 @@ static void objects_meanwhile(struct episode *episode, void *context)
     struct objects *objects = context;
     uint64_t *random = &episode->random;
     size_t n = 1 + random_below(random, OBJECTS_MOST);
-    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_objects_stats_t stats = CPOOL_OBJECTS_STATS_INIT;
 
     switch (random_below(random, 6)) {
     case 0:
@@ -215,7 +215,7 @@ static void objects_open(struct objects *objects, uint64_t *random)
 {
     static const unsigned flags[] = { 0, CPOOL_OBJECT_EAGER, CPOOL_OBJECT_COUNTED,
                                       CPOOL_OBJECT_TRACED, CPOOL_OBJECT_FAKE };
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     int code;
 
@@ -251,7 +251,7 @@ static void objects_open(struct objects *objects, uint64_t *random)
 /* Every object that may exist can be obtained, and each one that was created is destroyed. */
 static void objects_audit(struct objects *objects)
 {
-    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_objects_stats_t stats = CPOOL_OBJECTS_STATS_INIT;
     void *object;
     size_t count = 0;
     int code;

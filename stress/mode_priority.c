@@ -256,7 +256,7 @@ static void priority_open(struct priority *priority, uint64_t *random)
 {
     static const unsigned flags[] = {0, CPOOL_OBJECT_EAGER, CPOOL_OBJECT_COUNTED,
                                      CPOOL_OBJECT_TRACED, CPOOL_OBJECT_FAKE};
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
 
     memset(priority, 0, sizeof *priority);
@@ -282,7 +282,7 @@ static void priority_open(struct priority *priority, uint64_t *random)
 /* Each use has ended once, or is that of an active object. */
 static void priority_audit(struct priority *priority)
 {
-    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_objects_stats_t stats = CPOOL_OBJECTS_STATS_INIT;
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     void *object;
     size_t got = 0;

@@ -34,8 +34,8 @@ static bool fit_together(unsigned flags)
                                                 : (flags & CPOOL_OBJECT_KEEP_LARGER) == 0;
 }
 
-static int read_config(cpool_object_config_t *config, cpool_object_type_t *type,
-                       const cpool_object_config_t *given)
+static int read_config(cpool_objects_config_t *config, cpool_object_type_t *type,
+                       const cpool_objects_config_t *given)
 {
     int code;
 
@@ -61,7 +61,7 @@ static int read_config(cpool_object_config_t *config, cpool_object_type_t *type,
 }
 
 /* Where the user sets no limit. */
-static size_t default_max(const cpool_object_config_t *config, size_t object_size)
+static size_t default_max(const cpool_objects_config_t *config, size_t object_size)
 {
     size_t max = CPI_OBJECTS_MOST;
 
@@ -75,7 +75,7 @@ static size_t default_max(const cpool_object_config_t *config, size_t object_siz
 }
 
 /* With the objects that it is to be populated with. */
-static int check_numbers(cpool_object_config_t *config)
+static int check_numbers(cpool_objects_config_t *config)
 {
     if (config->capacity > CPOOL_CAPACITY_MAX || config->max_capacity > CPOOL_CAPACITY_MAX ||
         (config->max_capacity != 0 && config->max_capacity < config->capacity) ||
@@ -87,7 +87,7 @@ static int check_numbers(cpool_object_config_t *config)
                                                                                 : 0;
 }
 
-static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *config,
+static void copy_settings(cpool_objects_t *pool, const cpool_objects_config_t *config,
                           const cpool_object_type_t *type)
 {
     pool->type = *type;
@@ -171,7 +171,7 @@ static int make_no_slots(cpool_client_t *client, cpool_config_t *slots)
  * The pool of slots.  It is laid out for all objects that there may ever be, and its capacity is
  * lowered before the first alloc, so that it has only slots that the object pool has claimed.
  */
-static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config)
+static int make_slots(cpool_objects_t *pool, const cpool_objects_config_t *config)
 {
     cpool_config_t slots = CPOOL_CONFIG_INIT;
     int code;
@@ -192,7 +192,7 @@ static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config
     return cpi_object_claim(pool) ? 0 : CPOOL_ENOMEM; /* with the one that it has at first */
 }
 
-static int make_for(cpool_objects_t *pool, const cpool_object_config_t *config, size_t max)
+static int make_for(cpool_objects_t *pool, const cpool_objects_config_t *config, size_t max)
 {
     int code;
 
@@ -211,7 +211,7 @@ static int make_for(cpool_objects_t *pool, const cpool_object_config_t *config, 
 }
 
 /* Where the user sets no limit there are as many as the system has room for. */
-static int make_memory(cpool_objects_t *pool, const cpool_object_config_t *config)
+static int make_memory(cpool_objects_t *pool, const cpool_objects_config_t *config)
 {
     size_t max = config->max_capacity;
     int code;
@@ -239,10 +239,10 @@ static void show(cpool_objects_t *pool)
 }
 
 /* A pool without objects, and how many it is to be populated with. */
-static int make_empty(cpool_objects_t **result, const cpool_object_config_t *given,
+static int make_empty(cpool_objects_t **result, const cpool_objects_config_t *given,
                       size_t *populate)
 {
-    cpool_object_config_t config;
+    cpool_objects_config_t config;
     cpool_object_type_t type;
     cpool_objects_t *pool;
     int code = read_config(&config, &type, given);
@@ -267,7 +267,7 @@ static int make_empty(cpool_objects_t **result, const cpool_object_config_t *giv
     return 0;
 }
 
-int cpool_objects_create(cpool_objects_t **pool, const cpool_object_config_t *config)
+int cpool_objects_create(cpool_objects_t **pool, const cpool_objects_config_t *config)
 {
     size_t populate;
     int code;
@@ -376,8 +376,8 @@ int cpool_objects_destroy(cpool_objects_t *pool)
 
 /* The settings of the definition or those given, with the definition's type and name where
  * they have none. */
-static int settle(const struct cpool_objects_typed *typed, const cpool_object_config_t *given,
-                  cpool_object_config_t *config)
+static int settle(const struct cpool_objects_typed *typed, const cpool_objects_config_t *given,
+                  cpool_objects_config_t *config)
 {
     int code = cpi_given_read(config, sizeof *config, given != NULL ? given : typed->settings);
 
@@ -392,10 +392,10 @@ static int settle(const struct cpool_objects_typed *typed, const cpool_object_co
     return 0;
 }
 
-static int open_typed(struct cpool_objects_typed *typed, const cpool_object_config_t *given)
+static int open_typed(struct cpool_objects_typed *typed, const cpool_objects_config_t *given)
 {
     cpool_objects_t *pool, *none = NULL;
-    cpool_object_config_t config;
+    cpool_objects_config_t config;
     size_t populate;
     int code;
 
@@ -430,7 +430,7 @@ CPI_COLD static void report_unmade(const char *name, int code)
 }
 
 cpool_objects_t *cpool_typed_objects_open_abi1(struct cpool_objects_typed *typed,
-                                               const cpool_object_config_t *given, int *told)
+                                               const cpool_objects_config_t *given, int *told)
 {
     int code = open_typed(typed, given);
 

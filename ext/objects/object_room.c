@@ -271,9 +271,9 @@ static size_t count_inactive(const cpool_objects_t *pool)
                     (size_t)cpi_load(&pool->offered, relaxed)); /* [figure] */
 }
 
-int cpool_objects_read_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
+int cpool_objects_read_stats(const cpool_objects_t *pool, cpool_objects_stats_t *given)
 {
-    cpool_object_stats_t stats;
+    cpool_objects_stats_t stats;
     uint64_t room;
 
     if (pool == NULL || given == NULL)
@@ -310,7 +310,7 @@ int cpool_objects_read_stats(const cpool_objects_t *pool, cpool_object_stats_t *
 void cpi_object_fake_figures(const void *fake, cpool_stats_t *stats)
 {
     const cpool_objects_t *pool = fake;
-    cpool_object_stats_t objects = CPOOL_OBJECT_STATS_INIT;
+    cpool_objects_stats_t objects = CPOOL_OBJECTS_STATS_INIT;
 
     (void)cpool_objects_read_stats(pool, &objects);
     stats->capacity = objects.capacity;

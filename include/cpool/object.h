@@ -18,7 +18,7 @@
  *     }
  *     ...
  *     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
- *     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+ *     cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
  *     cpool_objects_t *connections;
  *
  *     type.object_size = sizeof(struct connection);
@@ -77,7 +77,7 @@ typedef struct cpool_objects cpool_objects_t;
 #define CPOOL_OBJECT_TRACED 0x40000u
 
 /*
- * CPOOL_OBJECT_FAKE     The pool keeps no objects (see the notes on fake pools).
+ * CPOOL_OBJECT_FAKE     The pool keeps no objects (see cpool_object(3)).
  */
 #define CPOOL_OBJECT_FAKE 0x80000u
 
@@ -116,8 +116,9 @@ typedef struct cpool_object_type {
     size_t object_size;                        /* bytes, 1 or more */
     size_t object_align;                       /* as slot_align of cpool_config_t */
     int (*create)(void *object, void *arg);    /* constructs it, once.  Returns 0, or a code
-                                                  for the caller of the get: there is then
-                                                  no object */
+                                                  for the caller of the get, which is passed
+                                                  on as it is: there is then no object.  The
+                                                  library's own codes are negative */
     int (*activate)(void *object, void *arg);  /* readies it for a caller.  Returns 0, or a
                                                   code: the object is unfit, and destroyed.
                                                   A recycled one is replaced by a new one,
@@ -134,10 +135,10 @@ typedef struct cpool_object_type {
     }
 
 /*
- * A pool's configuration.  Start from CPOOL_OBJECT_CONFIG_INIT and set what you need.
+ * A pool's configuration.  Start from CPOOL_OBJECTS_CONFIG_INIT and set what you need.
  */
-typedef struct cpool_object_config {
-    size_t size;                            /* sizeof(cpool_object_config_t), set by the
+typedef struct cpool_objects_config {
+    size_t size;                            /* sizeof(cpool_objects_config_t), set by the
                                                initialiser */
     const char *name;                       /* as of cpool_config_t */
     const cpool_object_type_t *type;        /* copied */
@@ -156,11 +157,11 @@ typedef struct cpool_object_config {
                                 CPOOL_CHECKED ..., or 0.  CPOOL_FILL is refused, and
                                 CPOOL_NO_POISON always set */
     size_t thread_caches;    /* as of cpool_config_t */
-} cpool_object_config_t;
+} cpool_objects_config_t;
 
-#define CPOOL_OBJECT_CONFIG_INIT                                               \
+#define CPOOL_OBJECTS_CONFIG_INIT                                              \
     {                                                                          \
-        sizeof(cpool_object_config_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0u, 0         \
+        sizeof(cpool_objects_config_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0u, 0        \
     }
 
 /*
@@ -176,7 +177,7 @@ typedef struct cpool_object_config {
  * (Hooks, growth and the fake pool: H. Tulleken, "Design and implementation of object
  * pools", 2024.)
  */
-CPOOL_API int cpool_objects_create(cpool_objects_t **pool, const cpool_object_config_t *config)
+CPOOL_API int cpool_objects_create(cpool_objects_t **pool, const cpool_objects_config_t *config)
     CPOOL_MUST_USE_;
 
 /*
@@ -323,10 +324,10 @@ CPOOL_API size_t cpool_objects_populate(cpool_objects_t *pool, size_t n, int *co
 
 /*
  * A pool's figures.  While other threads use the pool, `active`, `inactive` and `available`
- * are estimates unless the pool is counted.  Start from CPOOL_OBJECT_STATS_INIT.
+ * are estimates unless the pool is counted.  Start from CPOOL_OBJECTS_STATS_INIT.
  */
-typedef struct cpool_object_stats {
-    size_t size;            /* sizeof(cpool_object_stats_t), set by the initialiser */
+typedef struct cpool_objects_stats {
+    size_t size;            /* sizeof(cpool_objects_stats_t), set by the initialiser */
     size_t capacity;        /* objects that may exist now */
     size_t max_capacity;    /* objects that may ever exist */
     size_t objects;         /* objects that exist: active, inactive, or in a hook */
@@ -339,11 +340,11 @@ typedef struct cpool_object_stats {
     uint64_t creations;     /* objects created so far */
     uint64_t destructions;  /* objects destroyed so far */
     uint64_t hook_failures; /* of create and activate so far */
-} cpool_object_stats_t;
+} cpool_objects_stats_t;
 
-#define CPOOL_OBJECT_STATS_INIT                                                \
+#define CPOOL_OBJECTS_STATS_INIT                                               \
     {                                                                          \
-        sizeof(cpool_object_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0             \
+        sizeof(cpool_objects_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0            \
     }
 
 /*
@@ -352,7 +353,7 @@ typedef struct cpool_object_stats {
  * Returns 0, CPOOL_ENULL or CPOOL_ESTRUCT.
  * Any thread.  It may block.
  */
-CPOOL_API int cpool_objects_read_stats(const cpool_objects_t *pool, cpool_object_stats_t *stats);
+CPOOL_API int cpool_objects_read_stats(const cpool_objects_t *pool, cpool_objects_stats_t *stats);
 
 /*
  * ---- Active objects (cpool_objects_next.3) ---------------------------------
@@ -414,7 +415,8 @@ CPOOL_API size_t cpool_objects_reset(cpool_objects_t *pool, size_t n) CPOOL_NONN
 /*
  * cpool_objects_pool - the pool of the objects' slots, or NULL for a fake pool.
  *
- * It serves cpool_index, cpool_at, cpool_owns, cpool_print and other queries.  cpool_read_stats
+ * It serves cpool_index, cpool_at, cpool_owns, cpool_print and other queries, and cpool_wait_close,
+ * _open and _cancel for threads that wait in cpool_object_get_with.  cpool_read_stats
  * counts as live all slots but those of inactive objects, and cpool_print those of active
  * objects.  The object pool owns its slots: functions that allocate or free slots, or change
  * their number, report it as CPOOL_EPOOL.

@@ -189,9 +189,9 @@ public:
 
     /* The configuration of a pool of up to so many objects, to be changed and opened.  Its
      * type is set by open. */
-    static cpool_object_config_t configuration(std::size_t capacity) noexcept
+    static cpool_objects_config_t configuration(std::size_t capacity) noexcept
     {
-        cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+        cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
 
         config.capacity = capacity;
         return config;
@@ -205,7 +205,7 @@ public:
         : object_pool(configuration(capacity), std::move(make))
     {
     }
-    explicit object_pool(const cpool_object_config_t &config, Make make = Make())
+    explicit object_pool(const cpool_objects_config_t &config, Make make = Make())
         : object_pool(std::move(make))
     {
         int code = start(config);
@@ -222,7 +222,7 @@ public:
 
     /* As cpool_objects_create.  It returns a code if the maker threw.  CPOOL_EOPEN if it is
      * open. */
-    int open(const cpool_object_config_t &config) noexcept
+    int open(const cpool_objects_config_t &config) noexcept
     {
         int code = start(config);
 
@@ -312,9 +312,9 @@ public:
     /* The active objects, for a loop, as cpool_objects_next finds them. */
     active_range<T> active() const noexcept { return active_range<T>(handle_); }
 
-    cpool_object_stats_t stats() const noexcept
+    cpool_objects_stats_t stats() const noexcept
     {
-        cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+        cpool_objects_stats_t stats = CPOOL_OBJECTS_STATS_INIT;
 
         if (handle_ != nullptr)
             (void)cpool_objects_read_stats(handle_, &stats);
@@ -381,7 +381,7 @@ private:
     enum { thrown = 1 };
 
     /* Leaves the exception of a maker pending. */
-    int start(cpool_object_config_t config) noexcept
+    int start(cpool_objects_config_t config) noexcept
     {
         cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
         int code;

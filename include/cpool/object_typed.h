@@ -28,7 +28,7 @@
  *     type *<name>_next(cpool_object_info_t *info); as cpool_objects_next
  *     cpool_objects_t *<name>_objects(void);        the pool; creates it if there is none;
  *                                                   NULL if that fails
- *     int <name>_open(const cpool_object_config_t *config);
+ *     int <name>_open(const cpool_objects_config_t *config);
  *     int <name>_close(void);
  *
  * The pool is created on first use, by any thread.  If that fails, a get returns NULL
@@ -51,7 +51,7 @@
      * void <name>_put(type *object)    gives an object back                           \
      * type *<name>_next(cpool_object_info_t *info)   the next active object, or NULL  \
      * cpool_objects_t *<name>_objects(void)   the pool, for all functions of <cpool/object.h> \
-     * int <name>_open(const cpool_object_config_t *config)  creates the pool now: 0 or a code \
+     * int <name>_open(const cpool_objects_config_t *config)  creates the pool now: 0 or a code \
      * int <name>_close(void)           destroys the pool: 0 or a code */              \
     extern struct cpool_objects_typed name##_objects_ CPOOL_TYPED_VISIBLE_;            \
                                                                                        \
@@ -64,7 +64,7 @@
         return cpool_typed_objects_open_abi1(&name##_objects_, NULL, NULL);            \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ int name##_open(const cpool_object_config_t *cpool_config_)    \
+    CPOOL_TYPED_INLINE_ int name##_open(const cpool_objects_config_t *cpool_config_)   \
     {                                                                                  \
         int cpool_code_;                                                               \
                                                                                        \
@@ -136,7 +136,7 @@
  *
  * At file scope, in one source file of the program or module.  `hooks` is
  * CPOOL_OBJECT_HOOKS with any of the hooks, and the settings are designated initialisers of
- * cpool_object_config_t.  C++ requires both in the order of the members:
+ * cpool_objects_config_t.  C++ requires both in the order of the members:
  *
  *     CPOOL_OBJECTS_DECLARE(connections, struct connection);
  *     CPOOL_OBJECTS_DEFINE(connections, struct connection,
@@ -148,8 +148,8 @@
     static const cpool_object_type_t name##_object_type_ = {                           \
         .size = sizeof(cpool_object_type_t), .object_size = sizeof(type_),             \
         .object_align = CPOOL_TYPED_ALIGN_(type_), hooks };                            \
-    static const cpool_object_config_t name##_object_config_ = {                       \
-        .size = sizeof(cpool_object_config_t), __VA_ARGS__ };                          \
+    static const cpool_objects_config_t name##_object_config_ = {                      \
+        .size = sizeof(cpool_objects_config_t), __VA_ARGS__ };                         \
     CPOOL_TYPED_SETTINGS_END_                                                          \
                                                                                        \
     struct cpool_objects_typed name##_objects_ = { NULL, &name##_object_config_,       \
@@ -168,7 +168,7 @@
 /* A typed object pool, as the program and the library share it. */
 struct cpool_objects_typed {
     cpool_objects_t *pool;                 /* atomic; NULL: there is none */
-    const cpool_object_config_t *settings; /* for its creation on first use */
+    const cpool_objects_config_t *settings; /* for its creation on first use */
     const cpool_object_type_t *type;       /* unless the settings have one */
     const char *name;                      /* likewise */
     uintptr_t told; /* atomic: 1 if it has been reported why there is none */
@@ -187,7 +187,7 @@ struct cpool_objects_typed {
 /* The out-of-line parts of the functions that the macros define.  Without a place for the code the
  * first failure is reported. */
 CPOOL_API cpool_objects_t *cpool_typed_objects_open_abi1(struct cpool_objects_typed *typed,
-                                                         const cpool_object_config_t *config,
+                                                         const cpool_objects_config_t *config,
                                                          int *code);
 CPOOL_API int cpool_typed_objects_close_abi1(struct cpool_objects_typed *typed, bool unloading);
 

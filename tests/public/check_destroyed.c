@@ -166,7 +166,7 @@ static void count_refusal(const cpool_error_t *error, void *context)
 static void make_structures(unsigned flags)
 {
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
-    cpool_object_config_t objects = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t objects = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_sized_config_t blocks = CPOOL_SIZED_CONFIG_INIT;
     cpool_config_t slots = support_config(SLOT_SIZE, CAPACITY);
     cpool_lanes_config_t lanes = CPOOL_LANES_CONFIG_INIT;
@@ -213,7 +213,7 @@ static void use_and_end_structures(unsigned flags)
 
 static void require_objects_refused(void)
 {
-    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_objects_stats_t stats = CPOOL_OBJECTS_STATS_INIT;
     cpool_object_info_t info = CPOOL_OBJECT_INFO_INIT;
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     cpool_objects_t *pool = ended.objects;

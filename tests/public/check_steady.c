@@ -224,7 +224,7 @@ static int construct(void *object, void *arg)
 static void use_objects_under_filter(void *argument)
 {
     bool more = *(bool *)argument;
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
 

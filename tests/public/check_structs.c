@@ -22,8 +22,8 @@
 REACHES_END(cpool_config_t, stall_limit_ms);
 REACHES_END(cpool_stats_t, system_calls);
 REACHES_END(cpool_object_type_t, arg);
-REACHES_END(cpool_object_config_t, thread_caches);
-REACHES_END(cpool_object_stats_t, hook_failures);
+REACHES_END(cpool_objects_config_t, thread_caches);
+REACHES_END(cpool_objects_stats_t, hook_failures);
 REACHES_END(cpool_object_info_t, age_ns);
 REACHES_END(cpool_error_t, details);
 
@@ -33,8 +33,8 @@ REACHES_END(cpool_error_t, details);
 SIZE_FIRST(cpool_config_t);
 SIZE_FIRST(cpool_stats_t);
 SIZE_FIRST(cpool_object_type_t);
-SIZE_FIRST(cpool_object_config_t);
-SIZE_FIRST(cpool_object_stats_t);
+SIZE_FIRST(cpool_objects_config_t);
+SIZE_FIRST(cpool_objects_stats_t);
 SIZE_FIRST(cpool_object_info_t);
 SIZE_FIRST(cpool_error_t);
 

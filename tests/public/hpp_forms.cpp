@@ -41,7 +41,7 @@ struct thing {
 void object_pools_have_the_size_that_they_are_given()
 {
     using objects = cpool::object_pool<thing, cpool::reset_member>;
-    cpool_object_config_t config = objects::configuration(2);
+    cpool_objects_config_t config = objects::configuration(2);
     objects::pointer one, two;
     objects pool;
     cpool_grant_t grant = CPOOL_GRANT_INIT;
@@ -115,7 +115,7 @@ struct third_refused {
 void exceptions_outlast_the_use_of_other_pools()
 {
     using objects = cpool::object_pool<user, cpool::reset_member>;
-    cpool_object_config_t config = objects::configuration(3);
+    cpool_objects_config_t config = objects::configuration(3);
     cpool::object_pool<thing> pool(1);
     int caught = 0;
 

@@ -61,7 +61,7 @@ TEST(huge_pages_refused_by_pools)
 
 TEST(huge_pages_refused_by_what_stands_on_pools)
 {
-    cpool_object_config_t objects = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t objects = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_sized_config_t sizes = CPOOL_SIZED_CONFIG_INIT;
     cpool_objects_t *pool = NULL;

@@ -40,7 +40,7 @@ static size_t created;
 
 static int create_with(struct fault_scene *scene, size_t populate)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
     int code;
@@ -100,7 +100,7 @@ static int object_populate_one(struct fault_scene *scene)
 /* Until all that were wanted are there. */
 static int object_populate(struct fault_scene *scene)
 {
-    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_objects_stats_t stats = CPOOL_OBJECTS_STATS_INIT;
     int code;
 
     REQUIRE_EQUAL(cpool_objects_read_stats(scene->object, &stats), 0);

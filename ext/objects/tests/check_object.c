@@ -34,9 +34,9 @@ enum { WORDS = 3 }; /* of CPOOL_OPTIONS */
 static struct account account;
 static cpool_object_type_t type;
 
-static cpool_object_config_t configure(int kind)
+static cpool_objects_config_t configure(int kind)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
 
     memset(&account, 0, sizeof account);
     type = thing_type(&account);
@@ -49,7 +49,7 @@ static cpool_object_config_t configure(int kind)
 
 static cpool_objects_t *make(int kind)
 {
-    cpool_object_config_t config = configure(kind);
+    cpool_objects_config_t config = configure(kind);
 
     return thing_pool(&config, &type);
 }
@@ -112,7 +112,7 @@ TEST(object_of_a_fake_pool_is_made_each_time)
 
 TEST_TIMES(hooks_may_be_left_out, KINDS_AND_FAKE)
 {
-    cpool_object_config_t config = configure(_i);
+    cpool_objects_config_t config = configure(_i);
     cpool_objects_t *pool;
     bool is_new;
     void *a, *b;
@@ -157,7 +157,7 @@ static void count_reset(void *object, void *arg)
 TEST_TIMES(each_hook_is_called_without_the_others, KINDS_AND_FAKE)
 {
     enum { USES = 5, ACTIVATE = 1, DEACTIVATE = 2, RESET = 4, ALL = 7 };
-    cpool_object_config_t config = configure(_i);
+    cpool_objects_config_t config = configure(_i);
     size_t resets = (config.flags & CPOOL_OBJECT_EAGER) != 0 ? USES : USES - 1;
 
     config.reset = NULL;
@@ -183,7 +183,7 @@ TEST_TIMES(each_hook_is_called_without_the_others, KINDS_AND_FAKE)
 
 TEST_TIMES(create_that_fails_tells_its_code_and_loses_nothing, KINDS_AND_FAKE)
 {
-    cpool_object_config_t config = configure(_i);
+    cpool_objects_config_t config = configure(_i);
     cpool_objects_t *pool;
     struct thing *things[4];
     void *object = &account;
@@ -251,7 +251,7 @@ static int activate_once_in_two(void *object, void *arg)
 
 TEST_TIMES(recycled_object_that_is_unfit_is_replaced_by_a_new_one, KINDS)
 {
-    cpool_object_config_t config = configure(_i);
+    cpool_objects_config_t config = configure(_i);
     cpool_objects_t *pool;
     bool is_new;
     void *object;
@@ -280,7 +280,7 @@ static int activate_in_turns(void *object, void *arg)
 
 TEST(recycled_object_that_nothing_makes_anew_is_refused)
 {
-    cpool_object_config_t config = configure(0);
+    cpool_objects_config_t config = configure(0);
     cpool_objects_t *pool;
     void *object;
 
@@ -320,7 +320,7 @@ static int create_with_helper(void *object, void *arg)
 
 static void destroy_with_helper(void *object, void *arg)
 {
-    cpool_object_stats_t stats = thing_stats(used_by_hooks);
+    cpool_objects_stats_t stats = thing_stats(used_by_hooks);
 
     REQUIRE(stats.objects > 0);
     thing_destroy(object, arg);
@@ -328,7 +328,7 @@ static void destroy_with_helper(void *object, void *arg)
 
 TEST_TIMES(hooks_may_use_their_pool, KINDS_AND_FAKE)
 {
-    cpool_object_config_t config = configure(_i);
+    cpool_objects_config_t config = configure(_i);
     struct thing *thing;
 
     type.create = create_with_helper;
@@ -352,7 +352,7 @@ static int create_and_jump(void *object, void *arg)
 
 TEST_TIMES(hook_that_was_left_is_reported_at_the_end, KINDS)
 {
-    cpool_object_config_t config = configure(_i);
+    cpool_objects_config_t config = configure(_i);
     cpool_objects_t *pool;
 
     config.capacity = 2;
@@ -408,7 +408,7 @@ TEST_TIMES(object_that_is_not_active_refused, KINDS)
 
 TEST_TIMES(address_in_the_last_object_refused, 2)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t plain = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
     char *last;
@@ -434,7 +434,7 @@ TEST_TIMES(address_in_the_last_object_refused, 2)
 TEST(name_is_copied_as_a_pools_is)
 {
     cpool_objects_t *pool;
-    cpool_object_config_t config = configure(0);
+    cpool_objects_config_t config = configure(0);
     struct support_report report;
     int local;
 
@@ -450,7 +450,7 @@ TEST(name_is_copied_as_a_pools_is)
 
 static void put_with_damage_around(unsigned flags)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t plain = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
     char *object;
@@ -523,8 +523,8 @@ TEST(wait_in_a_pool_without_waiting_refused)
 
 TEST(configuration_that_is_wrong_refused)
 {
-    cpool_object_config_t good = configure(0);
-    cpool_object_config_t config = good;
+    cpool_objects_config_t good = configure(0);
+    cpool_objects_config_t config = good;
     cpool_objects_t *pool = (cpool_objects_t *)(void *)&config;
 
 #define REFUSED(code)                                                   \
@@ -579,7 +579,7 @@ TEST_TIMES(unknown_flag_refused, KINDS_AND_FAKE)
     cpool_objects_t *pool;
 
     for (unsigned flag = 1; flag != 0; flag <<= 1) {
-        cpool_object_config_t config = configure(_i);
+        cpool_objects_config_t config = configure(_i);
 
         config.type = &type;
         config.flags |= flag;
@@ -590,7 +590,7 @@ TEST_TIMES(unknown_flag_refused, KINDS_AND_FAKE)
 
 TEST_TIMES(objects_are_aligned_as_the_type_says, KINDS_AND_FAKE)
 {
-    cpool_object_config_t config = configure(_i);
+    cpool_objects_config_t config = configure(_i);
     cpool_objects_t *pool;
     void *objects[20];
 
@@ -626,9 +626,9 @@ static void destroy_abruptly(void *object, void *arg)
     given->destroyed++;
 }
 
-static cpool_object_config_t configure_end(int kind, unsigned more_flags)
+static cpool_objects_config_t configure_end(int kind, unsigned more_flags)
 {
-    cpool_object_config_t config = configure(kind);
+    cpool_objects_config_t config = configure(kind);
 
     type.destroy = destroy_abruptly;
     config.growth = 0;
@@ -639,7 +639,7 @@ static cpool_object_config_t configure_end(int kind, unsigned more_flags)
 
 static void end_active(int kind, unsigned more_flags, size_t deactivated)
 {
-    cpool_object_config_t config = configure_end(kind, more_flags);
+    cpool_objects_config_t config = configure_end(kind, more_flags);
     cpool_objects_t *pool = thing_pool(&config, &type);
     int i;
 
@@ -667,7 +667,7 @@ TEST_TIMES(object_that_the_pool_ends_is_not_deactivated_by_choice, KINDS_AND_FAK
  * its caller. */
 TEST_TIMES(object_that_is_put_back_is_always_deactivated, KINDS_AND_FAKE)
 {
-    cpool_object_config_t config = configure_end(_i, CPOOL_OBJECT_NO_DEACTIVATE);
+    cpool_objects_config_t config = configure_end(_i, CPOOL_OBJECT_NO_DEACTIVATE);
     cpool_objects_t *pool;
     void *object;
     int i;
@@ -691,7 +691,7 @@ TEST_TIMES(object_that_is_put_back_is_always_deactivated, KINDS_AND_FAKE)
 /* A use that another one ends goes to a caller, as it would after a put. */
 TEST_TIMES(object_that_is_reclaimed_is_always_deactivated, KINDS_AND_FAKE)
 {
-    cpool_object_config_t config = configure_end(_i, CPOOL_OBJECT_NO_DEACTIVATE);
+    cpool_objects_config_t config = configure_end(_i, CPOOL_OBJECT_NO_DEACTIVATE);
     cpool_objects_t *pool;
     int i;
 

@@ -76,10 +76,10 @@ static void destroy_counted(void *object, void *arg)
     ((struct account *)arg)->destroyed++;
 }
 
-static cpool_object_config_t configure(int kind)
+static cpool_objects_config_t configure(int kind)
 {
     const cpool_object_type_t plain = CPOOL_OBJECT_TYPE_INIT;
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
 
     memset(&account, 0, sizeof account);
     resets = 0;
@@ -127,7 +127,7 @@ static void get_some(cpool_object_frame_t *frame, size_t n)
 /* A frame with so many objects, in a new pool of this kind. */
 static cpool_object_frame_t *open_with(int kind, size_t objects)
 {
-    cpool_object_config_t config = configure(kind);
+    cpool_objects_config_t config = configure(kind);
     cpool_object_frame_t *frame;
 
     pool = thing_pool(&config, &type);
@@ -370,7 +370,7 @@ static void leave_once(void *object, void *arg)
 TEST(end_goes_on_after_a_hook_was_left)
 {
     static cpool_object_frame_t *volatile frame;
-    cpool_object_config_t config = configure(0);
+    cpool_objects_config_t config = configure(0);
 
     type.deactivate = leave_once;
     pool = thing_pool(&config, &type);
@@ -389,7 +389,7 @@ TEST(end_goes_on_after_a_hook_was_left)
 TEST_TIMES(reset_that_is_left_keeps_its_object_out_of_use, 2)
 {
     static cpool_object_frame_t *volatile frame;
-    cpool_object_config_t config = configure(0);
+    cpool_objects_config_t config = configure(0);
 
     type.reset = leave_once;
     config.capacity = 1;
@@ -411,7 +411,7 @@ TEST_TIMES(reset_that_is_left_keeps_its_object_out_of_use, 2)
 
 TEST_TIMES(object_of_a_frame_is_not_reclaimed, 2)
 {
-    cpool_object_config_t config = configure(_i == 0 ? LISTED : FAKE);
+    cpool_objects_config_t config = configure(_i == 0 ? LISTED : FAKE);
     cpool_object_frame_t *frame;
 
     config.capacity = 2;
@@ -451,7 +451,7 @@ static int create_beside_first(void *object, void *arg)
 /* Neither a get that reclaims, nor a reset of the active objects. */
 TEST_TIMES(nothing_takes_an_object_on_its_way_to_the_frame, 2)
 {
-    cpool_object_config_t config = configure(0);
+    cpool_objects_config_t config = configure(0);
     cpool_object_frame_t *frame;
 
     type.create = create_beside_first;

@@ -36,9 +36,9 @@ enum { WAYS = sizeof(ways) / sizeof(ways[0]),
 static struct account account;
 static cpool_objects_t *pool;
 
-static cpool_object_config_t configure(int way, size_t capacity)
+static cpool_objects_config_t configure(int way, size_t capacity)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
 
     config.name = "near";
     config.capacity = capacity;
@@ -46,7 +46,7 @@ static cpool_object_config_t configure(int way, size_t capacity)
     return config;
 }
 
-static void open_pool(int way, cpool_object_config_t *config)
+static void open_pool(int way, cpool_objects_config_t *config)
 {
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
 
@@ -104,7 +104,7 @@ static bool is_in(const struct held *hold, const void *object)
 
 TEST_TIMES(threads_with_room_keep_their_objects, WAYS)
 {
-    cpool_object_config_t config = configure(_i, ROOM);
+    cpool_objects_config_t config = configure(_i, ROOM);
     struct worker *worker = worker_start();
     struct held theirs = {.n = OBJECTS};
     struct held ours = {.n = OBJECTS};
@@ -124,7 +124,7 @@ TEST_TIMES(threads_with_room_keep_their_objects, WAYS)
 
 TEST_TIMES(get_at_the_capacity_finds_what_another_thread_has, WAYS)
 {
-    cpool_object_config_t config = configure(_i, OBJECTS);
+    cpool_objects_config_t config = configure(_i, OBJECTS);
     struct worker *worker = worker_start();
     struct held theirs = {.n = OBJECTS};
     struct held ours = {.n = OBJECTS};
@@ -143,7 +143,7 @@ TEST_TIMES(get_at_the_capacity_finds_what_another_thread_has, WAYS)
 
 TEST_TIMES(pool_that_grows_looks_everywhere_before_it_grows, WAYS)
 {
-    cpool_object_config_t config = configure(_i, 0);
+    cpool_objects_config_t config = configure(_i, 0);
     struct worker *worker = worker_start();
     struct held theirs = {.n = OBJECTS};
     struct held ours = {.n = OBJECTS};
@@ -162,7 +162,7 @@ TEST_TIMES(pool_that_grows_looks_everywhere_before_it_grows, WAYS)
  * created. */
 TEST_TIMES(few_inactive_objects_are_looked_for_everywhere, WAYS)
 {
-    cpool_object_config_t config = configure(_i, ROOM);
+    cpool_objects_config_t config = configure(_i, ROOM);
     struct worker *worker = worker_start();
     struct held theirs = {.n = OBJECTS};
     struct held ours = {.n = OBJECTS};
@@ -178,7 +178,7 @@ TEST_TIMES(few_inactive_objects_are_looked_for_everywhere, WAYS)
 
 TEST_TIMES(get_that_cannot_create_takes_what_another_thread_has, WAYS)
 {
-    cpool_object_config_t config = configure(_i, ROOM);
+    cpool_objects_config_t config = configure(_i, ROOM);
     struct worker *worker = worker_start();
     struct held theirs = {.n = 1};
     void *object;
@@ -198,7 +198,7 @@ TEST_TIMES(get_that_cannot_create_takes_what_another_thread_has, WAYS)
 /* The slots for threads that wait, which it passes by in its own cache, are there again. */
 TEST(get_that_looks_everywhere_leaves_the_offers)
 {
-    cpool_object_config_t config = configure(WAITABLE, OBJECTS);
+    cpool_objects_config_t config = configure(WAITABLE, OBJECTS);
     struct worker *worker = worker_start();
     struct held theirs = {.n = 1};
     struct held ours = {.n = 1};
@@ -267,7 +267,7 @@ enum { WORKERS = 20 };
 
 TEST_TIMES(threads_create_objects_far_from_each_other, STRETCHES)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     struct worker *workers[WORKERS];
 
@@ -304,7 +304,7 @@ static void *create_some(void *count)
 
 TEST(threads_create_as_many_objects_as_there_is_room_for)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     pthread_t threads[MANY_THREADS];
     size_t created[MANY_THREADS] = {0};

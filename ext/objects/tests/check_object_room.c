@@ -18,9 +18,9 @@ static struct account account;
 static cpool_object_type_t type;
 static struct thing *things[MANY];
 
-static cpool_object_config_t configure(unsigned flags)
+static cpool_objects_config_t configure(unsigned flags)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
 
     memset(&account, 0, sizeof account);
     type = thing_type(&account);
@@ -33,7 +33,7 @@ static cpool_object_config_t configure(unsigned flags)
 /* A pool that does not grow. */
 static cpool_objects_t *fixed_pool(unsigned flags, size_t capacity)
 {
-    cpool_object_config_t config = configure(flags);
+    cpool_objects_config_t config = configure(flags);
 
     config.capacity = capacity;
     return thing_pool(&config, &type);
@@ -82,7 +82,7 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 TEST_TIMES(pool_that_grows_by_one_has_as_many_objects_as_were_needed, KINDS)
 {
-    cpool_object_config_t config = configure(kinds[_i]);
+    cpool_objects_config_t config = configure(kinds[_i]);
     cpool_objects_t *pool;
 
     config.growth = 1;
@@ -110,7 +110,7 @@ TEST_TIMES(pool_that_grows_by_one_has_as_many_objects_as_were_needed, KINDS)
 
 TEST_TIMES(pool_that_grows_by_batch_creates_the_batch, KINDS)
 {
-    cpool_object_config_t config = configure(kinds[_i]);
+    cpool_objects_config_t config = configure(kinds[_i]);
     bool fake = kinds[_i] == CPOOL_OBJECT_FAKE;
     cpool_objects_t *pool;
 
@@ -135,7 +135,7 @@ TEST_TIMES(pool_that_grows_by_batch_creates_the_batch, KINDS)
 
 TEST(batch_that_cannot_be_created_leaves_the_get_alone)
 {
-    cpool_object_config_t config = configure(0);
+    cpool_objects_config_t config = configure(0);
     cpool_objects_t *pool;
 
     config.growth = 10;
@@ -156,7 +156,7 @@ TEST(batch_that_cannot_be_created_leaves_the_get_alone)
 
 TEST_TIMES(grow_and_populate_tell_what_they_did, KINDS)
 {
-    cpool_object_config_t config = configure(kinds[_i]);
+    cpool_objects_config_t config = configure(kinds[_i]);
     bool fake = kinds[_i] == CPOOL_OBJECT_FAKE;
     cpool_objects_t *pool;
     int code = 1;
@@ -191,7 +191,7 @@ TEST_TIMES(grow_and_populate_tell_what_they_did, KINDS)
 
 TEST(pool_made_populated_has_new_objects)
 {
-    cpool_object_config_t config = configure(0);
+    cpool_objects_config_t config = configure(0);
     cpool_objects_t *pool;
     bool is_new;
     void *object;
@@ -278,7 +278,7 @@ TEST(shrink_of_a_fake_pool_lowers_its_capacity)
 
 TEST_TIMES(put_beyond_max_inactive_destroys_the_object, 2)
 {
-    cpool_object_config_t config = configure(0);
+    cpool_objects_config_t config = configure(0);
     const struct thing *last = NULL;
     cpool_objects_t *pool;
     int code;
@@ -336,7 +336,7 @@ static void require_found(const cpool_objects_t *pool, size_t expected)
 
 TEST_TIMES(next_finds_active_objects_once, KINDS)
 {
-    cpool_object_config_t config = configure(kinds[_i]);
+    cpool_objects_config_t config = configure(kinds[_i]);
     cpool_object_info_t info = CPOOL_OBJECT_INFO_INIT;
     cpool_objects_t *pool;
 
@@ -365,7 +365,7 @@ TEST_TIMES(next_finds_active_objects_once, KINDS)
  * for one that was never handed out, too. */
 TEST_TIMES(every_get_of_a_populated_pool_is_a_use, 2)
 {
-    cpool_object_config_t config = configure(0);
+    cpool_objects_config_t config = configure(0);
     static void *objects[10];
     cpool_object_info_t info;
     cpool_objects_t *pool;
@@ -405,7 +405,7 @@ __attribute__((__noinline__)) static struct thing *get_here(cpool_objects_t *poo
 
 TEST_TIMES(next_tells_age_and_caller_where_traced, 2)
 {
-    cpool_object_config_t config = configure(_i == 0 ? CPOOL_OBJECT_TRACED : 0);
+    cpool_objects_config_t config = configure(_i == 0 ? CPOOL_OBJECT_TRACED : 0);
     struct timespec pause = { 0, 2000000 };
     cpool_object_info_t info;
     cpool_objects_t *pool;
@@ -438,7 +438,7 @@ enum { PAGE_ISH = 65536 };
 /* Objects are destroyed before their pages go, and others keep every byte. */
 TEST(lower_capacity_gives_back_the_pages_of_destroyed_objects_alone)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     static unsigned char *blocks[64];
     cpool_objects_t *pool;
     int gone = 0;
@@ -473,7 +473,7 @@ TEST(lower_capacity_gives_back_the_pages_of_destroyed_objects_alone)
 /* Creation costs no memory for objects that there may be, but are not. */
 TEST(pool_for_many_objects_takes_little_memory)
 {
-    cpool_object_config_t config = configure(0);
+    cpool_objects_config_t config = configure(0);
     size_t before = support_resident();
     cpool_objects_t *pool;
 

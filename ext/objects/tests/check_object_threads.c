@@ -34,9 +34,9 @@ static struct account account;
 static cpool_object_type_t type;
 static cpool_objects_t *pool;
 
-static cpool_object_config_t configure(int kind)
+static cpool_objects_config_t configure(int kind)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
 
     memset(&account, 0, sizeof account);
     type = thing_type(&account);
@@ -119,7 +119,7 @@ static void *play(void *argument)
 
 TEST_TIMES(threads_share_objects_and_all_come_back, KINDS)
 {
-    cpool_object_config_t config = configure(_i);
+    cpool_objects_config_t config = configure(_i);
     static struct player players[THREADS];
     pthread_t threads[THREADS];
 
@@ -172,7 +172,7 @@ static void count_refusal(const cpool_error_t *error, void *arg)
 /* With deactivate to run and without. */
 TEST_TIMES(of_two_puts_of_one_object_one_is_refused, 2)
 {
-    cpool_object_config_t config = configure(0);
+    cpool_objects_config_t config = configure(0);
     pthread_t other;
 
     config.capacity = 1;
@@ -214,7 +214,7 @@ static void *wait_for_one(void *code)
 /* Each event that makes a get possible wakes a thread that waits for it. */
 TEST_TIMES(thread_that_waits_gets_an_object, WAITS)
 {
-    cpool_object_config_t config = configure(_i == WAITED_IN_FAKE ? KINDS - 1 : 3);
+    cpool_objects_config_t config = configure(_i == WAITED_IN_FAKE ? KINDS - 1 : 3);
     struct timespec moment = { 0, 1000000 };
     struct thing *thing;
     pthread_t waiter;
@@ -248,7 +248,7 @@ enum { CROWD = 20 };
 /* More threads than slots that are offered at once. */
 TEST(growth_serves_all_threads_that_wait)
 {
-    cpool_object_config_t config = configure(3);
+    cpool_objects_config_t config = configure(3);
     pthread_t waiters[CROWD];
     int codes[CROWD];
     void *object;
@@ -274,7 +274,7 @@ TEST(growth_serves_all_threads_that_wait)
 /* The pool may grow again by the object that the shrink destroys. */
 TEST(thread_that_waits_gets_an_object_after_a_shrink)
 {
-    cpool_object_config_t config = configure(3);
+    cpool_objects_config_t config = configure(3);
     pthread_t waiter;
     void *object;
     int code;
@@ -320,7 +320,7 @@ static int create_elsewhere(void *object, void *arg)
 /* The slot of an object that could not be replaced is there for the thread that waits. */
 TEST(thread_that_waits_creates_where_another_failed)
 {
-    cpool_object_config_t config = configure(3);
+    cpool_objects_config_t config = configure(3);
     struct thing *thing;
     void *object;
 
@@ -347,7 +347,7 @@ static int create_with_a_waiter(void *object, void *arg)
 /* The room that it had taken is there for the thread that waits. */
 TEST(thread_that_waits_creates_where_a_populate_failed)
 {
-    cpool_object_config_t config = configure(3);
+    cpool_objects_config_t config = configure(3);
     void *object;
     int code;
 
@@ -401,7 +401,7 @@ static int fail_activation_at_times(void *object, void *arg)
 /* Objects fail and are replaced while threads wait: none of them waits for ever. */
 TEST_TIMES(threads_that_wait_beside_failing_hooks_go_on, 2)
 {
-    cpool_object_config_t config = configure(3);
+    cpool_objects_config_t config = configure(3);
     pthread_t threads[THREADS];
 
     type.create = fail_at_times;
@@ -446,7 +446,7 @@ static double seconds_now(void)
 
 TEST(time_to_wait_is_waited)
 {
-    cpool_object_config_t config = configure(0);
+    cpool_objects_config_t config = configure(0);
     struct thing *thing;
     void *object;
     double before;
@@ -466,7 +466,7 @@ TEST(time_to_wait_is_waited)
 /* A hook's code ends the wait, also one that the pool itself could return. */
 TEST_TIMES(hook_that_says_dry_ends_the_wait, 2)
 {
-    cpool_object_config_t config = configure(_i == 0 ? KINDS - 1 : 3);
+    cpool_objects_config_t config = configure(_i == 0 ? KINDS - 1 : 3);
     const uint64_t some_time = 20000000;
     void *object = &config;
 
@@ -483,7 +483,7 @@ TEST_TIMES(hook_that_says_dry_ends_the_wait, 2)
 
 TEST_TIMES(hook_that_says_dry_ends_the_creation, KINDS - 1)
 {
-    cpool_object_config_t config = configure(_i);
+    cpool_objects_config_t config = configure(_i);
 
     config.type = &type;
     config.populate = 4;
@@ -510,7 +510,7 @@ static void *churn(void *unused)
 /* The thread that churns may have one object in its hands, or magazines of them. */
 TEST_TIMES(child_of_a_fork_goes_on_with_the_pool, KINDS - 1)
 {
-    cpool_object_config_t config = configure(_i);
+    cpool_objects_config_t config = configure(_i);
     struct thing *thing;
     pthread_t thread;
 

@@ -82,7 +82,7 @@ TEST(typed_pool_comes_to_be_on_first_use)
 
 TEST(typed_pool_opened_has_the_given_settings)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t other = CPOOL_OBJECT_TYPE_INIT;
     struct widget *widget;
 
@@ -115,7 +115,7 @@ CPOOL_OBJECTS_DEFINE(wrong, struct widget, CPOOL_OBJECT_HOOKS(.arg = NULL), .cap
 
 TEST(typed_pool_that_cannot_be_made_says_why_once)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
 
     config.capacity = 1;
     support_capture_reports();
@@ -134,7 +134,7 @@ TEST(typed_pool_that_cannot_be_made_says_why_once)
 
 TEST(typed_pool_waits_and_finds_what_is_active)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     struct widget *widget, *other;
     cpool_object_info_t info = CPOOL_OBJECT_INFO_INIT;
     cpool_grant_t grant = CPOOL_GRANT_INIT;
@@ -196,7 +196,7 @@ TEST(typed_pool_used_first_by_several_threads_is_one)
 static cpool_objects_t *plain_pool(unsigned flags)
 {
     static cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
 
     type.object_size = 48;
     config.growth = 1;

@@ -27,7 +27,7 @@ static cpool_objects_t *pool;
 
 static void make_of(unsigned flags, size_t capacity)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
 
     memset(&account, 0, sizeof account);
     type = thing_type(&account);
@@ -332,7 +332,7 @@ TEST(flags_that_make_no_sense_refused)
 {
     static const unsigned wrong_flags[] = { CPOOL_OBJECT_PRIORITY | CPOOL_OBJECT_WAITABLE,
                                             CPOOL_OBJECT_KEEP_LARGER };
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_grant_t wrong = CPOOL_GRANT_INIT;
     struct granted grant = {0};
     void *object;

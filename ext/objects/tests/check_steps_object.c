@@ -22,7 +22,7 @@ enum { OBJECTS = 4 };
 
 static cpool_objects_t *make_pool(void)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
     void *objects[OBJECTS];
@@ -134,7 +134,7 @@ enum { MANY = 2000, SOME = 50 };
 
 static cpool_objects_t *make_waitable(size_t capacity, size_t max)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
 
@@ -238,7 +238,7 @@ static int create_or_fail(void *object, void *fails)
 
 static cpool_objects_t *make_failing(bool *fails, size_t max)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
 
@@ -303,7 +303,7 @@ enum { STRETCH = 16, CLAIMS = 3, CLAIMED = STRETCH + CLAIMS };
 /* All objects but these are the caller's. */
 static cpool_objects_t *make_claimed(unsigned flags, size_t left, size_t max)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
 
@@ -533,7 +533,7 @@ enum { PLAIN, WITH_HOOKS, COUNTED, PRIORITY, ENDS };
 
 static cpool_objects_t *make_to_end(int kind)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
 

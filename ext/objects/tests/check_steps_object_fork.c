@@ -43,7 +43,7 @@ static void destroy_in_child(void *unused)
 
 static bool fork_beside_put(unsigned flags, struct worker *worker, size_t nth)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     struct steps_stop stop;
     bool stopped;

@@ -15,7 +15,7 @@ enum { OBJECTS = 4 };
 
 static cpool_objects_t *make_pool(cpool_object_type_t *type, unsigned flags)
 {
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
     cpool_objects_t *pool;
 
     type->object_size = 64;
@@ -146,9 +146,9 @@ static void use_and_destroy(cpool_objects_t *pool)
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
 
-static cpool_object_stats_t stats_of(const cpool_objects_t *pool)
+static cpool_objects_stats_t stats_of(const cpool_objects_t *pool)
 {
-    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_objects_stats_t stats = CPOOL_OBJECTS_STATS_INIT;
 
     REQUIRE_EQUAL(cpool_objects_read_stats(pool, &stats), 0);
     return stats;

@@ -21,7 +21,7 @@ struct body {
 
 static struct {
     cpool_objects_t *pool; /* NULL: none */
-    cpool_object_config_t config;
+    cpool_objects_config_t config;
     cpool_object_type_t type;
     bool fake;
     bool fails_create; /* the next one */
@@ -126,9 +126,9 @@ static void destroy(void *object, void *arg)
  * ---- Calls -------------------------------------------------------------------
  */
 
-static cpool_object_stats_t verify(void)
+static cpool_objects_stats_t verify(void)
 {
-    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_objects_stats_t stats = CPOOL_OBJECTS_STATS_INIT;
     size_t exist = objects.created - objects.destroyed;
 
     FUZZ_EQUAL(cpool_objects_read_stats(objects.pool, &stats), 0);
@@ -149,7 +149,7 @@ static cpool_object_stats_t verify(void)
 
 static bool is_full(void)
 {
-    cpool_object_stats_t stats = verify();
+    cpool_objects_stats_t stats = verify();
 
     return objects.n_held >= (objects.config.growth != 0 ? stats.max_capacity : stats.capacity) ||
            objects.n_held == MOST;
@@ -240,7 +240,7 @@ static void find_active(void)
 
 static void resize(void)
 {
-    cpool_object_stats_t stats = verify();
+    cpool_objects_stats_t stats = verify();
     size_t n = input_below(40);
     unsigned flags = input_below(3) == 0 ? CPOOL_OBJECT_ACTIVE_TOO : 0;
     size_t room = stats.max_capacity - stats.capacity;
@@ -257,7 +257,7 @@ static void resize(void)
 
 static void populate(void)
 {
-    cpool_object_stats_t stats = verify();
+    cpool_objects_stats_t stats = verify();
     size_t n = input_below(20);
     bool create_fails = objects.fails_create;
     bool waitable = (objects.config.flags & CPOOL_OBJECT_WAITABLE) != 0;
@@ -296,13 +296,13 @@ static void choose(void)
         sizeof type, sizeof(struct body), 0, create, activate, deactivate, reset_type, destroy,
         &objects
     };
-    cpool_object_config_t *config = &objects.config;
+    cpool_objects_config_t *config = &objects.config;
 
     memset(&objects, 0, sizeof objects);
     objects.type = type;
     objects.type.object_size += 8 * input_below(16);
     objects.type.object_align = input_below(2) * 64;
-    *config = (cpool_object_config_t)CPOOL_OBJECT_CONFIG_INIT;
+    *config = (cpool_objects_config_t)CPOOL_OBJECTS_CONFIG_INIT;
     config->type = &objects.type;
     config->reset = reset_pool;
     config->reset_arg = &objects;

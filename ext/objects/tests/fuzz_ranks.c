@@ -24,7 +24,7 @@ struct use {
 
 static struct {
     cpool_objects_t *pool; /* NULL: none */
-    cpool_object_config_t config;
+    cpool_objects_config_t config;
     cpool_object_type_t type;
     bool keeps;
     bool fake;
@@ -111,9 +111,9 @@ static struct use *least(void)
     return found;
 }
 
-static cpool_object_stats_t verify(void)
+static cpool_objects_stats_t verify(void)
 {
-    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_objects_stats_t stats = CPOOL_OBJECTS_STATS_INIT;
 
     FUZZ_EQUAL(cpool_objects_read_stats(ranks.pool, &stats), 0);
     FUZZ_EQUAL(stats.active, ranks.n_held);
@@ -126,7 +126,7 @@ static cpool_object_stats_t verify(void)
 
 static bool is_full(void)
 {
-    cpool_object_stats_t stats = verify();
+    cpool_objects_stats_t stats = verify();
 
     return ranks.n_held >= (ranks.config.growth != 0 ? stats.max_capacity : stats.capacity);
 }
@@ -229,7 +229,7 @@ static void let_go(void)
 
 static void resize(void)
 {
-    cpool_object_stats_t stats = verify();
+    cpool_objects_stats_t stats = verify();
     size_t n = input_below(12);
     size_t room = stats.max_capacity - stats.capacity;
     size_t idle = stats.capacity - stats.active;
@@ -258,12 +258,12 @@ static void make(void)
                                              activate,    deactivate,          NULL, destroy,
                                              &ranks};
     static const unsigned kinds[8] = {CPOOL_OBJECT_FAKE, CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED};
-    cpool_object_config_t *config = &ranks.config;
+    cpool_objects_config_t *config = &ranks.config;
     unsigned keeps = (unsigned)input_below(2) * CPOOL_OBJECT_KEEP_LARGER;
 
     memset(&ranks, 0, sizeof ranks);
     ranks.type = type;
-    *config = (cpool_object_config_t)CPOOL_OBJECT_CONFIG_INIT;
+    *config = (cpool_objects_config_t)CPOOL_OBJECTS_CONFIG_INIT;
     config->type = &ranks.type;
     config->capacity = input_below(16);
     config->max_capacity = config->capacity + 1 + input_below(20);

@@ -68,7 +68,7 @@ struct buffer {
 // Of one object: how often it is made in two uses, and the bytes that the second finds.
 template <class Reset> void require_uses(int made, std::size_t bytes, unsigned flags)
 {
-    cpool_object_config_t config = cpool::object_pool<buffer, Reset>::configuration(1);
+    cpool_objects_config_t config = cpool::object_pool<buffer, Reset>::configuration(1);
     cpool::object_pool<buffer, Reset> pool;
     int before = buffers_made;
 
@@ -129,7 +129,7 @@ template <class Reset> void require_thrown(bool in_second_use)
 void object_pools_wait_and_visit()
 {
     cpool_grant_t grant = CPOOL_GRANT_INIT;
-    cpool_object_config_t config = cpool::object_pool<buffer>::configuration(2);
+    cpool_objects_config_t config = cpool::object_pool<buffer>::configuration(2);
     cpool::object_pool<buffer> pool;
 
     config.flags |= CPOOL_OBJECT_WAITABLE;
@@ -174,8 +174,8 @@ struct innocent {
 void object_pools_throw_their_own_exceptions()
 {
 #if THROWS
-    cpool_object_config_t config = cpool::object_pool<buffer>::configuration(8);
-    cpool_object_config_t others = cpool::object_pool<innocent>::configuration(8);
+    cpool_objects_config_t config = cpool::object_pool<buffer>::configuration(8);
+    cpool_objects_config_t others = cpool::object_pool<innocent>::configuration(8);
     cpool::object_pool<buffer> pool;
     int caught = 0;
 
@@ -203,7 +203,7 @@ void object_pools_end_at_eager_exceptions()
     int status = 0;
 
     if (child == 0) {
-        cpool_object_config_t config = cpool::object_pool<buffer>::configuration(8);
+        cpool_objects_config_t config = cpool::object_pool<buffer>::configuration(8);
         cpool::object_pool<buffer, cpool::reset_member> pool;
 
         std::set_terminate([]() { _exit(7); });

@@ -143,7 +143,7 @@ static inline cpool_object_type_t thing_type(struct account *account)
 }
 
 /* A pool that must come to be. */
-static inline cpool_objects_t *thing_pool(cpool_object_config_t *config,
+static inline cpool_objects_t *thing_pool(cpool_objects_config_t *config,
                                           const cpool_object_type_t *type)
 {
     cpool_objects_t *pool;
@@ -154,9 +154,9 @@ static inline cpool_objects_t *thing_pool(cpool_object_config_t *config,
     return pool;
 }
 
-static inline cpool_object_stats_t thing_stats(const cpool_objects_t *pool)
+static inline cpool_objects_stats_t thing_stats(const cpool_objects_t *pool)
 {
-    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_objects_stats_t stats = CPOOL_OBJECTS_STATS_INIT;
 
     REQUIRE_EQUAL(cpool_objects_read_stats(pool, &stats), 0);
     return stats;
@@ -166,7 +166,7 @@ static inline cpool_object_stats_t thing_stats(const cpool_objects_t *pool)
 static inline void thing_require(const cpool_objects_t *pool, const struct account *account,
                                  size_t active)
 {
-    cpool_object_stats_t stats = thing_stats(pool);
+    cpool_objects_stats_t stats = thing_stats(pool);
 
     REQUIRE_EQUAL(stats.creations, account->created);
     REQUIRE_EQUAL(stats.destructions, account->destroyed);
