@@ -350,7 +350,7 @@ typedef struct cpool_objects_stats {
 /*
  * cpool_objects_read_stats - reads the figures.
  *
- * Returns 0, CPOOL_ENULL or CPOOL_ESTRUCT.
+ * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, or CPOOL_EPOOL, which is reported.
  * Any thread.  It may block.
  */
 CPOOL_API int cpool_objects_read_stats(const cpool_objects_t *pool, cpool_objects_stats_t *stats);

@@ -112,7 +112,7 @@ typedef struct cpool_domain_stats {
 /*
  * cpool_domain_read_stats - reads the figures.
  *
- * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT or CPOOL_EPOOL.
+ * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, or CPOOL_EPOOL, which is reported.
  * Any thread, wait-free.  Its cost is proportional to the number of readers.
  */
 CPOOL_API int cpool_domain_read_stats(const cpool_domain_t *domain, cpool_domain_stats_t *stats)

@@ -295,7 +295,7 @@ typedef struct cpool_sized_stats {
 /*
  * cpool_sized_read_stats - reads the figures, which are exact while no thread uses the blocks.
  *
- * Returns 0, CPOOL_ENULL or CPOOL_ESTRUCT.
+ * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, or CPOOL_EPOOL, which is reported.
  * Any thread.  It may block.
  */
 CPOOL_API int cpool_sized_read_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)

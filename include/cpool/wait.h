@@ -6,6 +6,10 @@
  *
  * OVERVIEW
  *
+ *     job = cpool_alloc_wait(jobs, NULL);          sleeps until a slot is free
+ *     ...
+ *     cpool_wait_close(jobs);                      for a shutdown: nobody waits any more
+ *
  * A thread that serves many connections must not sleep in cpool_alloc_wait.  It requests a slot,
  * and if there is none, a notice as soon as there may be one:
  *
