@@ -43,9 +43,8 @@ check_part() {
     esac
 }
 
-# The first prints figures of which only some are promised, and a loop is not always too fast.
-check_part first '100000 slots of 4 bytes'
-check_part first 'live 1,'
+check first < /dev/null
+# A loop is not always too fast.
 check_part eventloop '400 messages of 4 clients written, with 8 buffers; reading stopped '
 readme=$(sed -n '/^```c$/,/^```$/p' "$srcdir/README.md" | grep -v '^```')
 if [ "$readme" != "$(sed '1,/^ \*\/$/d' "$srcdir/examples/first.c")" ]; then

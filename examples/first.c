@@ -5,9 +5,7 @@
  *
  *     cc first.c $(pkg-config --cflags --libs cpool)
  */
-#include <stdio.h>
 #include <cpool.h>
-#include <cpool/print.h>
 
 struct job { int number; };
 
@@ -19,7 +17,6 @@ int main(void)
     struct job *job = jobs_alloc(); /* any thread; NULL when all are out */
     if (job != NULL)
         job->number = 1;
-    cpool_print(jobs_pool(), CPOOL_DUMP_TEXT, stdout);
     jobs_free(job);                 /* any thread */
     return jobs_close() == 0 ? 0 : 1; /* 0: no slot is still live */
 }
