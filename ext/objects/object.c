@@ -374,7 +374,8 @@ CPI_APART static void *get_at_length(cpool_objects_t *pool, void *slot, int unfi
 
     if (cpi_objects_ended(pool, "cpool_object_get"))
         return NULL;
-    (void)cpi_object_obtain(pool, slot, &object, &wish);
+    if (cpi_object_obtain(pool, slot, &object, &wish) != 0)
+        cpi_fetch_add(&pool->misses, 1u, relaxed); /* [count] */
     return object;
 }
 
@@ -466,6 +467,8 @@ int cpool_object_get_with(cpool_objects_t *pool, void **object, cpool_grant_t *g
         do {
             code = cpi_object_obtain(pool, slot, object, &wish);
         } while (wish.dry && sleep_until(pool, deadline, &slot));
+        if (code != 0)
+            cpi_fetch_add(&pool->misses, 1u, relaxed); /* [count] */
     }
     grant.claim = wish.claim;
     grant.ended = wish.ended;
@@ -565,8 +568,9 @@ static void describe_active(const cpool_objects_t *pool, uintptr_t index,
     info->uses = record / CPI_OBJECT_USE;
     if (pool->traces != NULL) {
         uint64_t since = cpi_load(&pool->traces[index].since, relaxed); /* [count] */
+        uint64_t now = pool->client.system->now();
 
-        info->age_ns = pool->client.system->now() - since; /* the clock does not go back */
+        info->age_ns = now > since ? now - since : 0;
         info->site = (const void *)cpi_load(&pool->traces[index].site, relaxed); /* [count] */
     }
 }
@@ -574,7 +578,6 @@ static void describe_active(const cpool_objects_t *pool, uintptr_t index,
 void *cpool_objects_next(const cpool_objects_t *pool, cpool_object_info_t *info)
 {
     cpool_object_info_t found;
-    uintptr_t reached;
 
     if (CPI_OBJECTS_ENDED(pool))
         return NULL;
@@ -583,7 +586,7 @@ void *cpool_objects_next(const cpool_objects_t *pool, cpool_object_info_t *info)
         return NULL;
     }
     found.object = NULL;
-    for (reached = cpi_object_reached(pool); found.object == NULL && found.next < reached;)
+    while (found.object == NULL && found.next < cpi_object_reached(pool))
         describe_active(pool, found.next++, &found);
     (void)cpi_given_write(info, &found, sizeof found);
     return found.object;

@@ -150,7 +150,8 @@ struct cpool_objects {
     _Atomic uint64_t offered;   /* slots */
     _Atomic uint64_t creations;
     _Atomic uint64_t destructions;
-    _Atomic uint64_t failures;
+    _Atomic uint64_t failures; /* of hooks */
+    _Atomic uint64_t misses;   /* gets without an object */
 };
 
 /* Reports the use of a pool after its end, as CPOOL_EPOOL.  Returns true. */

@@ -458,16 +458,13 @@ int cpool_typed_objects_close_abi1(struct cpool_objects_typed *typed, bool unloa
 void cpool_object_release(void *object)
 {
     void *slot = NULL;
-    cpool_t *slots = object != NULL ? cpool_of(object, &slot) : NULL;
-    cpool_objects_t *pool;
+    cpool_t *slots = cpool_of(object, &slot);
+    cpool_objects_t *pool = slots != NULL ? cpool_client_owner(slots, CPOOL_VIEW_OBJECTS) : NULL;
 
-    if (object == NULL)
-        return;
-    pool = slots != NULL ? cpool_client_owner(slots, CPOOL_VIEW_OBJECTS) : NULL;
     if (pool == NULL && slot != object)
         pool = cpi_object_fake_pool(object);
     if (pool != NULL)
         cpool_object_put(pool, object);
-    else
+    else if (object != NULL)
         cpi_object_report(CPOOL_EFOREIGN, "cpool_object_release", NULL, object);
 }

@@ -9,7 +9,8 @@
  * A fake pool has no slots.  Its frame is a block of malloc's with an array of active objects.
  *
  * ORDERING TABLE
- *   own | record load and store, by the thread that has the slot in hand | relaxed | - | -
+ *   own   | record load and store, by the thread that has the slot in hand | relaxed | - | -
+ *   count | misses fetch-and-add | relaxed | - | -
  */
 #include <cpool/object_frame.h>
 
@@ -42,11 +43,12 @@ int cpool_object_frame_begin(cpool_object_frame_t **frame, cpool_objects_t *pool
     cpool_frame_t *slots;
     int code = 0;
 
-    if (frame == NULL)
+    if (frame != NULL)
+        *frame = NULL;
+    if (frame == NULL || pool == NULL)
         return CPOOL_ENULL;
-    *frame = NULL;
-    if (pool == NULL)
-        return CPOOL_ENULL;
+    if (CPI_OBJECTS_ENDED(pool))
+        return CPOOL_EPOOL;
     if (!cpi_object_is_fake(pool))
         code = cpool_frame_begin(&slots, pool->pool);
     else if ((slots = calloc(1, sizeof *slots)) == NULL)
@@ -126,8 +128,10 @@ CPI_APART static void *get_and_join(cpool_objects_t *pool, cpool_frame_t *frame,
     struct cpi_object_wish wish = {.site = site, .framed = true};
     void *object;
 
-    if (cpi_object_obtain(pool, NULL, &object, &wish) != 0)
+    if (cpi_object_obtain(pool, NULL, &object, &wish) != 0) {
+        cpi_fetch_add(&pool->misses, 1u, relaxed); /* [count] */
         return NULL;
+    }
     if (join_frame(pool, frame, object, &wish) == 0)
         return object;
     cpi_object_give(pool, wish.index);

@@ -321,6 +321,7 @@ void cpi_object_fake_figures(const void *fake, cpool_stats_t *stats)
     stats->slot_stride = pool->type.object_size;
     stats->peak = objects.peak;
     stats->average = objects.active;
+    stats->failures = cpi_load(&pool->misses, relaxed); /* [figure] */
 }
 
 void cpi_object_correct_figures(const void *slots, cpool_stats_t *stats)
@@ -330,4 +331,6 @@ void cpi_object_correct_figures(const void *slots, cpool_stats_t *stats)
     size_t offered = (size_t)cpi_load(&pool->offered, relaxed);             /* [figure] */
 
     stats->live = positive(stats->live + objects + offered, stats->circulating);
+    stats->free = positive(stats->capacity, stats->live);
+    stats->failures = cpi_load(&pool->misses, relaxed); /* [figure] */
 }

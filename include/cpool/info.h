@@ -90,7 +90,7 @@ typedef struct cpool_stats {
     size_t slot_stride;     /* bytes from one slot to the next */
     size_t reserved_bytes;  /* address space reserved */
     size_t committed_bytes; /* of it, bytes that may become resident */
-    uint64_t failures;      /* calls that got fewer slots than they asked for */
+    uint64_t failures;      /* calls that got fewer slots than they asked for, or no object */
     uint64_t stalls;        /* of them, those that returned NULL because a thread was
                                preempted inside the library for longer than stall_limit_ms */
     uint64_t waits;         /* allocs that slept */

@@ -203,6 +203,12 @@ TEST_TIMES(create_that_fails_tells_its_code_and_loses_nothing, KINDS_AND_FAKE)
         things[i] = get(pool);
     REQUIRE_EQUAL(cpool_object_get_with(pool, &object, NULL), CPOOL_EDRY);
     thing_require(pool, &account, 4);
+    if (cpool_objects_pool(pool) != NULL) {
+        struct figures stats = support_stats(cpool_objects_pool(pool));
+
+        REQUIRE_EQUAL(stats.failures, 21); /* gets, not the looks for a slot in each of them */
+        REQUIRE(stats.live == 4 && stats.live + stats.free == stats.capacity);
+    }
     for (int i = 0; i < 4; i++)
         cpool_object_put(pool, things[i]);
     thing_end(pool, &account);

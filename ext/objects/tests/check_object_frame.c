@@ -287,6 +287,17 @@ TEST_TIMES(frame_that_has_ended_is_refused, FAKE)
     end_all(begin());
 }
 
+TEST_TIMES(frame_of_a_pool_that_has_ended_is_refused, FAKE + 1)
+{
+    cpool_object_frame_t *frame = open_with(_i, 0);
+
+    cpool_object_frame_end(frame);
+    thing_end(pool, &account);
+    EXPECT_REPORT(CPOOL_EPOOL,
+                  REQUIRE_EQUAL(cpool_object_frame_begin(&frame, pool), CPOOL_EPOOL));
+    REQUIRE(frame == NULL);
+}
+
 TEST_TIMES(as_many_frames_are_open_as_there_may_be, FAKE)
 {
     cpool_object_frame_t *frames[CPOOL_FRAMES_MAX];
