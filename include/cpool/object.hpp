@@ -128,7 +128,7 @@ public:
         T *operator->() const noexcept { return static_cast<T *>(info_.object); }
         iterator &operator++() noexcept
         {
-            (void)cpool_objects_next(pool_, &info_);
+            info_.object = cpool_objects_next(pool_, &info_); /* nullptr, too, of a closed pool */
             return *this;
         }
         iterator operator++(int) noexcept

@@ -151,6 +151,25 @@ void object_pools_wait_and_visit()
     REQUIRE(pool.stats().inactive == 2);
 }
 
+// A loop over the active objects of a pool that is closed in it ends.
+void loops_end_with_their_pool()
+{
+    cpool::object_pool<buffer> pool(2);
+    int reports = 0, visits = 0;
+
+    REQUIRE(pool.get().release() != nullptr && pool.get().release() != nullptr);
+    cpool_set_error_handler({[](const cpool_error_t *, void *count) {
+                                 ++*static_cast<int *>(count);
+                             }, &reports});
+    for (buffer &object : pool.active()) {
+        (void)object;
+        visits++;
+        REQUIRE(pool.close() == CPOOL_ELIVE);
+    }
+    cpool_set_error_handler({nullptr, nullptr});
+    REQUIRE(visits == 1 && reports >= 1);
+}
+
 void object_pools_keep_their_objects()
 {
     require_uses<cpool::keep>(1, 3, 0);
@@ -574,6 +593,7 @@ void coroutines_have_their_frames_in_blocks()
 void check_objects()
 {
     object_pools_keep_their_objects();
+    loops_end_with_their_pool();
     object_pools_wait_and_visit();
     object_pools_throw_their_own_exceptions();
     object_pools_end_at_eager_exceptions();
