@@ -82,7 +82,7 @@ public:
         return reader;
     }
 
-    /* The figures: cpool_domain_read_stats.  All are 0 if it is not open. */
+    /* The figures: cpool_domain_read_stats.  All are 0 if it was never opened. */
     cpool_domain_stats_t stats() const noexcept
     {
         cpool_domain_stats_t stats = CPOOL_DOMAIN_STATS_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * os_plain.c - the parts of os.h that are the same on all systems, or on all but Linux, and those
- * that few programs use: which pages are resident, and making them resident.
+ * os_plain.c - the parts of os.h that are the same on all systems, or on all but Linux, and one
+ * that few programs use: making pages resident.
  *
  * Without Linux there is no way to ask for huge pages, or to make pages resident.
  */

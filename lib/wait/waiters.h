@@ -94,7 +94,7 @@ static inline bool cpi_waiters_hand_over(struct cpi_waiters *waiters, void *slot
 void cpi_waiters_delay(struct cpi_waiters *waiters);
 bool cpi_waiters_are_delayed(const struct cpi_waiters *waiters);
 
-/* Makes every waiter give up after its next search in vain, and if `closed`, later ones, too.
+/* Makes every waiter give up after its next search in vain, and if `close`, later ones, too.
  * Returns the number of waiting threads. */
 size_t cpi_waiters_dismiss(struct cpi_waiters *waiters, bool close);
 
