@@ -104,8 +104,9 @@ CPOOL_API void cpool_object_frame_end(cpool_object_frame_t *frame);
                                                                      &cpool_code_);    \
                                                                                        \
         *cpool_frame_ = NULL;                                                          \
-        return cpool_pool_ != NULL ? cpool_object_frame_begin(cpool_frame_, cpool_pool_) \
-                                   : cpool_code_;                                      \
+        if (cpool_code_ == 0)                                                          \
+            cpool_code_ = cpool_object_frame_begin(cpool_frame_, cpool_pool_);         \
+        return cpool_code_;                                                            \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ type *name##_frame_get(cpool_object_frame_t *cpool_frame_)     \
