@@ -103,7 +103,7 @@ typedef struct cpool_error {
 /*
  * A handler may be called by any thread that misuses a pool, and by several at once.  If it
  * returns, the wrong operation is refused, and the pool is unharmed.  It must not call into the
- * pool concerned.
+ * pool concerned, but cpool_read_stats and cpool_dump.
  *
  * A report takes up to 14 KiB of the thread's stack (x86-64, glibc), in addition to what the
  * handler uses.  That is nearly all of the smallest stack that a thread can have.

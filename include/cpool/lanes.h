@@ -13,8 +13,8 @@
  *
  *     config.slots = &units;                              as for cpool_create
  *     config.lanes = 4;
- *     cpool_lanes_create(&lanes, &config);
- *     ...
+ *     if (cpool_lanes_create(&lanes, &config) != 0)
+ *         ...
  *     struct unit *unit = cpool_lane_alloc(lanes, worker);     in each job
  *     ...
  *     cpool_lane_free(lanes, worker, unit);

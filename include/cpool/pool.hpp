@@ -281,7 +281,7 @@ public:
     std::size_t index_limit() const noexcept { return cpool_index_limit(handle_); }
 
     /* cpool_read_stats and cpool_dump.  Of a pool that was never opened, or was moved from, all
-     * figures are 0. */
+     * figures are 0.  After close() either is reported. */
     cpool_stats_t stats() const noexcept
     {
         cpool_stats_t stats = CPOOL_STATS_INIT;

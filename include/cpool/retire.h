@@ -11,10 +11,10 @@
  *
  *     config.readers = 16;
  *     config.max_held = 1024;
- *     cpool_domain_create(&domain, &config);
- *     ...
- *     cpool_reader_create(&reader, domain, 0);                 the calling thread's
- *     ...
+ *     if (cpool_domain_create(&domain, &config) != 0)
+ *         ...
+ *     if (cpool_reader_create(&reader, domain, 0) != 0)        the calling thread's
+ *         ...
  *     cpool_read_begin(reader);
  *     node = look_up(table, key);                              without a lock
  *     use(node);
