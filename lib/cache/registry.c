@@ -271,7 +271,7 @@ static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *ca
     set_used(registry, -1);
 }
 
-bool cpi_registry_is_full(const struct cpi_registry *registry)
+static bool is_full(const struct cpi_registry *registry)
 {
     return cpi_load(&registry->used, relaxed) == registry->max; /* [used] */
 }
@@ -281,7 +281,7 @@ CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_registry *registry)
     struct cpi_cache *cache = NULL;
     struct cpi_thread *thread;
 
-    if (cpi_registry_is_full(registry) || !cpi_thread_may_ask())
+    if (is_full(registry) || !cpi_thread_may_ask())
         return NULL;
     thread = cpi_thread_self();
     if (thread != NULL) {
@@ -304,14 +304,16 @@ struct cpi_cache *cpi_registry_own_cache(struct cpi_registry *registry)
     return CPI_LIKELY(cache != NULL) ? cache : make_own_cache(registry);
 }
 
-struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry)
+int cpi_registry_add_cache(struct cpi_registry *registry, struct cpi_cache **cache)
 {
-    struct cpi_cache *cache;
+    int code = 0;
 
     cpi_lock();
-    cache = register_cache(registry, NULL);
+    *cache = register_cache(registry, NULL);
+    if (*cache == NULL)
+        code = is_full(registry) ? CPOOL_ELIMIT : CPOOL_ENOMEM;
     cpi_unlock();
-    return cache;
+    return code;
 }
 
 CPI_COLD void cpi_registry_remove_cache(struct cpi_registry *registry, struct cpi_cache *cache)

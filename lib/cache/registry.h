@@ -151,11 +151,9 @@ static inline struct cpi_cache *cpi_registry_known_cache(const struct cpi_regist
     return cpi_thread_entry(registry->handle)->home;
 }
 
-/* Creates a cache that no thread owns.  Returns NULL if there are too many.  Takes the lock. */
-struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry);
-
-/* Whether as many caches are in use as there can be. */
-bool cpi_registry_is_full(const struct cpi_registry *registry);
+/* Creates a cache that no thread owns.  Returns 0, CPOOL_ELIMIT if as many are in use as there can
+ * be, or CPOOL_ENOMEM.  Takes the lock. */
+int cpi_registry_add_cache(struct cpi_registry *registry, struct cpi_cache **cache);
 
 /* Gives the cache's slots to the depot, and its structure back.  Takes the lock. */
 void cpi_registry_remove_cache(struct cpi_registry *registry, struct cpi_cache *cache);

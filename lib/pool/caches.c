@@ -10,6 +10,7 @@ int cpool_cache_create(cpool_cache_t **cache, cpool_t *handle)
     static const char function[] = "cpool_cache_create";
     struct cpi_cache *added;
     struct cpi_pool *pool;
+    int code;
 
     if (cache == NULL)
         return CPOOL_ENULL;
@@ -20,11 +21,10 @@ int cpool_cache_create(cpool_cache_t **cache, cpool_t *handle)
     pool = cpi_pool_of(handle, function);
     if (pool == NULL)
         return CPOOL_EPOOL;
-    added = cpi_registry_add_cache(&pool->registry);
-    if (added == NULL)
-        return cpi_registry_is_full(&pool->registry) ? CPOOL_ELIMIT : CPOOL_ENOMEM;
-    *cache = added->entry;
-    return 0;
+    code = cpi_registry_add_cache(&pool->registry, &added);
+    if (code == 0)
+        *cache = added->entry;
+    return code;
 }
 
 void cpool_cache_destroy(cpool_cache_t *entry)

@@ -54,8 +54,8 @@ struct cpi_cache *fixture_cache(uint32_t quota, bool inline_path)
 
     fixture_registry->spares = fixture_registry->spares_out + quota - CPI_QUOTA_MIN;
     fixture_registry->inline_path = inline_path;
-    cache = cpi_registry_add_cache(fixture_registry);
-    REQUIRE(cache != NULL && cache->quota == quota);
+    REQUIRE_EQUAL(cpi_registry_add_cache(fixture_registry, &cache), 0);
+    REQUIRE(cache->quota == quota);
     return cache;
 }
 

@@ -77,20 +77,20 @@ TEST(destroy_pool_gives_its_handle_back_late)
 
 TEST(remove_cache_frees_its_place)
 {
-    struct cpi_cache *caches[3];
+    struct cpi_cache *caches[3], *none;
 
     make_pool(3);
     for (int round = 0; round < 5; round++) {
         struct cpi_cache *before = caches[2];
 
         for (size_t i = 0; i < 3; i++) {
-            caches[i] = cpi_registry_add_cache(&inside(pool)->registry);
-            REQUIRE(caches[i] != NULL);
+            REQUIRE_EQUAL(cpi_registry_add_cache(&inside(pool)->registry, &caches[i]), 0);
             REQUIRE(caches[i]->owner == NULL);
             REQUIRE(caches[i]->entry->home == caches[i]);
             REQUIRE_EQUAL(inside_figures(pool).caches, i + 1);
         }
-        REQUIRE(cpi_registry_add_cache(&inside(pool)->registry) == NULL);
+        REQUIRE_EQUAL(cpi_registry_add_cache(&inside(pool)->registry, &none), CPOOL_ELIMIT);
+        REQUIRE(none == NULL);
         REQUIRE(cpi_registry_own_cache(&inside(pool)->registry) == NULL);
         REQUIRE(round == 0 || caches[0] == before || caches[1] == before || caches[2] == before);
         for (size_t i = 0; i < 3; i++)
