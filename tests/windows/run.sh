@@ -223,8 +223,9 @@ stress() {
         case $source in */disturb.c | */mode_fork.c) ;; *) modes="$modes $source" ;; esac
     done
     # shellcheck disable=SC2086 # several words
-    posix_program stress -DCPI_DEBUG=1 -I"$top/stress" $modes "$top/tests/windows/disturb.c" \
-        "$out/debug/libcpool.a" && runs ./stress.exe --seconds "$WINDOWS_STRESS"
+    posix_program stress -DCPI_DEBUG=1 -I"$top/stress" $modes "$top/tests/harness/figures.c" \
+        "$top/tests/windows/disturb.c" "$out/debug/libcpool.a" &&
+        runs ./stress.exe --seconds "$WINDOWS_STRESS"
 }
 
 # The part of `make demo` that compares allocators.
@@ -253,7 +254,8 @@ plugin() {
     file=$1
     shift
     # shellcheck disable=SC2086 # several words
-    $compiler $test_flags -shared "$top/tests/public/module.c" "$top/tests/harness/misuse.c" \
+    $compiler $test_flags -shared "$top/tests/public/module.c" \
+        "$top/tests/harness/figures.c" "$top/tests/harness/misuse.c" \
         "$@" $link -o "$out/$file.dll"
 }
 
@@ -264,8 +266,9 @@ plugins() {
 
 harness() {
     mkdir -p "$out/harness"
-    for source in windows/support windows/posix harness/crew harness/fixture harness/growth \
-        harness/main harness/misuse harness/support_pool harness/support_threads harness/waiter; do
+    for source in windows/support windows/posix harness/crew harness/figures harness/fixture \
+        harness/growth harness/main harness/misuse harness/support_pool harness/support_threads \
+        harness/waiter; do
         # shellcheck disable=SC2086 # several words
         $compiler $test_flags -c "$top/tests/$source.c" -o "$out/harness/${source#*/}.o" || return 1
     done
