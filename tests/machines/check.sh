@@ -288,10 +288,6 @@ check_variant() {
     quietly "$machine-$variant-library" child machines-library
     quietly "$machine-$variant-build" child machines-build
     require_no_calls_for_atomics
-    if [ "$machine" = aarch64 ]; then
-        # The models' tool plants what this must notice.
-        sh "$here/orders.sh" "$variant" "$source_dir" orders || failed=1
-    fi
     say "unit tests, $variant"
     unit_tests results "$launch" "Check was not found"
     examples

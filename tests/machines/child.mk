@@ -28,11 +28,4 @@ machines-stress: $(machines_stress_all) config.h
 		$(addprefix $(srcdir)/,$(machines_stress_all)) $(LDFLAGS) $(ATOMIC_LIBS) $(LIBS) \
 		-o stress/machine-stress
 
-# One file of the library as it is compiled for it, but each function by itself:
-# MACHINES_LIB/MACHINES_FILE into MACHINES_OBJECT.
-machines-object:
-	@$(CC) $(DEFS) $(DEFAULT_INCLUDES) -I$(MACHINES_LIB) $(AM_CPPFLAGS) $(CPPFLAGS) \
-		$(DIALECT_CFLAGS) $(PTHREAD_CFLAGS) $(VISIBILITY_CFLAGS) $(CFLAGS) \
-		-fno-inline -c $(MACHINES_LIB)/$(MACHINES_FILE) -o $(MACHINES_OBJECT)
-
-.PHONY: machines-library machines-build machines-list-tests machines-list-examples machines-stress machines-object
+.PHONY: machines-library machines-build machines-list-tests machines-list-examples machines-stress

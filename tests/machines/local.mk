@@ -28,7 +28,7 @@ machines_targets = check-aarch64 check-s390x check-armhf check-i386 check-musl c
 
 EXTRA_DIST += doc/PORTING.md \
 	tests/machines/check.sh tests/machines/child.mk tests/machines/known.txt \
-	tests/machines/orders.sh tests/machines/orders.txt tests/machines/run.sh
+	tests/machines/run.sh
 
 # Built when check-without wants it.
 EXTRA_PROGRAMS += tests/machines/without
