@@ -117,9 +117,6 @@ struct support_test {
     size_t times;
 };
 
-#define ONCE(test) { (test), 1 }
-#define TIMES(test, times) { (test), (times) }
-
 /* Ends the test as skipped, because its subject cannot be had here.  Any child of the
  * test may say so, too, and ends its own part. */
 #define SKIP(why)                                                              \
@@ -142,9 +139,6 @@ int support_skip_all(const char *suite, const char *why);
  * Runs it, and returns the exit status for main, that of a skipped test if all were
  * skipped.  A test that is to run 0 times counts as skipped. */
 int support_run(const char *suite, const struct support_test *tests, size_t count);
-
-#define SUPPORT_RUN(suite, tests)                                              \
-    support_run((suite), (tests), sizeof(tests) / sizeof((tests)[0]))
 
 /*
  * ---- Pools ---------------------------------------------------------------

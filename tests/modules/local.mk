@@ -41,7 +41,7 @@ $(tests_refused): private AM_LDFLAGS += $(tests_refuse_ldflags)
 
 # With calls of the C library's sent through the test.
 tests_modules_process_check_reentry_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=malloc,--wrap=pthread_atfork \
+	-Wl,--wrap=pthread_atfork \
 	-Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific,--wrap=pthread_key_delete
 
 # Generations of two bits, which come round at once.

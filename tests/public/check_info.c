@@ -138,7 +138,6 @@ TEST(cache_flush_moves_the_slots_to_the_depot)
     support_destroy_empty(pool);
 }
 
-/* Fresh slots are removed without a trace, those that were in use with one. */
 /* Each way of running out counts once. */
 TEST(failures_are_counted)
 {

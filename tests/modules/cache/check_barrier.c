@@ -266,9 +266,6 @@ TEST_TIMES(child_of_a_fork_after_the_loss_has_all, VARIANTS)
     lose(_i, fork_after_loss, 1);
 }
 
-CPOOL_DECLARE(words, uint64_t);
-CPOOL_DEFINE(words, uint64_t, .capacity = BURST, .magazine_rounds = 10);
-
 /*
  * ---- Lost, with waiters --------------------------------------------------
  */

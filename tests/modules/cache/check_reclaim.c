@@ -123,10 +123,6 @@ TEST(reclaim_spare_disturbs_nobody)
     REQUIRE_EQUAL(cpi_load(&fixture_registry->barriers, relaxed), 0);
 }
 
-/*
- * ---- In pools ------------------------------------------------------------
- */
-
 static cpool_t *pool;
 
 /*

@@ -141,10 +141,6 @@ TEST(every_visitor_gets_two_magazines)
         REQUIRE(cpi_depot_take_empty(depot, &mine) != 0);
 }
 
-/*
- * ---- Operations without a cache ------------------------------------------
- */
-
 static uint32_t in_flight(void)
 {
     return cpi_depot_in_flight(cpi_depot_flights(depot));

@@ -25,12 +25,6 @@ enum { PATIENCE = 60 };
  * ---- Calls in between ----------------------------------------------------
  */
 
-/* The action of the calling thread inside its next such call, once. */
-static _Thread_local void (*in_malloc)(void);
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-
 static void act_once(void (**action)(void))
 {
     void (*now)(void) = *action;
@@ -38,12 +32,6 @@ static void act_once(void (**action)(void))
     *action = NULL;
     if (now != NULL)
         now();
-}
-
-void *__wrap_malloc(size_t size)
-{
-    act_once(&in_malloc);
-    return __real_malloc(size);
 }
 
 /* These may allocate, so the lock must not be held. */
@@ -151,10 +139,6 @@ static void fork_in_another_thread(void)
 {
     support_in_thread(fork_once, NULL);
 }
-
-/*
- * ---- Error handlers ------------------------------------------------------
- */
 
 /*
  * ---- The first pool ------------------------------------------------------

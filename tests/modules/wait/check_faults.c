@@ -93,7 +93,6 @@ TEST(wait_without_memory_ends_when_there_is_some)
     support_destroy_empty(pool);
 }
 
-/* No other thread does anything with the pool, and all its slots are free. */
 static void count_ring(cpool_t *pool, void *rings)
 {
     (void)pool;
