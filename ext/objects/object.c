@@ -16,6 +16,8 @@
  *                                                                            trace
  *   see    | record load by any thread   | acquire | active, object.h's active | that the object
  *                                                                                is there
+ *   next   | block load by any thread    | acquire | object_slot.c's block | that the object before
+ *                                                                it at its place has been put
  *   seize  | record fetch-and, ACTIVE to INACTIVE | acq_rel | active, object.h's active | what
  *                                          the get wrote
  *   count  | counters, trace             | relaxed | - | -
@@ -563,7 +565,11 @@ static void describe_active(const cpool_objects_t *pool, uintptr_t index,
 
     if ((record & CPI_OBJECT_STATES) != CPI_OBJECT_ACTIVE)
         return;
-    info->object = cpi_object_at(pool, index); /* NULL: a fake one that ends */
+    if (!cpi_object_is_fake(pool))
+        info->object = cpi_object_at(pool, index);
+    else if ((info->object = cpi_load(&pool->blocks[index], acquire)) != NULL && /* [next] */
+             cpi_load(&pool->records[index], acquire) != record)                 /* [see] */
+        info->object = NULL; /* of the object after it, which may be in the making */
     info->index = index;
     info->uses = record / CPI_OBJECT_USE;
     if (pool->traces != NULL) {

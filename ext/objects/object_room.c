@@ -165,13 +165,16 @@ static size_t drop_active(cpool_objects_t *pool, size_t n)
 
 static size_t lower_capacity(cpool_objects_t *pool, size_t n, unsigned flags)
 {
-    size_t lowered;
+    size_t lowered, before;
 
     cpi_store(&pool->shrunk, true, relaxed); /* [shrunk] */
     lowered = lower_unused(pool, n);
-    lowered += drop_inactive(pool, n - lowered);
-    if ((flags & CPOOL_OBJECT_ACTIVE_TOO) != 0)
-        lowered += drop_active(pool, n - lowered);
+    do {
+        before = lowered;
+        lowered += drop_inactive(pool, n - lowered);
+        if ((flags & CPOOL_OBJECT_ACTIVE_TOO) != 0)
+            lowered += drop_active(pool, n - lowered);
+    } while (lowered != before); /* an object's hook may have put others */
     if (pool->growth != 0)
         cpi_object_offer_some(pool, lowered);
     return lowered;

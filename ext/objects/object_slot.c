@@ -17,7 +17,10 @@
  *   offer  | offered fetch-and-add       | acq_rel | offer  | the room and the vacant slot for
  *                                                          which there was no offer
  *   own    | record load by the thread that has the slot in hand | relaxed | - | -
- *   block  | block load and store        | relaxed | - | - (the record orders what lies in it)
+ *   block  | block store                 | release | object.c's next | that the object before it
+ *                                                                  at its place has been put
+ *   mine   | block load by the thread that has the index, NULL store | relaxed | - | - (the record
+ *                                                              orders what lies in the block)
  *   pools  | fake_pools fetch-and-add, load | relaxed | - | -
  *
  * A slot that a trim has in hand is given back with the library's lock held.
@@ -79,18 +82,18 @@ bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index)
     front->pool = pool;
     front->index = index;
     front->proof = (uintptr_t)object ^ CPI_PROOF;
-    cpi_store(&pool->blocks[index], object, relaxed); /* [block] */
+    cpi_store(&pool->blocks[index], object, release); /* [block] */
     return true;
 }
 
 void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index)
 {
-    char *object = cpi_load(&pool->blocks[index], relaxed); /* [block] */
+    char *object = cpi_load(&pool->blocks[index], relaxed); /* [mine] */
     struct front *front;
 
     if (object == NULL)
         return;
-    cpi_store(&pool->blocks[index], NULL, relaxed); /* [block] */
+    cpi_store(&pool->blocks[index], NULL, relaxed); /* [mine] */
     front = (struct front *)(void *)object - 1;
     front->proof = 0;
     free(front->memory);
@@ -102,7 +105,7 @@ uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object)
 
     if (front->proof != ((uintptr_t)object ^ CPI_PROOF) || front->pool != pool ||
         front->index >= pool->max ||
-        cpi_load(&pool->blocks[front->index], relaxed) != object) /* [block] */
+        cpi_load(&pool->blocks[front->index], relaxed) != object) /* [mine] */
         return CPI_OBJECT_NONE;
     return front->index;
 }

@@ -48,7 +48,7 @@ static void fill_view(struct cpi_view *view, struct cpi_pool *pool)
                         (pool->client != NULL ? pool->client->kind : 0u);
     view->public.first = (void *)pool->slab.base;
     view->public.slots = pool->slab.slots;
-    view->public.number = pool->number;
+    view->public.number = client != NULL && !client->sums ? client->number : pool->number;
     view->public.owner = client != NULL ? client->owner : NULL;
 }
 
@@ -88,9 +88,21 @@ static void fill_client_view(struct cpi_view *view, const cpool_client_t *client
     view->public.owner = client->owner;
 }
 
-/* Reads the first client with a number of at least *from, and sets *from to the next number.
- * Returns false if there is no such client. */
-static bool read_client(struct cpi_view *view, uint64_t *from)
+/* The number after that of the last client, so that a visit that creates some ends. */
+static uint64_t end_of_clients(void)
+{
+    uint64_t end = 0;
+
+    cpi_lock();
+    for (const cpool_client_t *client = cpi_clients; client != NULL; client = client->next)
+        end = client->number + 1;
+    cpi_unlock();
+    return end;
+}
+
+/* Reads the first client with a number of at least *from, and below `end`.  Sets *from to the next
+ * number.  Returns false if there is no such client. */
+static bool read_client(struct cpi_view *view, uint64_t *from, uint64_t end)
 {
     const cpool_client_t *client;
 
@@ -98,6 +110,8 @@ static bool read_client(struct cpi_view *view, uint64_t *from)
     client = cpi_clients;
     while (client != NULL && (client->number < *from || client->kind == 0))
         client = client->next;
+    if (client != NULL && client->number >= end)
+        client = NULL;
     if (client != NULL) {
         fill_client_view(view, client);
         *from = client->number + 1;
@@ -110,6 +124,7 @@ size_t cpool_each(cpool_visit_t visit, void *arg)
 {
     struct cpi_view view;
     uint64_t from = 0;
+    uint64_t end = end_of_clients();
     size_t visited = 0;
     bool goes_on = true;
 
@@ -119,7 +134,7 @@ size_t cpool_each(cpool_visit_t visit, void *arg)
         visited++;
         goes_on = visit(&view.public, arg);
     }
-    while (goes_on && read_client(&view, &from)) {
+    while (goes_on && read_client(&view, &from, end)) {
         visited++;
         goes_on = visit(&view.public, arg);
     }

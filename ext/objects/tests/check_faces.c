@@ -314,15 +314,24 @@ TEST_TIMES(layers_are_found_as_what_they_are, LAYERS)
 TEST_TIMES(objects_that_callers_have_are_printed_as_live, OBJECTS_WAITABLE + 1)
 {
     struct layer layer = begin(_i);
-    char text[2048] = "";
+    char text[2048] = "", all[2048] = "";
     FILE *out = tmpfile();
+    char *number;
 
     REQUIRE(out != NULL);
     REQUIRE_EQUAL(cpool_print(layer.face, CPOOL_DUMP_JSON, out), 1);
     rewind(out);
     REQUIRE(fread(text, 1, sizeof text - 1, out) > 0);
-    fclose(out);
     REQUIRE(strstr(text, "\"live\":1,") != NULL);
+    number = strstr(text, ",\"number\":");
+    REQUIRE(number != NULL);
+    rewind(out); /* its number is the same among all */
+    REQUIRE_EQUAL(cpool_print(NULL, CPOOL_DUMP_JSON, out), 1);
+    rewind(out);
+    REQUIRE(fread(all, 1, sizeof all - 1, out) > 0);
+    fclose(out);
+    *strchr(number + 1, ',') = '\0';
+    REQUIRE(strstr(all, number) != NULL);
     end(&layer);
 }
 
@@ -372,8 +381,29 @@ TEST(layers_may_begin_and_end_while_they_are_visited)
 
     (void)make_objects(0);
     (void)make_objects(CPOOL_OBJECT_FAKE);
-    REQUIRE_EQUAL(cpool_each(visit_and_end, &made), 3);
+    REQUIRE_EQUAL(cpool_each(visit_and_end, &made), 2);
+    REQUIRE_EQUAL(cpool_each(visit_and_end, &made), 1); /* the one that a visit has made */
     REQUIRE_EQUAL(cpool_each(visit_and_end, &made), 0);
+}
+
+/* A walk ends, whoever makes pools meanwhile. */
+static bool visit_and_replace(const cpool_view_t *view, void *unused)
+{
+    (void)unused;
+    REQUIRE_EQUAL(cpool_objects_destroy(view->owner), 0);
+    (void)make_objects(0);
+    return true;
+}
+
+TEST(walk_passes_by_what_begins_during_it)
+{
+    cpool_objects_t *made = NULL;
+
+    (void)make_objects(0);
+    for (int i = 0; i < 3; i++)
+        REQUIRE_EQUAL(cpool_each(visit_and_replace, NULL), 1);
+    made = make_objects(CPOOL_OBJECT_FAKE);
+    REQUIRE_EQUAL(cpool_each(visit_and_end, &made), 2);
 }
 
 TEST(fake_object_pools_are_found_by_name)

@@ -244,6 +244,38 @@ TEST(shrink_takes_unused_then_inactive_then_by_choice_active_ones)
     thing_end(pool, &account);
 }
 
+static cpool_objects_t *shrunk;
+static void *_Atomic partner;
+
+static void put_partner(void *object, void *unused)
+{
+    void *other = atomic_exchange(&partner, NULL);
+
+    (void)unused;
+    if (other != NULL && other != object)
+        cpool_object_put(shrunk, other);
+}
+
+/* An object of two whose end puts the other one. */
+TEST(shrink_drops_what_its_hooks_put)
+{
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
+    cpool_object_type_t pair = CPOOL_OBJECT_TYPE_INIT;
+    void *objects[2];
+
+    pair.object_size = 32;
+    pair.destroy = put_partner;
+    config.type = &pair;
+    config.capacity = 2;
+    REQUIRE_EQUAL(cpool_objects_create(&shrunk, &config), 0);
+    for (size_t i = 0; i < 2; i++)
+        objects[i] = cpool_object_get(shrunk);
+    atomic_store(&partner, objects[1]);
+    REQUIRE_EQUAL(cpool_objects_resize(shrunk, -2, CPOOL_OBJECT_ACTIVE_TOO), 2);
+    REQUIRE_EQUAL(thing_stats(shrunk).inactive, 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(shrunk), 0);
+}
+
 /* The caller of an object that a shrink destroyed comes too late. */
 TEST(put_of_an_object_that_a_shrink_destroyed_refused)
 {

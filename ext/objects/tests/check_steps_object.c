@@ -84,6 +84,71 @@ TEST_TIMES(every_object_can_be_had_beside_a_trim, 2)
     worker_stop(worker);
 }
 
+/* --- A walk over active objects beside the end of one --- */
+
+static struct steps_stop walk_stop;
+static bool is_walk_stopped;
+static void *walked;
+
+static void walk(void *pool)
+{
+    cpool_object_info_t info = CPOOL_OBJECT_INFO_INIT;
+
+    walked = cpool_objects_next(pool, &info);
+}
+
+/* The walk goes on while this object is in the making. */
+static int let_walk_on(void *object, void *unused)
+{
+    (void)object;
+    (void)unused;
+    if (is_walk_stopped)
+        steps_go_on(&walk_stop);
+    return 0;
+}
+
+static bool make_beside_walk(struct worker *worker, size_t nth)
+{
+    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+    void *object;
+    bool stopped;
+
+    type.object_size = 64;
+    type.create = let_walk_on;
+    config.type = &type;
+    config.capacity = 1;
+    config.flags = CPOOL_OBJECT_FAKE;
+    is_walk_stopped = false;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    object = cpool_object_get(pool);
+    stopped = steps_run(&walk_stop, worker, NULL, nth, walk, pool);
+    is_walk_stopped = stopped;
+    REQUIRE(stopped || walked == object);
+    cpool_object_put(pool, object);
+    object = cpool_object_get(pool);
+    if (stopped)
+        REQUIRE(walked == NULL);
+    else
+        steps_go_on(&walk_stop);
+    cpool_object_put(pool, object);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    return stopped;
+}
+
+/* The objects of a fake pool follow each other at one place. */
+TEST(walk_visits_no_object_in_the_making)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (make_beside_walk(worker, nth))
+        nth++;
+    REQUIRE(nth > 3);
+    worker_stop(worker);
+}
+
 /* --- A trim with slots in hand --- */
 
 struct beside {
