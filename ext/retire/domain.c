@@ -149,6 +149,7 @@ static struct cpi_reader *take_reader(struct cpool_domain *domain, bool own)
 
 CPI_COLD static int obtain_reader(struct cpool_domain *domain, bool own, cpool_reader_t **result)
 {
+    cpool_client_owned_t *owned;
     struct cpi_reader *reader;
 
     if (cpi_domain_has_ended(domain, "cpool_reader_create"))
@@ -157,7 +158,8 @@ CPI_COLD static int obtain_reader(struct cpool_domain *domain, bool own, cpool_r
         return CPOOL_ENOMEM;
     if ((reader = take_reader(domain, own)) == NULL) {
         (void)cpi_retire_reclaim(domain, NULL, false, NULL);
-        reader = take_reader(domain, own);
+        owned = own ? cpool_client_find(domain->key) : NULL; /* taken by a notice of slots */
+        reader = owned != NULL ? reader_of_owned(owned) : take_reader(domain, own);
     }
     *result = reader != NULL ? &reader->section : NULL;
     return reader != NULL ? 0 : CPOOL_ELIMIT;

@@ -172,6 +172,48 @@ TEST(child_that_a_handler_makes_keeps_what_it_retires)
     end();
 }
 
+static cpool_reader_t *noticed;
+
+static void obtain_when_ready(cpool_t *of, void *unused)
+{
+    (void)of;
+    (void)unused;
+    REQUIRE_EQUAL(cpool_reader_create(&noticed, domain, 0), 0);
+}
+
+/* A thread has one reader, also if a notice obtains it in the midst of its own obtaining: all
+ * readers are of the past, and the slots in their bags are awaited. */
+TEST(reader_that_a_notice_obtains_is_the_threads)
+{
+    cpool_config_t config = support_config(32, READERS);
+    cpool_reader_t *readers[READERS];
+    cpool_reader_t *guard;
+    cpool_reader_t *own;
+    cpool_t *waitable;
+
+    make(0);
+    REQUIRE_EQUAL(cpool_create(&waitable, &config), 0);
+    cpool_set_ready(waitable, obtain_when_ready, NULL);
+    for (size_t i = 0; i < READERS; i++)
+        readers[i] = reader();
+    guard = readers[0];
+    cpool_read_begin(guard);
+    for (size_t i = 0; i < READERS; i++)
+        REQUIRE_EQUAL(cpool_retire(readers[i], waitable, cpool_alloc(waitable)), 0);
+    for (size_t i = 1; i < READERS; i++)
+        cpool_reader_destroy(readers[i]);
+    REQUIRE(cpool_alloc_or_notify(waitable) == NULL);
+    cpool_read_end(guard);
+    noticed = NULL;
+    REQUIRE_EQUAL(cpool_reader_create(&own, domain, 0), 0);
+    REQUIRE(noticed == own);
+    for (size_t i = 2; i < READERS; i++)
+        REQUIRE(reader() != own);
+    REQUIRE_EQUAL(cpool_reader_create(&noticed, domain, CPOOL_READER_UNOWNED), CPOOL_ELIMIT);
+    end();
+    support_destroy_empty(waitable);
+}
+
 enum { SLEEPERS = 2 };
 
 struct sleeper {
