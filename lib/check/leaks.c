@@ -12,11 +12,10 @@
 #define CPI_SITE_ROWS 64
 
 struct site_row {
-    uintptr_t index; /* of an example */
-    uintptr_t caller;
+    uintptr_t index; /* of the oldest */
+    struct cpi_visit oldest;
+    uint64_t youngest; /* when that was */
     size_t slots;
-    uint64_t oldest; /* of their allocs */
-    uint64_t youngest;
 };
 
 /* The last row counts all other places. */
@@ -25,15 +24,15 @@ static void count_slot(struct site_row *rows, size_t *used, uintptr_t index,
 {
     size_t i = 0;
 
-    while (i < *used && rows[i].caller != visit->caller && i < CPI_SITE_ROWS - 1)
+    while (i < *used && rows[i].oldest.caller != visit->caller && i < CPI_SITE_ROWS - 1)
         i++;
     if (i == *used) {
-        rows[i] = (struct site_row){index, visit->caller, 0, visit->when, visit->when};
+        rows[i] = (struct site_row){index, *visit, visit->when, 0};
         ++*used;
     }
     rows[i].slots++;
-    if (visit->when < rows[i].oldest) {
-        rows[i].oldest = visit->when;
+    if (visit->when < rows[i].oldest.when) {
+        rows[i].oldest = *visit;
         rows[i].index = index;
     }
     if (visit->when > rows[i].youngest)
@@ -71,19 +70,16 @@ static void sort_rows(struct site_row *rows, size_t used)
 static void add_row(struct cpi_text *text, const struct cpi_slab *slab,
                     const struct site_row *row, bool rest, uint64_t now)
 {
-    struct cpi_visit visit;
-
     if (rest) {
         cpi_text_add(text, "cpool:   %zu allocated elsewhere", row->slots);
     } else {
-        cpi_record_read(slab, row->index, false, &visit);
         cpi_text_add(text, "cpool:   %zu allocated at ", row->slots);
-        cpi_record_add_place(text, &visit);
-        cpi_text_add(text, ", thread %" PRIuPTR ", one at %p", visit.thread,
+        cpi_record_add_place(text, &row->oldest);
+        cpi_text_add(text, ", thread %" PRIuPTR ", one at %p", row->oldest.thread,
                      cpi_slab_slot(slab, row->index));
     }
     cpi_text_add(text, ", live for ");
-    cpi_record_add_age(text, row->oldest, now);
+    cpi_record_add_age(text, row->oldest.when, now);
     if (row->slots > 1) {
         cpi_text_add(text, " to ");
         cpi_record_add_age(text, row->youngest, now);

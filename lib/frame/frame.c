@@ -397,15 +397,9 @@ static bool give_inside(struct cpi_pool *pool, cpool_frame_t *frame)
     return push_record(frame, active, count, cpi_cache_mark(cache, active, count), false);
 }
 
-/* Frees the slot, after damage on either side of it has been reported and repaired. */
 static void give_one(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
-    uintptr_t index = cpi_slab_index(&pool->slab, slot);
-    unsigned sides = pool->checked ? 2 : 0;
-
-    while (sides-- > 0 &&
-           cpi_pool_verify_slot(pool, index, call.function) == CPOOL_EGUARD)
-        ;
+    cpi_pool_mend_slot(pool, slot, call.function);
     cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
 }
 

@@ -115,6 +115,10 @@ size_t cpool_alloc_bulk(cpool_t *handle, void **slots, size_t n, size_t least)
     got = alloc_runs(pool, slots, n, CPI_CALL(function));
     if (CPI_LIKELY(got >= least))
         return got;
+    if (got == n)
+        cpi_pool_note_failure(pool); /* more were asked for than there is room */
+    for (size_t i = 0; i < got && pool->checked; i++)
+        cpi_pool_mend_slot(pool, slots[i], function);
     cpool_free_bulk(handle, slots, got);
     return 0;
 }

@@ -26,6 +26,15 @@ CPI_COLD int cpi_pool_verify_slot(const struct cpi_pool *pool, uintptr_t index,
     return cpi_damage_code(&damage);
 }
 
+void cpi_pool_mend_slot(const struct cpi_pool *pool, const void *slot, const char *function)
+{
+    uintptr_t index = cpi_slab_index(&pool->slab, slot);
+    unsigned sides = pool->checked ? 2 : 0;
+
+    while (sides-- > 0 && cpi_pool_verify_slot(pool, index, function) == CPOOL_EGUARD)
+        ;
+}
+
 CPI_COLD int cpi_pool_verify_all(const struct cpi_pool *pool, const char *function)
 {
     uintptr_t end = pool->checked ? cpi_slab_fresh(&pool->slab) : 0;

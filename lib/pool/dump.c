@@ -65,9 +65,15 @@ static uint64_t figure_at(const cpool_view_t *view, size_t i)
 {
     const struct cpi_view *whole = (const struct cpi_view *)(const void *)view;
     const void *at = (const char *)&whole->figures + written_figures[i].at;
+    uint64_t figure;
+    size_t narrow;
 
-    return written_figures[i].size == sizeof(uint64_t) ? *(const uint64_t *)at
-                                                       : *(const uint32_t *)at;
+    if (written_figures[i].size == sizeof figure) {
+        memcpy(&figure, at, sizeof figure);
+        return figure;
+    }
+    memcpy(&narrow, at, sizeof narrow);
+    return narrow;
 }
 
 /* The state of a walk that writes pools. */

@@ -504,8 +504,10 @@ static void warm_cache(struct cpi_pool *pool, struct cpi_call call)
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
     void *slot = cpi_pool_alloc(pool, cache, call);
 
-    if (slot != NULL)
-        cpi_pool_free(pool, cache, slot, call);
+    if (slot == NULL)
+        return;
+    cpi_pool_mend_slot(pool, slot, call.function);
+    cpi_pool_free(pool, cache, slot, call);
 }
 
 int cpool_reserve(cpool_t *handle, size_t n)

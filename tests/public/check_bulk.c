@@ -70,6 +70,42 @@ TEST_TIMES(alloc_bulk_gives_no_fewer_than_the_least, 3)
     support_destroy_empty(pool);
 }
 
+/* The slot before the damaged one. */
+static unsigned char *victim;
+
+static void overrun_victim(const cpool_error_t *error, void *unused)
+{
+    (void)unused;
+    if (error->code == CPOOL_EFREED)
+        memset(victim - 1, 0, 26);
+}
+
+/* What is overwritten around a slot while others are looked for keeps none of them. */
+TEST(alloc_bulk_gives_back_what_was_overrun)
+{
+    const cpool_error_handler_t handler = { overrun_victim, NULL };
+    unsigned char *kept[3];
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    pool = support_create_kind(24, 3, CPOOL_CHECKED | CPOOL_FILL);
+    for (size_t i = 0; i < 3; i++)
+        kept[i] = cpool_alloc(pool);
+    for (size_t i = 0; i < 3; i++)
+        cpool_free(pool, kept[i]);
+    victim = kept[2]; /* the first that is taken */
+    kept[1][0] = 0;
+    (void)cpool_set_error_handler(handler);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 4, 4), 0);
+    (void)cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
+    REQUIRE_EQUAL(cpool_read_stats(pool, &stats), 0);
+    REQUIRE_EQUAL(stats.live, 0);
+    REQUIRE_EQUAL(stats.failures, 1);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 3, 4), 0); /* which there cannot be */
+    REQUIRE_EQUAL(cpool_read_stats(pool, &stats), 0);
+    REQUIRE_EQUAL(stats.failures, 2);
+    support_destroy_empty(pool);
+}
+
 TEST(alloc_bulk_into_null_reported)
 {
     struct support_report report;
