@@ -705,6 +705,7 @@ static const unsigned knows[] = {CPOOL_TRACKED, CPOOL_CHECKED};
 
 TEST_TIMES(retired_slot_refused, 2)
 {
+    struct support_report report;
     cpool_reader_t *by;
     cpool_reader_t *other;
     cpool_handle_t handle;
@@ -725,7 +726,8 @@ TEST_TIMES(retired_slot_refused, 2)
     REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_ERETIRED);
     REQUIRE_REPORT(CPOOL_ERETIRED);
     cpool_free(pool, slot);
-    REQUIRE_REPORT(CPOOL_ERETIRED);
+    report = REQUIRE_REPORT(CPOOL_ERETIRED);
+    REQUIRE(knows[_i] != CPOOL_CHECKED || strstr(report.details, ", is retired\n") != NULL);
     retire(by, HELD - 1);
     REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_ERETIRED);
     REQUIRE_REPORT(CPOOL_ERETIRED);
