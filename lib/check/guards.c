@@ -227,13 +227,6 @@ CPI_COLD bool cpi_guard_inspect(const struct cpi_slab *slab, uintptr_t index,
     return untouched;
 }
 
-CPI_COLD bool cpi_guard_is_intact(const struct cpi_slab *slab, uintptr_t index,
-                                    struct cpi_damage *damage)
-{
-    return !cpi_guard_is_filled(slab, index) || (cpi_guard_verify(slab, index, damage) &&
-                                                 cpi_guard_inspect(slab, index, damage));
-}
-
 /* --- What a report tells --- */
 
 static void tell_bytes(struct cpi_text *text, const char *what, const unsigned char *bytes,

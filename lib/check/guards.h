@@ -75,8 +75,4 @@ void cpi_guard_give(const struct cpi_slab *slab, uintptr_t index, bool fills);
  * might wait forever. */
 bool cpi_guard_inspect(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage);
 
-/* Looks at the gaps beside a slot and at the slot itself, if those have been filled.  Returns false
- * if one was damaged.  With forks held off. */
-bool cpi_guard_is_intact(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage);
-
 #endif /* CPI_GUARDS_H */

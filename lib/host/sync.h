@@ -57,9 +57,6 @@ static inline void cpi_condition_wait(cpi_condition_t *condition, cpi_mutex_t *m
 }
 #endif
 
-/* thread.c.  Takes the lock, or returns false after a tenth of a second, like cpi_lock_at_end. */
-bool cpi_mutex_lock_at_end(cpi_mutex_t *mutex);
-
 /* thread.c.  The value of the thread's word without a table. */
 extern const uintptr_t cpi_thread_no_table;
 

@@ -18,6 +18,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/list.h"
 #include "base/tools.h"
 #include "cache/reclaim.h"
 #include "host/os.h"
@@ -254,7 +255,8 @@ static void disown(cpool_client_owned_t *owned)
     if (owned->thread == NULL)
         return;
     cpi_thread_entry_of(owned->thread, owned->key)->home = NULL;
-    cpi_thread_disown(owned);
+    CPI_LIST_REMOVE(owned);
+    owned->thread = NULL;
 }
 
 int cpool_client_own(cpool_t *key, cpool_client_owned_t *owned)
@@ -275,7 +277,8 @@ int cpool_client_own(cpool_t *key, cpool_client_owned_t *owned)
     if (key != NULL) {
         owned->key = key;
         cpi_thread_entry_of(thread, key)->home = owned;
-        cpi_thread_own(thread, owned);
+        owned->thread = thread;
+        CPI_LIST_ADD(&thread->owned, owned);
     }
     if (!held)
         cpi_unlock();

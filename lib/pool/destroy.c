@@ -14,11 +14,13 @@
 CPI_COLD int cpi_pool_verify_slot(const struct cpi_pool *pool, uintptr_t index,
                                   const char *function)
 {
+    const struct cpi_slab *slab = &pool->slab;
     struct cpi_damage damage;
     bool intact;
 
-    cpi_lock();
-    intact = cpi_guard_is_intact(&pool->slab, index, &damage);
+    cpi_lock(); /* so that no fork happens while the slot is inspected */
+    intact = !cpi_guard_is_filled(slab, index) || (cpi_guard_verify(slab, index, &damage) &&
+                                                   cpi_guard_inspect(slab, index, &damage));
     cpi_unlock();
     if (intact)
         return 0;

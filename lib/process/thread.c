@@ -95,7 +95,7 @@ static _Atomic uintptr_t lock_holder; /* the token of the thread that holds the 
 
 static void note_holder(void)
 {
-    cpi_store(&lock_holder, cpi_thread_token(), relaxed); /* [holder] */
+    cpi_store(&lock_holder, CPI_THREAD_TOKEN(), relaxed); /* [holder] */
 }
 
 void cpi_lock(void)
@@ -123,28 +123,19 @@ void cpi_unlock(void)
 
 bool cpi_lock_is_held(void)
 {
-    return cpi_load(&lock_holder, relaxed) == cpi_thread_token(); /* [holder] */
-}
-
-CPI_COLD bool cpi_mutex_lock_at_end(cpi_mutex_t *mutex)
-{
-    unsigned tries = 0;
-
-    while (cpi_mutex_trylock(mutex) != 0) {
-        if (tries == CPI_END_TRIES)
-            return false;
-        cpi_os_back_off(tries++);
-    }
-    return true;
+    return cpi_load(&lock_holder, relaxed) == CPI_THREAD_TOKEN(); /* [holder] */
 }
 
 CPI_COLD bool cpi_lock_at_end(void)
 {
-    bool locked = !cpi_lock_is_held() && cpi_mutex_lock_at_end(&library_lock);
+    unsigned tries = 0;
 
-    if (locked)
-        note_holder();
-    return locked;
+    while (!cpi_try_lock()) {
+        if (tries == CPI_END_TRIES || cpi_lock_is_held())
+            return false;
+        cpi_os_back_off(tries++);
+    }
+    return true;
 }
 
 /* --- Tables --- */
@@ -177,13 +168,6 @@ struct cpi_thread *cpi_thread_known(void)
                                  offsetof(struct cpi_thread, table));
 }
 
-bool cpi_thread_is_alone(void)
-{
-    CPI_ASSERT(cpi_lock_is_held());
-    return used_threads == NULL ||
-           (used_threads == cpi_thread_known() && used_threads->next == NULL);
-}
-
 static size_t structure_size(void)
 {
     const size_t size = offsetof(struct cpi_thread, table) + CPI_HANDLES * sizeof(cpool_cache_t);
@@ -209,20 +193,6 @@ static void retire_thread(struct cpi_thread *thread)
     thread->ending = false;
     thread->next = spare_threads;
     spare_threads = thread;
-}
-
-CPI_COLD void cpi_thread_own(struct cpi_thread *thread, cpool_client_owned_t *owned)
-{
-    CPI_ASSERT(cpi_lock_is_held() && owned->thread == NULL);
-    owned->thread = thread;
-    CPI_LIST_ADD(&thread->owned, owned);
-}
-
-CPI_COLD void cpi_thread_disown(cpool_client_owned_t *owned)
-{
-    CPI_ASSERT(cpi_lock_is_held() && owned->thread != NULL);
-    CPI_LIST_REMOVE(owned);
-    owned->thread = NULL;
 }
 
 /* With the lock held. */

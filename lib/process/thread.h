@@ -62,9 +62,6 @@ extern unsigned cpi_thread_forked, cpi_thread_exits;
  * still run, so that no pool can be created.  With the lock held. */
 bool cpi_thread_tables_gone(void);
 
-/* Whether no other thread has a structure.  With the lock held. */
-bool cpi_thread_is_alone(void);
-
 /*
  * The calling thread's structure, created if necessary.  NULL in a thread that has run its
  * destructors, or if there is no memory.  Takes the lock, so the caller must not hold it.
@@ -83,24 +80,15 @@ void cpi_thread_pause_asking(void);
 /* The calling thread's structure, or NULL if it has none.  Wait-free. */
 struct cpi_thread *cpi_thread_known(void);
 
-/* Adds a possession to a thread, or removes it.  With the lock held. */
-void cpi_thread_own(struct cpi_thread *thread, cpool_client_owned_t *owned);
-void cpi_thread_disown(cpool_client_owned_t *owned);
-
 /* Whether programs that use this copy of the library also use its thread word: the dynamic linker
  * may have bound them to the word of another copy.  Wait-free. */
 bool cpi_thread_word_is_own(void);
 
+/* A number that no other live thread has, and never 0.  The forking thread keeps it in the child.
+ * Wait-free. */
 #ifndef CPI_THREAD_TOKEN /* the explorer's threads share one address */
 #define CPI_THREAD_TOKEN() ((uintptr_t)&cpool_thread_word_abi1)
 #endif
-
-/* A number that no other live thread has, and never 0.  The forking thread keeps it in the child.
- * Wait-free. */
-static inline uintptr_t cpi_thread_token(void)
-{
-    return CPI_THREAD_TOKEN();
-}
 
 /* A number that changes in the child of each fork.  Threads that worked under another number may
  * not exist any more.  Wait-free. */
