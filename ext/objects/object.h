@@ -45,14 +45,6 @@
 #ifndef CPI_OBJECT_H
 #define CPI_OBJECT_H
 
-#include <stdio.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cpool.h>
-#include <cpool/client.h>
 #include <cpool/object.h>
 
 #include "common.h"

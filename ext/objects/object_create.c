@@ -12,9 +12,7 @@
  */
 #include "objects/object.h"
 
-#include <cpool/pools.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CPI_OBJECT_FLAGS \
     (CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED | CPOOL_OBJECT_FAKE | \

@@ -11,9 +11,6 @@
 #ifndef CPI_OBJECT_HEAP_H
 #define CPI_OBJECT_HEAP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -24,7 +24,6 @@
 #include "objects/object.h"
 #include "objects/object_heap.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* How often a thread tries to get the lock before it gives its processor up, and how often

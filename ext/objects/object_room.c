@@ -165,12 +165,12 @@ static size_t drop_active(cpool_objects_t *pool, size_t n)
 
 static size_t lower_capacity(cpool_objects_t *pool, size_t n, unsigned flags)
 {
-    size_t lowered, before;
+    size_t before, lowered = 0;
 
     cpi_store(&pool->shrunk, true, relaxed); /* [shrunk] */
-    lowered = lower_unused(pool, n);
     do {
         before = lowered;
+        lowered += lower_unused(pool, n - lowered);
         lowered += drop_inactive(pool, n - lowered);
         if ((flags & CPOOL_OBJECT_ACTIVE_TOO) != 0)
             lowered += drop_active(pool, n - lowered);
@@ -230,6 +230,8 @@ size_t cpool_objects_populate(cpool_objects_t *pool, size_t n, int *code)
     int result = 0;
     size_t made;
 
+    if (code != NULL)
+        *code = CPOOL_EPOOL;
     if (CPI_OBJECTS_ENDED(pool))
         return 0;
     if ((pool->flags & CPOOL_OBJECT_WAITABLE) != 0)

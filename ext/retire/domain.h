@@ -15,7 +15,6 @@
 #ifndef CPI_DOMAIN_H
 #define CPI_DOMAIN_H
 
-#include <cpool/client.h>
 #include <cpool/retire.h>
 
 #include "common.h"

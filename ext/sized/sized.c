@@ -20,8 +20,6 @@
 
 #include <stdlib.h>
 
-#include <cpool/pools.h>
-
 struct header {
     size_t bytes;   /* asked of the fallback, the lead included */
     size_t align;   /* asked of it */

@@ -245,35 +245,52 @@ TEST(shrink_takes_unused_then_inactive_then_by_choice_active_ones)
 }
 
 static cpool_objects_t *shrunk;
-static void *_Atomic partner;
+static void *partners[2];
 
-static void put_partner(void *object, void *unused)
+static void put_partners(void *unused, void *nothing)
 {
-    void *other = atomic_exchange(&partner, NULL);
-
     (void)unused;
-    if (other != NULL && other != object)
-        cpool_object_put(shrunk, other);
+    (void)nothing;
+    for (size_t i = 0; i < 2; i++) {
+        void *partner = partners[i];
+
+        partners[i] = NULL;
+        if (partner != NULL)
+            cpool_object_put(shrunk, partner);
+    }
 }
 
-/* An object of two whose end puts the other one. */
-TEST(shrink_drops_what_its_hooks_put)
+/* Two objects whose pool ends the third: one is put and ends, the other becomes room. */
+TEST_TIMES(shrink_drops_what_its_hooks_put, 2)
 {
     cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
-    cpool_object_type_t pair = CPOOL_OBJECT_TYPE_INIT;
-    void *objects[2];
+    cpool_object_type_t trio = CPOOL_OBJECT_TYPE_INIT;
+    unsigned flags = _i == 0 ? 0 : CPOOL_OBJECT_ACTIVE_TOO;
+    void *third;
+    int code;
 
-    pair.object_size = 32;
-    pair.destroy = put_partner;
-    config.type = &pair;
-    config.capacity = 2;
+    trio.object_size = 32;
+    trio.destroy = put_partners;
+    config.type = &trio;
+    config.capacity = 3;
+    config.max_inactive = 1;
     REQUIRE_EQUAL(cpool_objects_create(&shrunk, &config), 0);
     for (size_t i = 0; i < 2; i++)
-        objects[i] = cpool_object_get(shrunk);
-    atomic_store(&partner, objects[1]);
-    REQUIRE_EQUAL(cpool_objects_resize(shrunk, -2, CPOOL_OBJECT_ACTIVE_TOO), 2);
-    REQUIRE_EQUAL(thing_stats(shrunk).inactive, 0);
+        partners[i] = cpool_object_get(shrunk);
+    third = cpool_object_get(shrunk);
+    if (flags == 0) {
+        cpool_object_put(shrunk, third);
+    } else {
+        partners[0] = NULL; /* the first to end */
+        partners[1] = third;
+    }
+    REQUIRE_EQUAL(cpool_objects_resize(shrunk, -3, flags), 3);
     REQUIRE_EQUAL(cpool_objects_destroy(shrunk), 0);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_objects_populate(shrunk, 1, &code), 0);
+    REQUIRE_EQUAL(code, CPOOL_EPOOL);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    support_release_reports();
 }
 
 /* The caller of an object that a shrink destroyed comes too late. */
