@@ -313,8 +313,8 @@ CPOOL_API size_t cpool_objects_resize(cpool_objects_t *pool, ptrdiff_t by, unsig
  * cpool_objects_populate - creates up to n inactive objects, within the capacity.
  *
  * code   receives 0, or the reason for creating fewer: CPOOL_EDRY at the capacity or at
- *        max_inactive, CPOOL_ENOMEM, CPOOL_EPOOL, which is reported, or the code of the create hook.
- *        May be NULL
+ *        max_inactive, CPOOL_ENOMEM, CPOOL_EPOOL, which is reported, or the code of the hook
+ *        create.  May be NULL
  *
  * Returns the number created.  A fake pool creates none.  In a pool with CPOOL_OBJECT_WAITABLE it
  * may be up to eight fewer than there is room for, with CPOOL_EDRY: waiting threads get those.

@@ -40,7 +40,7 @@ MODEL_ABSENT(const char *, cpool_strerror, int code)
 MODEL_ABSENT(void, cpi_tools_wrote, const void *address, size_t size)
 MODEL_ABSENT(int, cpi_pool_retired, const struct cpi_pool *pool, uintptr_t index,
              enum cpi_retiring step)
-MODEL_ABSENT(int, cpi_pool_verify_slot, const struct cpi_pool *pool, uintptr_t index,
+MODEL_ABSENT(void, cpi_pool_mend_slot, const struct cpi_pool *pool, const void *slot,
              const char *function)
 
 static struct cpi_frames model_frames;
