@@ -12,9 +12,9 @@
 #define CPI_SITE_ROWS 64
 
 struct site_row {
-    uintptr_t index; /* of the oldest */
-    struct cpi_visit oldest;
-    uint64_t youngest; /* when that was */
+    uintptr_t index;         /* of the slot that has been live for longest */
+    struct cpi_visit oldest; /* its alloc */
+    uint64_t youngest;       /* time of the latest alloc */
     size_t slots;
 };
 

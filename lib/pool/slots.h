@@ -62,8 +62,8 @@ extern const cpool_client_hooks_t *_Atomic cpi_client_hooks;
  * 0 or the code that was reported, of damage that is repaired.  Takes the lock. */
 int cpi_pool_verify_slot(const struct cpi_pool *pool, uintptr_t index, const char *function);
 
-/* Before the library frees a slot that its user has not named: reports and repairs what was
- * overwritten on either side, so that the free does not refuse it.  Slots of other pools pass. */
+/* Before the library itself frees a slot: in a checked pool, reports and repairs what was
+ * overwritten on either side, so that the free does not refuse it. */
 void cpi_pool_mend_slot(const struct cpi_pool *pool, const void *slot, const char *function);
 
 /* Looks at all slots until they are intact, if the pool is checked, and returns 0 or the code that

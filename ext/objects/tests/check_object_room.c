@@ -260,7 +260,8 @@ static void put_partners(void *unused, void *nothing)
     }
 }
 
-/* Two objects whose pool ends the third: one is put and ends, the other becomes room. */
+/* The end of one object puts two others, of which the pool keeps one.  The other one ends, too, and
+ * is room then. */
 TEST_TIMES(shrink_drops_what_its_hooks_put, 2)
 {
     cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
