@@ -159,18 +159,23 @@ static inline int cpi_given_write(void *given, const void *known, size_t size)
     return 0;
 }
 
-/* Whether a structure has ended: its word for cpool_client_release tells.  That is reported, on
- * behalf of the function. */
+/* Reports a code about an address, on behalf of the function, and returns it. */
+static inline int cpi_report_address(int code, const char *function, const void *address)
+{
+    cpool_error_t error = {.code = code, .function = function, .name = "", .address = address};
+
+    cpool_client_report(&error, "%s: %s (%p)", function,
+                        code == CPOOL_EPOOL ? "it has been destroyed" : cpool_strerror(code),
+                        address);
+    return code;
+}
+
+/* Whether a structure has ended: its word for cpool_client_release tells.  That is reported. */
 static inline bool cpi_ended_check(const uintptr_t *ended, const void *structure,
                                    const char *function)
 {
-    cpool_error_t error = {
-        .code = CPOOL_EPOOL, .function = function, .name = "", .address = structure};
-
-    if (CPI_LIKELY(__atomic_load_n(ended, __ATOMIC_RELAXED) == 0))
-        return false;
-    cpool_client_report(&error, "%s: it has been destroyed (%p)", function, structure);
-    return true;
+    return CPI_UNLIKELY(__atomic_load_n(ended, __ATOMIC_RELAXED) != 0) &&
+           cpi_report_address(CPOOL_EPOOL, function, structure) != 0;
 }
 
 /* The structure has that word as its member `ended`.  The function is the calling one. */

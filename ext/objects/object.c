@@ -49,14 +49,6 @@ void cpi_object_report(int code, const char *function, const cpool_objects_t *po
                             cpool_strerror(code), pool != NULL ? name : "none", object);
 }
 
-CPI_COLD bool cpi_object_refuse_ended(const cpool_objects_t *pool, const char *function)
-{
-    cpool_error_t error = {.code = CPOOL_EPOOL, .function = function, .name = "", .address = pool};
-
-    cpool_client_report(&error, "%s: it has been destroyed (%p)", function, (const void *)pool);
-    return true;
-}
-
 /* In a pool without priorities. */
 static cpool_claim_t plain_claim(uintptr_t index, uint32_t uses)
 {
@@ -374,7 +366,7 @@ CPI_APART static void *get_at_length(cpool_objects_t *pool, void *slot, int unfi
     struct cpi_object_wish wish = {.site = site, .unfit = unfit};
     void *object;
 
-    if (cpi_objects_ended(pool, "cpool_object_get"))
+    if (cpi_ended_check(&pool->ended, pool, "cpool_object_get"))
         return NULL;
     if (cpi_object_obtain(pool, slot, &object, &wish) != 0)
         cpi_fetch_add(&pool->misses, 1u, relaxed); /* [count] */
@@ -442,7 +434,7 @@ static bool sleep_until(const cpool_objects_t *pool, uint64_t deadline, void **s
 /* Whether there can be a get that waits so long. */
 static int check_wait(const cpool_objects_t *pool, uint64_t wait)
 {
-    if (cpi_objects_ended(pool, "cpool_object_get_with"))
+    if (cpi_ended_check(&pool->ended, pool, "cpool_object_get_with"))
         return CPOOL_EPOOL;
     if (wait == 0 || cpi_object_is_fake(pool) || (pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
         return 0;
@@ -503,7 +495,7 @@ CPI_APART static void put_at_length(cpool_objects_t *pool, void *object)
 {
     uintptr_t index;
 
-    if (object == NULL || cpi_objects_ended(pool, "cpool_object_put"))
+    if (object == NULL || cpi_ended_check(&pool->ended, pool, "cpool_object_put"))
         return;
     index = cpi_object_index(pool, object);
     if ((pool->flags & CPOOL_CHECKED) != 0 && index != CPI_OBJECT_NONE &&
@@ -585,7 +577,7 @@ void *cpool_objects_next(const cpool_objects_t *pool, cpool_object_info_t *info)
 {
     cpool_object_info_t found;
 
-    if (CPI_OBJECTS_ENDED(pool))
+    if (CPI_ENDED(pool))
         return NULL;
     if (cpi_given_read(&found, sizeof found, info) != 0) {
         cpi_object_report(CPOOL_ESTRUCT, "cpool_objects_next", pool, NULL);
@@ -616,7 +608,7 @@ size_t cpool_objects_reset(cpool_objects_t *pool, size_t n)
     uintptr_t index, next = 0;
     size_t put = 0;
 
-    if (CPI_OBJECTS_ENDED(pool))
+    if (CPI_ENDED(pool))
         return 0;
     for (; put < n && (index = cpi_object_seize_next(pool, by_rank, &next)) != CPI_OBJECT_NONE;
          put++) {

@@ -146,17 +146,6 @@ struct cpool_objects {
     _Atomic uint64_t misses;   /* gets without an object */
 };
 
-/* Reports the use of a pool after its end, as CPOOL_EPOOL.  Returns true. */
-CPI_COLD bool cpi_object_refuse_ended(const cpool_objects_t *pool, const char *function);
-
-static inline bool cpi_objects_ended(const cpool_objects_t *pool, const char *function)
-{
-    return CPI_UNLIKELY(cpi_word_load(&pool->ended, relaxed) != 0) && /* [ended] */
-           cpi_object_refuse_ended(pool, function);
-}
-
-#define CPI_OBJECTS_ENDED(pool) cpi_objects_ended(pool, __func__)
-
 #define CPI_OBJECTS_SLEEP 32u /* times after which the system's back_off sleeps */
 
 /* A number that is another one in the child of each fork. */

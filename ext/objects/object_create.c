@@ -345,7 +345,7 @@ int cpool_objects_destroy(cpool_objects_t *pool)
 
     if (pool == NULL)
         return 0;
-    if (CPI_OBJECTS_ENDED(pool))
+    if (CPI_ENDED(pool))
         return CPOOL_EPOOL;
     remains = end_objects(pool);
     /* In the child of a fork, busy objects may be those of threads that vanished. */

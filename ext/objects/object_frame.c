@@ -47,7 +47,7 @@ int cpool_object_frame_begin(cpool_object_frame_t **frame, cpool_objects_t *pool
         *frame = NULL;
     if (frame == NULL || pool == NULL)
         return CPOOL_ENULL;
-    if (CPI_OBJECTS_ENDED(pool))
+    if (CPI_ENDED(pool))
         return CPOOL_EPOOL;
     if (!cpi_object_is_fake(pool))
         code = cpool_frame_begin(&slots, pool->pool);

@@ -216,7 +216,7 @@ int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim)
     bool mine;
 
     if (index == CPI_OBJECT_NONE)
-        return CPI_OBJECTS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
+        return CPI_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
     mine = cpi_object_seize(pool, index);
     if (mine)
         end(priorities, index);
@@ -235,7 +235,7 @@ int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t prior
     uintptr_t index = lock_use(pool, claim);
 
     if (index == CPI_OBJECT_NONE)
-        return CPI_OBJECTS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
+        return CPI_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
     priorities->uses[index].key.number = priority;
     if (cpi_heap_has(&priorities->heap, index))
         cpi_heap_change(&priorities->heap, index, priorities->uses[index].key);

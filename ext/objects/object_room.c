@@ -184,7 +184,7 @@ size_t cpool_objects_resize(cpool_objects_t *pool, ptrdiff_t by, unsigned flags)
 {
     size_t done;
 
-    if (CPI_OBJECTS_ENDED(pool))
+    if (CPI_ENDED(pool))
         return 0;
     if (by > 0)
         return raise_capacity(pool, (size_t)by);
@@ -232,7 +232,7 @@ size_t cpool_objects_populate(cpool_objects_t *pool, size_t n, int *code)
 
     if (code != NULL)
         *code = CPOOL_EPOOL;
-    if (CPI_OBJECTS_ENDED(pool))
+    if (CPI_ENDED(pool))
         return 0;
     if ((pool->flags & CPOOL_OBJECT_WAITABLE) != 0)
         withdraw_offers(pool);
@@ -283,7 +283,7 @@ int cpool_objects_read_stats(const cpool_objects_t *pool, cpool_objects_stats_t 
 
     if (pool == NULL || given == NULL)
         return CPOOL_ENULL;
-    if (CPI_OBJECTS_ENDED(pool))
+    if (CPI_ENDED(pool))
         return CPOOL_EPOOL;
     if (cpi_given_size(given) == 0)
         return CPOOL_ESTRUCT;

@@ -18,16 +18,6 @@
 
 static struct cpool_domain *domains; /* guarded by the lock */
 
-CPI_COLD int cpi_domain_report(int code, const char *function, const void *address)
-{
-    cpool_error_t error = {.code = code, .function = function, .name = "", .address = address};
-
-    cpool_client_report(&error, "%s: %s (%p)", function,
-                        code == CPOOL_EPOOL ? "it has been destroyed" : cpool_strerror(code),
-                        address);
-    return code;
-}
-
 /* --- Visits, with the lock held, which is not held in between --- */
 
 static void begin_visit(struct cpool_domain *domain)
@@ -91,7 +81,7 @@ static void end_reader(struct cpi_reader *reader, bool vanished)
     end_section(reader);
     if (!vanished) {
         begin_visit(reader->domain);
-        (void)cpi_retire_reclaim(reader->domain, reader, false, NULL);
+        (void)cpi_retire_reclaim(reader->domain, reader, CPI_REACH_OWN, NULL);
         end_visit(reader->domain);
     }
     release_reader(reader, vanished);
@@ -112,7 +102,7 @@ void cpool_reader_destroy(cpool_reader_t *section)
     if (section == NULL || cpi_reader_has_ended(cpi_reader_of(section), "cpool_reader_destroy"))
         return;
     if (section->nested != 0) {
-        (void)cpi_domain_report(CPOOL_EREADER, "cpool_reader_destroy", section);
+        (void)cpi_report_address(CPOOL_EREADER, "cpool_reader_destroy", section);
         return;
     }
     (void)cpool_client_lock();
@@ -152,12 +142,12 @@ CPI_COLD static int obtain_reader(struct cpool_domain *domain, bool own, cpool_r
     cpool_client_owned_t *owned;
     struct cpi_reader *reader;
 
-    if (cpi_domain_has_ended(domain, "cpool_reader_create"))
+    if (CPI_ENDED(domain))
         return CPOOL_EPOOL;
     if (own && cpool_client_own(domain->client.pool, NULL) != 0)
         return CPOOL_ENOMEM;
     if ((reader = take_reader(domain, own)) == NULL) {
-        (void)cpi_retire_reclaim(domain, NULL, false, NULL);
+        (void)cpi_retire_reclaim(domain, NULL, CPI_REACH_OWN, NULL);
         owned = own ? cpool_client_find(domain->key) : NULL; /* taken by a notice of slots */
         reader = owned != NULL ? reader_of_owned(owned) : take_reader(domain, own);
     }
@@ -205,7 +195,7 @@ static size_t visit_domain(struct cpool_domain *domain, const cpool_t *pool, boo
         cpi_store(&domain->reader[i].plain, CPI_POOL_NONE, relaxed); /* [plain] */
     begin_visit(domain);
     if (full)
-        given = cpi_retire_reclaim(domain, NULL, true, pool);
+        given = cpi_retire_reclaim(domain, NULL, ends ? CPI_REACH_AWAIT : CPI_REACH_ALL, pool);
     if (ends)
         cpi_retire_forget(domain, pool);
     end_visit(domain);
@@ -328,7 +318,7 @@ int cpool_domain_create(cpool_domain_t **result, const cpool_domain_config_t *co
 static void drain_domain(struct cpool_domain *domain)
 {
     for (unsigned times = 0; !is_drained(domain); domain->client.system->back_off(times++))
-        (void)cpi_retire_reclaim(domain, NULL, true, NULL);
+        (void)cpi_retire_reclaim(domain, NULL, CPI_REACH_ALL, NULL);
 }
 
 /* With the lock held. */
@@ -347,11 +337,11 @@ int cpool_domain_destroy(cpool_domain_t *domain)
 {
     if (domain == NULL)
         return 0;
-    if (cpi_domain_has_ended(domain, "cpool_domain_destroy"))
+    if (CPI_ENDED(domain))
         return CPOOL_EPOOL;
     for (size_t i = 0; i < domain->readers; i++)
         if (domain->reader[i].section.nested != 0) /* in the child of a fork, too */
-            return cpi_domain_report(CPOOL_EREADER, "cpool_domain_destroy",
+            return cpi_report_address(CPOOL_EREADER, "cpool_domain_destroy",
                                      &domain->reader[i].section);
     (void)cpool_client_lock();
     for (size_t i = 0; i < domain->readers; i++) {
@@ -376,7 +366,7 @@ int cpool_domain_read_stats(const cpool_domain_t *domain, cpool_domain_stats_t *
     cpool_domain_stats_t known = CPOOL_DOMAIN_STATS_INIT;
     uintptr_t since = 0;
 
-    if (cpi_domain_has_ended(domain, "cpool_domain_read_stats"))
+    if (CPI_ENDED(domain))
         return CPOOL_EPOOL;
     for (size_t i = 0; i < domain->readers; i++) {
         const struct cpi_reader *reader = &domain->reader[i];

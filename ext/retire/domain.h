@@ -9,7 +9,6 @@
  *
  * ORDERING TABLE
  *   used  | state load | relaxed | - | -
- *   ended | ended load | relaxed | - | -
  *   forks | forks load | relaxed | - | -
  */
 #ifndef CPI_DOMAIN_H
@@ -107,20 +106,11 @@ static inline unsigned cpi_domain_forks(const struct cpool_domain *domain)
     return cpi_word_load(domain->client.system->forks, relaxed); /* [forks] */
 }
 
-/* domain.c.  Reports a code about a reader, or a domain. */
-int cpi_domain_report(int code, const char *function, const void *address);
-
 /* Whether the reader or its domain has been destroyed, which is reported. */
 static inline bool cpi_reader_has_ended(const struct cpi_reader *reader, const char *function)
 {
     return CPI_UNLIKELY(cpi_load(&reader->state, relaxed) != CPI_READER_USED) && /* [used] */
-           cpi_domain_report(CPOOL_EPOOL, function, &reader->section) != 0;
-}
-
-static inline bool cpi_domain_has_ended(const struct cpool_domain *domain, const char *function)
-{
-    return CPI_UNLIKELY(cpi_word_load(&domain->ended, relaxed) != 0) && /* [ended] */
-           cpi_domain_report(CPOOL_EPOOL, function, domain) != 0;
+           cpi_report_address(CPOOL_EPOOL, function, &reader->section) != 0;
 }
 
 /* epoch.c.  Bags with a stamp before the result may go back.  With `barrier` it passes the
@@ -135,10 +125,12 @@ size_t cpi_reader_held(const struct cpi_reader *reader, const cpool_t *of);
 bool cpi_reader_is_empty(const struct cpi_reader *reader);
 
 /* retire.c.  Ends a grace period, and gives back what no section sees: from the bags of `self`,
- * unless that is NULL, of destroyed readers, and of all others if `all`.  Returns how many slots of
- * `pool` these were.  Lock-free. */
-size_t cpi_retire_reclaim(struct cpool_domain *domain, struct cpi_reader *self, bool all,
-                          const cpool_t *pool);
+ * unless that is NULL, and of destroyed readers, or from all; those that another thread claims are
+ * left out, or awaited.  Returns how many slots of `pool` these were.  Lock-free, but for the last.
+ */
+enum cpi_reach { CPI_REACH_OWN, CPI_REACH_ALL, CPI_REACH_AWAIT };
+size_t cpi_retire_reclaim(struct cpool_domain *domain, struct cpi_reader *self,
+                          enum cpi_reach reach, const cpool_t *pool);
 
 /* Takes the pool's slots out of all bags.  They stay live.  Waits for readers in use. */
 void cpi_retire_forget(struct cpool_domain *domain, const cpool_t *pool);

@@ -112,13 +112,19 @@ static uintptr_t current_mark(const struct cpool_domain *domain)
     return (uintptr_t)cpi_domain_forks(domain) * 4 + 2;
 }
 
-static bool claim_bags(struct cpi_reader *reader)
+/* Waits for another's claim, which lasts a few steps, or returns false. */
+static bool claim_bags(struct cpi_reader *reader, bool waits)
 {
-    uintptr_t seen = cpi_load(&reader->claim, relaxed); /* [hint] */
-    uintptr_t current = current_mark(reader->domain);
+    for (unsigned times = 0;; reader->domain->client.system->back_off(times++)) {
+        uintptr_t seen = cpi_load(&reader->claim, relaxed); /* [hint] */
+        uintptr_t current = current_mark(reader->domain);
+        bool claimed =
+            seen != current &&
+            cpi_cas_strong(&reader->claim, &seen, current, acquire, relaxed); /* [claim] [hint] */
 
-    return seen != current &&
-           cpi_cas_strong(&reader->claim, &seen, current, acquire, relaxed); /* [claim] [hint] */
+        if (claimed || !waits)
+            return claimed;
+    }
 }
 
 static void leave_bags(struct cpi_reader *reader)
@@ -235,11 +241,11 @@ static size_t empty_bag(struct cpi_reader *reader, unsigned k, uintptr_t mark, c
 }
 
 /* Marks the bags that may be emptied, and returns which these are, one bit each. */
-static unsigned mark_bags(struct cpi_reader *reader, uintptr_t safe, uintptr_t mark)
+static unsigned mark_bags(struct cpi_reader *reader, uintptr_t safe, uintptr_t mark, bool waits)
 {
     unsigned marked = 0;
 
-    if (!claim_bags(reader))
+    if (!claim_bags(reader, waits))
         return 0;
     for (unsigned i = 0; i < CPI_BAGS; i++)
         if (may_empty(reader, i, safe)) {
@@ -259,7 +265,7 @@ static bool is_ours(const struct cpi_reader *reader, const struct cpi_reader *se
 /* When bags are empty: the owner goes on with one, and a destroyed reader is free. */
 static void reuse_bags(struct cpi_reader *reader, const struct cpi_reader *self)
 {
-    if (!claim_bags(reader))
+    if (!claim_bags(reader, false))
         return;
     if (is_ours(reader, self))
         open_bag(reader);
@@ -279,12 +285,14 @@ static bool is_wanted(const struct cpi_reader *reader, const struct cpi_reader *
            (all && !cpi_reader_is_empty(reader));
 }
 
-static void close_wanted(struct cpool_domain *domain, const struct cpi_reader *self, bool all)
+static void close_wanted(struct cpool_domain *domain, const struct cpi_reader *self,
+                         enum cpi_reach reach)
 {
     for (size_t i = 0; i < domain->readers; i++) {
         struct cpi_reader *reader = &domain->reader[i];
 
-        if (!is_wanted(reader, self, all) || !claim_bags(reader))
+        if (!is_wanted(reader, self, reach != CPI_REACH_OWN) ||
+            !claim_bags(reader, reach == CPI_REACH_AWAIT))
             continue;
         for (unsigned k = 0; k < CPI_BAGS; k++)
             close_bag(domain, &reader->bags[k]);
@@ -294,15 +302,16 @@ static void close_wanted(struct cpool_domain *domain, const struct cpi_reader *s
     }
 }
 
-static size_t empty_wanted(struct cpool_domain *domain, struct cpi_reader *self, bool all,
-                           uintptr_t safe, const cpool_t *pool)
+static size_t empty_wanted(struct cpool_domain *domain, struct cpi_reader *self,
+                           enum cpi_reach reach, uintptr_t safe, const cpool_t *pool)
 {
     size_t given = 0;
 
     for (size_t i = 0; i < domain->readers; i++) {
         struct cpi_reader *reader = &domain->reader[i];
         uintptr_t mark = current_mark(domain); /* still the parent's in the child of a handler */
-        unsigned marked = is_wanted(reader, self, all) ? mark_bags(reader, safe, mark) : 0;
+        bool wanted = is_wanted(reader, self, reach != CPI_REACH_OWN);
+        unsigned marked = wanted ? mark_bags(reader, safe, mark, reach == CPI_REACH_AWAIT) : 0;
 
         for (unsigned k = 0; marked >> k != 0; k++)
             given += (marked >> k) % 2 != 0 ? empty_bag(reader, k, mark, pool) : 0;
@@ -312,11 +321,11 @@ static size_t empty_wanted(struct cpool_domain *domain, struct cpi_reader *self,
     return given;
 }
 
-size_t cpi_retire_reclaim(struct cpool_domain *domain, struct cpi_reader *self, bool all,
-                          const cpool_t *pool)
+size_t cpi_retire_reclaim(struct cpool_domain *domain, struct cpi_reader *self,
+                          enum cpi_reach reach, const cpool_t *pool)
 {
-    close_wanted(domain, self, all);
-    return empty_wanted(domain, self, all, cpi_epoch_scan(domain, self, true, NULL), pool);
+    close_wanted(domain, self, reach);
+    return empty_wanted(domain, self, reach, cpi_epoch_scan(domain, self, true, NULL), pool);
 }
 
 /* Reports a section, once, that has held back the reader's slots for too long. */
@@ -332,7 +341,7 @@ static void report_blocker(struct cpi_reader *reader, const struct cpi_blocker *
     } else if (seen->reader != NULL && blocker->since != 0 &&
                domain->client.system->now() - blocker->since >= domain->stall_limit_ns) {
         blocker->since = 0;
-        (void)cpi_domain_report(CPOOL_ESTALLED, function, &seen->reader->section);
+        (void)cpi_report_address(CPOOL_ESTALLED, function, &seen->reader->section);
     }
 }
 
@@ -342,9 +351,9 @@ CPI_COLD static void reclaim_own(struct cpi_reader *reader, bool barrier, const 
     struct cpi_blocker seen;
     uintptr_t safe;
 
-    close_wanted(reader->domain, reader, false);
+    close_wanted(reader->domain, reader, CPI_REACH_OWN);
     safe = cpi_epoch_scan(reader->domain, reader, barrier, &seen);
-    (void)empty_wanted(reader->domain, reader, false, safe, NULL);
+    (void)empty_wanted(reader->domain, reader, CPI_REACH_OWN, safe, NULL);
     if (barrier)
         report_blocker(reader, &seen, function);
 }
@@ -405,7 +414,7 @@ static bool reopen_bag(struct cpi_reader *reader)
     struct cpi_bag *youngest;
     bool opened;
 
-    if (!claim_bags(reader))
+    if (!claim_bags(reader, false))
         return false;
     opened = has_room(reader);
     if (!opened && (youngest = youngest_with_room(reader)) != NULL) {
@@ -512,7 +521,7 @@ size_t cpool_retire_flush(cpool_reader_t *section, unsigned flags)
     if (cpi_reader_has_ended(reader, "cpool_retire_flush"))
         return 0;
     if (waits && section->nested != 0) {
-        (void)cpi_domain_report(CPOOL_EREADER, "cpool_retire_flush", section);
+        (void)cpi_report_address(CPOOL_EREADER, "cpool_retire_flush", section);
         waits = false;
     }
     for (reclaim_own(reader, true, "cpool_retire_flush"); waits && holds_any(reader);
@@ -558,14 +567,13 @@ static bool has_slots_of(const struct cpi_bag *bag, const cpool_t *pool)
     return false;
 }
 
-/* Returns false while another thread changes the bags, or empties one with slots of the pool.
- * Nobody else moves a slot from one place to another meanwhile. */
+/* Returns false while another thread empties a bag with slots of the pool.  Nobody else moves a
+ * slot from one place to another meanwhile. */
 static bool forget_in_reader(struct cpi_reader *reader, const cpool_t *pool)
 {
     bool all = true;
 
-    if (!claim_bags(reader))
-        return false;
+    (void)claim_bags(reader, true);
     for (unsigned k = 0; k < CPI_BAGS; k++) {
         struct cpi_bag *bag = &reader->bags[k];
 

@@ -29,14 +29,6 @@ struct header {
 
 /* --- Headers --- */
 
-static void report_address(int code, const char *function, const void *address)
-{
-    cpool_error_t error = {
-        .code = code, .function = function, .name = "", .address = address};
-
-    cpool_client_report(&error, "%s: %s (address %p)", function, cpool_strerror(code), address);
-}
-
 static uintptr_t align_up(uintptr_t address, size_t align)
 {
     return (address + align - 1) & ~(uintptr_t)(align - 1);
@@ -70,7 +62,7 @@ static struct header *header_of(const struct cpool_sized *blocks, const void *bl
     if ((blocks->given.flags & CPOOL_SIZED_BOUNDED) == 0 && has_header(block) &&
         header->mark == mark_of(blocks, block))
         return header;
-    report_address(CPOOL_EFOREIGN, function, block);
+    (void)cpi_report_address(CPOOL_EFOREIGN, function, block);
     return NULL;
 }
 
@@ -262,7 +254,7 @@ void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align
     size_t number;
 
     if (align == 0 || (align & (align - 1)) != 0) {
-        report_address(CPOOL_EALIGN, "cpool_sized_alloc_aligned", NULL);
+        (void)cpi_report_address(CPOOL_EALIGN, "cpool_sized_alloc_aligned", NULL);
         return NULL;
     }
     number = size <= blocks->largest ? cpi_sized_first(blocks, size) : blocks->classes;
@@ -279,7 +271,7 @@ CPI_APART static void give_slowly(cpool_t *pool, void *block)
     uintptr_t index;
 
     if (CPI_UNLIKELY(pool->state == NULL)) {
-        report_address(CPOOL_EFOREIGN, "cpool_sized_free", block);
+        (void)cpi_report_address(CPOOL_EFOREIGN, "cpool_sized_free", block);
         return;
     }
     CPOOL_INDEX_(pool, block, index);
@@ -323,7 +315,7 @@ static size_t usable_size(const cpool_sized_t *blocks, const void *block, const 
     }
     if (CPI_LIKELY(class_owns(blocks, number, block)))
         return blocks->sizes[number];
-    report_address(CPOOL_EFOREIGN, function, block);
+    (void)cpi_report_address(CPOOL_EFOREIGN, function, block);
     return 0;
 }
 

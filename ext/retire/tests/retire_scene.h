@@ -67,10 +67,12 @@ static inline void demolish(struct scene *scene, size_t first)
     support_destroy_empty(scene->pool);
 }
 
+/* From now on the worker makes one step each time the caller takes a lock or gives way. */
 static inline void resume(void *stop)
 {
     REQUIRE(!cpi_lock_is_held());
-    steps_resume(stop);
+    if (steps_go_on_to(stop, NULL, 1))
+        steps_plan(STEPS_LOCK, 1, resume, stop);
 }
 
 /* The worker goes on, if the action has not waited for it. */
