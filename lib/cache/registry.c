@@ -451,12 +451,9 @@ CPI_COLD void cpi_registry_mend(struct cpi_registry *registry)
 
 /* --- All registries --- */
 
-void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *caches,
-                       struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot,
-                       size_t quota_max)
+void cpi_registry_init(struct cpi_registry *registry, struct cpi_pool *pool, struct cpi_slab *slab,
+                       struct cpi_depot *depot, size_t quota_max)
 {
-    memset(registry, 0, sizeof *registry);
-    cpi_extent_copy(&registry->caches, caches);
     registry->pool = pool;
     registry->slab = slab;
     registry->depot = depot;

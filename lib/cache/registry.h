@@ -110,12 +110,12 @@ size_t cpi_registry_count_live(const struct cpi_registry *registry);
 struct cpi_registry *cpi_registry_next(const struct cpi_registry *registry);
 
 /*
- * init prepares a registry for caches with up to `quota_max` spares. add, with the lock held, sets
- * its pool's handle and adds it to the list of all.
+ * init completes a registry whose extent is set, and the rest is zero, for caches with up to
+ * `quota_max` spares. add, with the lock held, sets its pool's handle and adds it to the list of
+ * all.
  */
-void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *caches,
-                       struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot,
-                       size_t quota_max);
+void cpi_registry_init(struct cpi_registry *registry, struct cpi_pool *pool, struct cpi_slab *slab,
+                       struct cpi_depot *depot, size_t quota_max);
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
 
 /*

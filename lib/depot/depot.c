@@ -82,24 +82,14 @@ size_t cpi_depot_magazines(size_t capacity, size_t limit, size_t uncached)
     return capacity / limit + 1 + 2 * uncached;
 }
 
-void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
-                    const struct cpi_extent *for_caches, uint32_t limit, uint32_t uncached)
+void cpi_depot_init(struct cpi_depot *depot, uint32_t limit, uint32_t uncached)
 {
     CPI_ASSERT(limit > 0 && uncached > 0 && uncached < CPI_COUNT_MAX);
-    depot->links.links = for_slots->base;
+    depot->links.links = depot->for_slots.base;
     depot->links.stride = cpi_depot_stride(limit);
     depot->limit = limit;
     depot->uncached = uncached;
-    depot->for_slots_max = (uint32_t)(for_slots->size / depot->links.stride);
-    cpi_extent_copy(&depot->for_slots, for_slots);
-    cpi_extent_copy(&depot->for_caches, for_caches);
-    atomic_init(&depot->stocked.head, 0);
-    atomic_init(&depot->empty.head, 0);
-    atomic_init(&depot->partial, 0);
-    atomic_init(&depot->made_for_slots, 0);
-    atomic_init(&depot->made_for_caches, 0);
-    atomic_init(&depot->drains, 0);
-    atomic_init(&depot->flights, 0);
+    depot->for_slots_max = (uint32_t)(depot->for_slots.size / depot->links.stride);
 }
 
 bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out)

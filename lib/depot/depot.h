@@ -144,11 +144,11 @@ size_t cpi_depot_stride(size_t limit);
 size_t cpi_depot_magazines(size_t capacity, size_t limit, size_t uncached);
 
 /*
- * for_slots and for_caches are adjacent.  Either both sizes are multiples of the stride, or unused
- * bytes after the first make it one.
+ * Completes a depot whose extents are set, and the rest is zero.  for_slots and for_caches are
+ * adjacent.  Either both sizes are multiples of the stride, or unused bytes after the first make it
+ * one.
  */
-void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
-                    const struct cpi_extent *for_caches, uint32_t limit, uint32_t uncached);
+void cpi_depot_init(struct cpi_depot *depot, uint32_t limit, uint32_t uncached);
 
 /* Commits the memory that `handed_out` slots can need, before they are handed out.  Returns false
  * if refused. */

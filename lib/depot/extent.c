@@ -4,7 +4,7 @@
  *
  * ORDERING TABLE
  *   reach   | committed load       | acquire | publish | that the memory is usable
- *   copy    | committed load, CAS failure | relaxed | - | -
+ *   seen    | committed CAS failure | relaxed | - | -
  *   publish | committed CAS        | release | reach   | that the memory is usable
  *   count   | calls fetch-and-add  | relaxed | - | -
  */
@@ -20,25 +20,14 @@
 #define CPI_STEP_MIN ((size_t)64 * 1024)
 #define CPI_STEP_MAX ((size_t)64 * 1024 * 1024)
 
-void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t page)
+void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t page,
+                     size_t committed)
 {
     extent->base = base;
     extent->size = size;
     extent->page = page;
-    atomic_init(&extent->committed, 0);
+    atomic_init(&extent->committed, committed);
     atomic_init(&extent->calls, 0);
-}
-
-void cpi_extent_init_committed(struct cpi_extent *extent, void *base, size_t size)
-{
-    cpi_extent_init(extent, base, size, 1);
-    atomic_init(&extent->committed, size);
-}
-
-void cpi_extent_copy(struct cpi_extent *to, const struct cpi_extent *from)
-{
-    cpi_extent_init(to, from->base, from->size, from->page);
-    atomic_init(&to->committed, cpi_load(&from->committed, relaxed)); /* [copy] */
 }
 
 /* Where to commit to when `bytes` are needed: doubles what is committed, within the longest step
@@ -80,7 +69,7 @@ CPI_COLD static bool grow_extent(struct cpi_extent *extent, size_t committed, si
     if (end > extent->size)
         end = extent->size;
     while (committed < end)
-        /* [publish] [copy] */
+        /* [publish] [seen] */
         if (cpi_cas_weak(&extent->committed, &committed, end, release, relaxed))
             break;
     return true;

@@ -23,14 +23,9 @@ struct cpi_extent {
     _Atomic uint64_t calls;   /* requests to the operating system so far */
 };
 
-/* An extent over reserved, untouched address space. */
-void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t page);
-
-/* An extent whose memory is usable already. */
-void cpi_extent_init_committed(struct cpi_extent *extent, void *base, size_t size);
-
-/* Copies an extent that no thread uses yet.  From then on only the copy may be used. */
-void cpi_extent_copy(struct cpi_extent *to, const struct cpi_extent *from);
+/* An extent over reserved address space, whose first `committed` bytes are usable already. */
+void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t page,
+                     size_t committed);
 
 /*
  * Makes the first `bytes` bytes usable; bytes <= size.  Returns false if the operating system

@@ -26,42 +26,21 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 
-void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_t lead,
-                   const struct cpi_slab_shape *shape)
+void cpi_slab_init(struct cpi_slab *slab, uintptr_t capacity)
 {
-    size_t power = cpi_lowest_bit(shape->stride);
-    unsigned i;
+    size_t power = cpi_lowest_bit(slab->stride);
 
-    CPI_ASSERT(shape->capacity <= shape->slots);
-    CPI_ASSERT(shape->slot_size <= shape->stride);
-    slab->base = (uintptr_t)extent->base + lead;
-    slab->inverse = cpi_inverse(shape->stride / power);
+    CPI_ASSERT(capacity <= slab->slots && slab->slot_size <= slab->stride);
+    slab->base = (uintptr_t)slab->extent.base + slab->lead;
+    slab->inverse = cpi_inverse(slab->stride / power);
     slab->shift = cpi_log2(power);
-    slab->slot_size = shape->slot_size;
-    slab->stride = shape->stride;
-    slab->slots = shape->slots;
-    cpi_extent_copy(&slab->extent, extent);
-    slab->lead = lead;
-    slab->bumped = NULL;
-    for (i = 0; i < CPI_SIDES; i++)
-        slab->sides[i].size = 0;
-    atomic_init(&slab->bounds, CPI_BOUNDS(shape->capacity, 0));
-}
-
-void cpi_slab_set_side(struct cpi_slab *slab, unsigned side, const struct cpi_extent *extent,
-                       size_t size)
-{
-    cpi_extent_copy(&slab->sides[side].extent, extent);
-    slab->sides[side].size = size;
+    atomic_init(&slab->bounds, CPI_BOUNDS(capacity, 0));
 }
 
 bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto)
 {
-    unsigned i;
-
-    for (i = 0; i < CPI_SIDES; i++)
-        if (slab->sides[i].size != 0 &&
-            !cpi_extent_reach(&slab->sides[i].extent, upto * slab->sides[i].size))
+    for (unsigned i = 0; i < CPI_SIDES; i++)
+        if (!cpi_extent_reach(&slab->sides[i].extent, upto * slab->sides[i].size))
             return false;
     return cpi_extent_reach(&slab->extent, slab->lead + upto * slab->stride);
 }

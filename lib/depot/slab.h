@@ -59,14 +59,6 @@ struct cpi_slab {
     size_t lead; /* constant: bytes of the extent before base */
 };
 
-/* The limits that a slab is made for, members as in struct cpi_slab. */
-struct cpi_slab_shape {
-    size_t slot_size;
-    size_t stride;
-    size_t capacity;
-    size_t slots;
-};
-
 /* What an address can be for a slab. */
 enum cpi_place {
     CPI_PLACE_SLOT,    /* the start of a slot that has been handed out */
@@ -75,18 +67,9 @@ enum cpi_place {
     CPI_PLACE_OUTSIDE
 };
 
-/*
- * Fills in a slab.
- *
- * extent   covers lead bytes, then slots * stride bytes, copied
- * lead     bytes in it before the first slot
- */
-void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_t lead,
-                   const struct cpi_slab_shape *shape);
-
-/* Gives each slot `size` bytes of side memory, committed along with the slot. */
-void cpi_slab_set_side(struct cpi_slab *slab, unsigned side, const struct cpi_extent *extent,
-                       size_t size);
+/* Completes a slab whose slot_size, stride, slots, lead, extent and sides are set, and the rest is
+ * zero.  The extent covers `lead` bytes, then slots * stride bytes. */
+void cpi_slab_init(struct cpi_slab *slab, uintptr_t capacity);
 
 /* Makes the memory of the first `upto` slots usable, before they are handed out.  Returns false if
  * the operating system refuses. */

@@ -21,25 +21,12 @@
 #define CPI_CACHES_FEW ((size_t)16)
 
 /* The caller's memory is usable already; ours only as far as it is committed. */
-static void lay_out_extent(struct cpi_extent *extent, char *region, const struct cpi_layout *layout,
-                           size_t at, size_t size)
+static void lay_out_extent(struct cpi_extent *extent, char *base, const struct cpi_layout *layout,
+                           size_t size)
 {
-    if (layout->callers)
-        cpi_extent_init_committed(extent, region + at, size);
-    else
-        cpi_extent_init(extent, region + at, cpi_align_up(size, layout->unit), layout->unit);
-}
-
-/* `size` zero bytes for each slot. */
-static void lay_out_side(struct cpi_pool *pool, const struct cpi_layout *layout, unsigned side,
-                         char *at, size_t size)
-{
-    struct cpi_extent extent;
-
-    lay_out_extent(&extent, at, layout, 0, layout->slots * size);
-    if (layout->callers)
-        memset(extent.base, 0, extent.size);
-    cpi_slab_set_side(&pool->slab, side, &extent, size);
+    if (!layout->callers)
+        size = cpi_align_up(size, layout->unit);
+    cpi_extent_init(extent, base, size, layout->unit, layout->callers ? size : 0);
 }
 
 /* The lead for this address of the region. */
@@ -51,32 +38,33 @@ static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
     return aligned - layout->offset - start;
 }
 
-static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
+static void lay_out_slots(struct cpi_slab *slab, const struct cpi_layout *layout, char *region)
 {
-    const struct cpi_slab_shape shape = {.slot_size = layout->slot_size, .stride = layout->stride,
-                                         .capacity = layout->capacity,
-                                         .slots = layout->slots};
-    struct cpi_extent extent;
-    size_t lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
+    for (unsigned i = 0; i < CPI_SIDES; i++) {
+        struct cpi_side *side = &slab->sides[i];
 
-    lay_out_extent(&extent, region, layout, layout->lead_at, layout->slab_size);
-    cpi_slab_init(&pool->slab, &extent, lead, &shape);
-    for (unsigned i = 0; i < CPI_SIDES; i++)
-        if (layout->sides[i] != 0)
-            lay_out_side(pool, layout, i, region + layout->sides_at[i], layout->sides[i]);
+        side->size = layout->sides[i];
+        lay_out_extent(&side->extent, region + layout->sides_at[i], layout,
+                       layout->slots * side->size);
+        if (layout->callers)
+            memset(side->extent.base, 0, side->extent.size);
+    }
+    slab->slot_size = layout->slot_size;
+    slab->stride = layout->stride;
+    slab->slots = layout->slots;
+    slab->grows = layout->slots > layout->capacity;
+    slab->lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
+    lay_out_extent(&slab->extent, region + layout->lead_at, layout, layout->slab_size);
+    cpi_slab_init(slab, layout->capacity);
 }
 
-static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
+static void lay_out_depot(struct cpi_depot *depot, const struct cpi_layout *layout, char *region)
 {
-    struct cpi_extent for_slots;
-    struct cpi_extent for_caches;
-
-    lay_out_extent(&for_slots, region, layout, layout->for_slots_at,
+    lay_out_extent(&depot->for_slots, region + layout->for_slots_at, layout,
                    layout->for_caches_at - layout->for_slots_at);
-    lay_out_extent(&for_caches, region, layout, layout->for_caches_at,
+    lay_out_extent(&depot->for_caches, region + layout->for_caches_at, layout,
                    layout->sides_at[0] - layout->for_caches_at);
-    cpi_depot_init(&pool->depot, &for_slots, &for_caches, (uint32_t)layout->rounds,
-                   (uint32_t)layout->uncached);
+    cpi_depot_init(depot, (uint32_t)layout->rounds, (uint32_t)layout->uncached);
 }
 
 /* Decides what is done to slots on their way to users and back. */
@@ -102,7 +90,6 @@ CPI_COLD static struct cpi_pool *build_pool(char *region, const struct cpi_layou
 {
     struct cpi_pool *pool = (struct cpi_pool *)(void *)region;
     struct cpi_registry *registry = &pool->registry;
-    struct cpi_extent caches;
 
     memset(pool, 0, sizeof *pool);
     cpi_text_copy(pool->name, sizeof pool->name, config->name);
@@ -112,13 +99,12 @@ CPI_COLD static struct cpi_pool *build_pool(char *region, const struct cpi_layou
     pool->region_size = layout->total;
     pool->fixed_bytes = layout->fixed;
     pool->region_owned = !layout->callers;
-    lay_out_slots(pool, layout, region);
-    pool->slab.grows = layout->slots > layout->capacity;
-    lay_out_depot(pool, layout, region);
-    cpi_extent_init(&caches, region + layout->caches_at, layout->for_slots_at - layout->caches_at,
-                    layout->unit);
-    atomic_init(&caches.committed, fixed_bytes - layout->caches_at); /* rest of a page, or all */
-    cpi_registry_init(registry, &caches, pool, &pool->slab, &pool->depot, layout->quota);
+    lay_out_slots(&pool->slab, layout, region);
+    lay_out_depot(&pool->depot, layout, region);
+    cpi_extent_init(&registry->caches, region + layout->caches_at,
+                    layout->for_slots_at - layout->caches_at, layout->unit,
+                    fixed_bytes - layout->caches_at); /* the rest of a page, or all */
+    cpi_registry_init(registry, pool, &pool->slab, &pool->depot, layout->quota);
     registry->max = layout->caches;
     registry->spares = (uint32_t)layout->spares;
     set_ways(pool);

@@ -68,8 +68,7 @@ static void read_memory(const struct cpi_pool *pool, cpool_stats_t *stats)
     add_extent(&pool->depot.for_caches, stats);
     add_extent(&pool->slab.extent, stats);
     for (unsigned i = 0; i < CPI_SIDES; i++)
-        if (pool->slab.sides[i].size != 0)
-            add_extent(&pool->slab.sides[i].extent, stats);
+        add_extent(&pool->slab.sides[i].extent, stats);
     if (!pool->region_owned)
         stats->committed_bytes = pool->region_size;
 }

@@ -17,12 +17,10 @@ struct cpi_registry *fixture_registry;
 static void init_registry(void)
 {
     size_t bytes = cpi_registry_bytes(CACHES, FIXTURE_PLACES);
-    struct cpi_extent caches;
 
     fixture_registry = support_lines(sizeof(*fixture_registry));
-    cpi_extent_init_committed(&caches, support_lines(bytes), bytes);
-    cpi_registry_init(fixture_registry, &caches, NULL, fixture_slab, fixture_depot,
-                      FIXTURE_PLACES);
+    cpi_extent_init(&fixture_registry->caches, support_lines(bytes), bytes, 1, bytes);
+    cpi_registry_init(fixture_registry, NULL, fixture_slab, fixture_depot, FIXTURE_PLACES);
     fixture_registry->max = CACHES;
 }
 
@@ -31,19 +29,18 @@ void fixture_init(void)
     size_t stride = cpi_depot_stride(FIXTURE_LIMIT);
     size_t for_slots = cpi_depot_magazines(FIXTURE_CAPACITY, FIXTURE_LIMIT, CACHES);
     char *memory = support_lines((for_slots + FOR_CACHES) * stride);
-    struct cpi_extent first;
-    struct cpi_extent second;
-    struct cpi_extent extent;
-    const struct cpi_slab_shape shape = { 16, 16, FIXTURE_CAPACITY, FIXTURE_CAPACITY };
+    size_t size = (size_t)FIXTURE_CAPACITY * 16;
 
     fixture_slab = support_lines(sizeof(*fixture_slab));
     fixture_depot = support_lines(sizeof(*fixture_depot));
-    cpi_extent_init_committed(&extent, support_lines((size_t)FIXTURE_CAPACITY * 16),
-                              (size_t)FIXTURE_CAPACITY * 16);
-    cpi_slab_init(fixture_slab, &extent, 0, &shape);
-    cpi_extent_init_committed(&first, memory, for_slots * stride);
-    cpi_extent_init_committed(&second, memory + for_slots * stride, FOR_CACHES * stride);
-    cpi_depot_init(fixture_depot, &first, &second, FIXTURE_LIMIT, CACHES);
+    fixture_slab->slot_size = fixture_slab->stride = 16;
+    fixture_slab->slots = FIXTURE_CAPACITY;
+    cpi_extent_init(&fixture_slab->extent, support_lines(size), size, 1, size);
+    cpi_slab_init(fixture_slab, FIXTURE_CAPACITY);
+    cpi_extent_init(&fixture_depot->for_slots, memory, for_slots * stride, 1, for_slots * stride);
+    cpi_extent_init(&fixture_depot->for_caches, memory + for_slots * stride, FOR_CACHES * stride,
+                    1, FOR_CACHES * stride);
+    cpi_depot_init(fixture_depot, FIXTURE_LIMIT, CACHES);
     cpi_barrier_startup();
     init_registry();
 }

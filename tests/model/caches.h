@@ -125,12 +125,11 @@ const struct cpi_options *cpi_options(void)
 
 static inline void model_open_slab(void)
 {
-    static const struct cpi_slab_shape shape = {sizeof model_slots[0], sizeof model_slots[0],
-                                                MODEL_SLOTS, MODEL_SLOTS};
-    static struct cpi_extent extent;
-
-    cpi_extent_init_committed(&extent, model_slots, sizeof model_slots);
-    cpi_slab_init(&model_slab, &extent, 0, &shape);
+    model_slab.slot_size = sizeof model_slots[0];
+    model_slab.stride = sizeof model_slots[0];
+    model_slab.slots = MODEL_SLOTS;
+    cpi_extent_init(&model_slab.extent, model_slots, sizeof model_slots, 1, sizeof model_slots);
+    cpi_slab_init(&model_slab, MODEL_SLOTS);
 }
 
 /* Bumps fresh slots.  Returns how many, from *first on. */
@@ -179,7 +178,8 @@ static inline void model_open_some(int owners, size_t slots)
 #endif
     assert(CPI_CACHE_HANDS == 3);
     assert(cpi_registry_bytes(1, MODEL_SPARES) == sizeof(union model_cache));
-    cpi_extent_init_committed(&model_registry.caches, model_caches, sizeof model_caches);
+    cpi_extent_init(&model_registry.caches, model_caches, sizeof model_caches, 1,
+                    sizeof model_caches);
     if (slots > 0)
         assert(model_claim(slots, &first) == slots && first == 0);
     while (owners-- > 0)

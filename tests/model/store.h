@@ -91,22 +91,21 @@ static inline void model_touch(uint32_t n)
 
 static inline void model_open_depot(void)
 {
-    static struct cpi_extent for_slots, for_caches;
+    const size_t size = sizeof(struct model_magazine);
 
-    assert(cpi_depot_stride(MODEL_LIMIT) == sizeof(struct model_magazine));
-    cpi_extent_init(&for_slots, model_magazines, MODEL_MAGAZINES * sizeof(struct model_magazine),
-                    sizeof(struct model_magazine));
-    cpi_extent_init_committed(&for_caches, model_magazines + MODEL_MAGAZINES,
-                              MODEL_FOR_CACHES * sizeof(struct model_magazine));
-    cpi_depot_init(&model_depot, &for_slots, &for_caches, MODEL_LIMIT, MODEL_VISITORS);
+    assert(cpi_depot_stride(MODEL_LIMIT) == size);
+    cpi_extent_init(&model_depot.for_slots, model_magazines, MODEL_MAGAZINES * size, size, 0);
+    cpi_extent_init(&model_depot.for_caches, model_magazines + MODEL_MAGAZINES,
+                    MODEL_FOR_CACHES * size, size, MODEL_FOR_CACHES * size);
+    cpi_depot_init(&model_depot, MODEL_LIMIT, MODEL_VISITORS);
 }
 
 /* The same, with all memory committed beforehand. */
 static inline void model_open_committed_depot(void)
 {
     model_open_depot();
-    cpi_extent_init_committed(&model_depot.for_slots, model_magazines,
-                              MODEL_MAGAZINES * sizeof(struct model_magazine));
+    atomic_init(&model_depot.for_slots.committed,
+                MODEL_MAGAZINES * sizeof(struct model_magazine));
 }
 
 /* The calling thread's. */

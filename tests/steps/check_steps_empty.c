@@ -128,16 +128,13 @@ TEST(empty_magazine_that_comes_between_two_looks_is_found)
 {
     size_t size = LONE_MAGAZINES * cpi_depot_stride(LONE_ROUNDS);
     struct cpi_counters mine;
-    struct cpi_extent extent;
-    struct cpi_extent none;
     struct lone lone;
 
     memset(&mine, 0, sizeof(mine));
     memset(&lone.counters, 0, sizeof(lone.counters));
     lone.depot = support_lines(sizeof(*lone.depot));
-    cpi_extent_init_committed(&extent, support_lines(size), size);
-    cpi_extent_init_committed(&none, extent.base + size, 0);
-    cpi_depot_init(lone.depot, &extent, &none, LONE_ROUNDS, 1);
+    cpi_extent_init(&lone.depot->for_slots, support_lines(size), size, 1, size);
+    cpi_depot_init(lone.depot, LONE_ROUNDS, 1);
     steps_plan("make_magazine", 1, make_all, &lone);
     REQUIRE(cpi_depot_take_empty(lone.depot, &mine) != 0);
     REQUIRE(steps_drop());

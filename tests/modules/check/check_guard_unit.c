@@ -23,19 +23,19 @@ static struct cpi_slab *slab;
 static void make_slab(int shape)
 {
     size_t size = CPI_GUARD_GAP + CAPACITY * shapes[shape].stride;
-    struct cpi_extent extent;
-    struct cpi_extent side;
+    size_t side = CAPACITY * sizeof(struct cpi_record);
     char *memory = support_lines(size);
-    const struct cpi_slab_shape slab_shape = { shapes[shape].size, shapes[shape].stride, CAPACITY,
-                                               CAPACITY };
 
     memset(memory, 0x5C, size);
     slab = support_lines(sizeof(*slab));
-    cpi_extent_init_committed(&extent, memory, size);
-    cpi_extent_init_committed(&side, support_lines(CAPACITY * sizeof(struct cpi_record)),
-                              CAPACITY * sizeof(struct cpi_record));
-    cpi_slab_init(slab, &extent, CPI_GUARD_GAP, &slab_shape);
-    cpi_slab_set_side(slab, CPI_SIDE_RECORDS, &side, sizeof(struct cpi_record));
+    slab->slot_size = shapes[shape].size;
+    slab->stride = shapes[shape].stride;
+    slab->slots = CAPACITY;
+    slab->lead = CPI_GUARD_GAP;
+    slab->sides[CPI_SIDE_RECORDS].size = sizeof(struct cpi_record);
+    cpi_extent_init(&slab->extent, memory, size, 1, size);
+    cpi_extent_init(&slab->sides[CPI_SIDE_RECORDS].extent, support_lines(side), side, 1, side);
+    cpi_slab_init(slab, CAPACITY);
     REQUIRE(cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 0), CAPACITY));
     cpi_guard_bumped(slab, 0, CAPACITY);
 }

@@ -19,16 +19,15 @@ static void make_depot(void)
 {
     size_t stride = cpi_depot_stride(LIMIT);
     size_t for_slots = cpi_depot_magazines(CAPACITY, LIMIT, UNCACHED);
-    struct cpi_extent first;
-    struct cpi_extent second;
     char *memory;
 
     magazines = for_slots + FOR_CACHES;
     memory = support_lines(magazines * stride);
     depot = support_lines(sizeof(*depot));
-    cpi_extent_init_committed(&first, memory, for_slots * stride);
-    cpi_extent_init_committed(&second, memory + for_slots * stride, FOR_CACHES * stride);
-    cpi_depot_init(depot, &first, &second, LIMIT, UNCACHED);
+    cpi_extent_init(&depot->for_slots, memory, for_slots * stride, 1, for_slots * stride);
+    cpi_extent_init(&depot->for_caches, memory + for_slots * stride, FOR_CACHES * stride, 1,
+                    FOR_CACHES * stride);
+    cpi_depot_init(depot, LIMIT, UNCACHED);
     REQUIRE(cpi_depot_provide(depot, CAPACITY));
     REQUIRE(cpi_depot_provide_caches(depot, FOR_CACHES));
 }

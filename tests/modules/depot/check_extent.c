@@ -20,10 +20,10 @@ enum { SIZE_MIB = 256 };
 static struct cpi_extent make_extent(void)
 {
     struct cpi_extent extent;
-    void *base = cpi_os_reserve(SIZE_MIB * MIB, cpi_os_page_size());
+    void *base = cpi_os_reserve(SIZE_MIB * MIB, cpi_os_page_size(), 0);
 
     REQUIRE(base != NULL);
-    cpi_extent_init(&extent, base, SIZE_MIB * MIB, cpi_os_page_size());
+    cpi_extent_init(&extent, base, SIZE_MIB * MIB, cpi_os_page_size(), 0);
     return extent;
 }
 
@@ -133,7 +133,7 @@ TEST(reach_stays_within_the_extent)
     int ends[2];
 
     REQUIRE(base != NULL && pipe(ends) == 0);
-    cpi_extent_init(&extent, base, 3 * page + 1, page);
+    cpi_extent_init(&extent, base, 3 * page + 1, page, 0);
     REQUIRE(cpi_extent_reach(&extent, 1));
     REQUIRE(cpi_extent_reach(&extent, 2 * page + 1));
     REQUIRE(committed(&extent) <= extent.size);

@@ -15,12 +15,11 @@ static struct cpi_slotmap map;
 
 static void make_map(uintptr_t slots)
 {
-    struct cpi_extent side;
+    size_t size = SLOTS * CPI_SLOTMAP_SIZE;
 
     slab.slots = slots;
-    cpi_extent_init_committed(&side, support_lines(SLOTS * CPI_SLOTMAP_SIZE),
-                              SLOTS * CPI_SLOTMAP_SIZE);
-    cpi_slab_set_side(&slab, CPI_SIDE_WORDS, &side, CPI_SLOTMAP_SIZE);
+    slab.sides[CPI_SIDE_WORDS].size = CPI_SLOTMAP_SIZE;
+    cpi_extent_init(&slab.sides[CPI_SIDE_WORDS].extent, support_lines(size), size, 1, size);
     cpi_slotmap_init(&map, &slab);
 }
 
