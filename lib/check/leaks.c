@@ -47,7 +47,7 @@ static size_t count_places(const struct cpi_slab *slab, struct site_row *rows)
     for (uintptr_t index = 0; index < fresh; index++) {
         struct cpi_visit visit;
 
-        if (cpi_slotmap_slab_state(slab, index) == CPI_SLOTMAP_LIVE_ONE &&
+        if (cpi_slotmap_slab_state(slab, index) == 0 &&
             cpi_record_read(slab, index, false, &visit))
             count_slot(rows, &used, index, &visit);
     }

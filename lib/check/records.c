@@ -70,19 +70,17 @@ static void tell_call(struct cpi_text *text, const struct cpi_slab *slab, uintpt
 
 CPI_COLD void cpi_record_tell(struct cpi_text *text, const struct cpi_slab *slab, uintptr_t index)
 {
-    static const char *const words[] = {[CPI_SLOTMAP_LIVE_ONE] = "is live",
-                                        [CPI_SLOTMAP_FREE] = "is free",
-                                        [CPI_SLOTMAP_RETIRED_ONE] = "is retired",
-                                        [CPI_SLOTMAP_NEVER_TAKEN] = "was never taken"};
-    enum cpi_slotmap_state state;
-    bool live;
+    int state;
 
     if (!cpi_slab_is_checked(slab) || index >= cpi_slab_fresh(slab))
         return;
     state = cpi_slotmap_slab_state(slab, index);
-    live = state == CPI_SLOTMAP_LIVE_ONE;
     cpi_text_add(text, "cpool:   slot %" PRIuPTR " at %p, %zu bytes, %s\n", index,
-                 cpi_slab_slot(slab, index), slab->slot_size, words[state]);
-    tell_call(text, slab, index, !live);
-    tell_call(text, slab, index, live);
+                 cpi_slab_slot(slab, index), slab->slot_size,
+                 state == 0                   ? "is live"
+                 : state == CPOOL_EDOUBLEFREE ? "is free"
+                 : state == CPOOL_ERETIRED    ? "is retired"
+                                              : "was never taken");
+    tell_call(text, slab, index, state != 0);
+    tell_call(text, slab, index, state == 0);
 }

@@ -63,18 +63,17 @@ void cpi_slab_reset(struct cpi_slab *slab)
     cpi_store(&slab->bounds, CPI_BOUNDS(cpi_slab_capacity(slab), 0), relaxed); /* [bounds] */
 }
 
-enum cpi_place cpi_slab_place(const struct cpi_slab *slab, const void *address,
-                              uintptr_t *index)
+int cpi_slab_place(const struct cpi_slab *slab, const void *address, uintptr_t *index)
 {
     uintptr_t offset = (uintptr_t)address - slab->base;
 
     *index = cpi_slab_index(slab, address);
     if (*index < slab->slots)
-        return *index < cpi_slab_fresh(slab) ? CPI_PLACE_SLOT : CPI_PLACE_UNUSED;
+        return *index < cpi_slab_fresh(slab) ? 0 : CPOOL_EUNUSED;
     if (offset < slab->slots * slab->stride) {
         *index = offset / slab->stride;
-        return CPI_PLACE_INSIDE;
+        return CPOOL_EMISALIGNED;
     }
     *index = (uintptr_t)address < slab->base ? 0 : slab->slots - 1;
-    return CPI_PLACE_OUTSIDE;
+    return CPOOL_EFOREIGN;
 }

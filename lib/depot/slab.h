@@ -59,14 +59,6 @@ struct cpi_slab {
     size_t lead; /* constant: bytes of the extent before base */
 };
 
-/* What an address can be for a slab. */
-enum cpi_place {
-    CPI_PLACE_SLOT,    /* the start of a slot that has been handed out */
-    CPI_PLACE_UNUSED,  /* the start of a slot that has not been handed out */
-    CPI_PLACE_INSIDE,  /* inside the slab, but not at the start of a slot */
-    CPI_PLACE_OUTSIDE
-};
-
 /* Completes a slab whose slot_size, stride, slots, lead, extent and sides are set, and the rest is
  * zero.  The extent covers `lead` bytes, then slots * stride bytes. */
 void cpi_slab_init(struct cpi_slab *slab, uintptr_t capacity);
@@ -115,10 +107,10 @@ bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to);
 /* Makes all slots fresh again.  Nobody else may be using the slab. */
 void cpi_slab_reset(struct cpi_slab *slab);
 
-/* Classifies an address.  Sets *index to the slot's index, or to that of the nearest slot inside
- * the slab. */
-enum cpi_place cpi_slab_place(const struct cpi_slab *slab, const void *address,
-                              uintptr_t *index);
+/* What an address is for a slab: 0 for the start of a slot that has been handed out, CPOOL_EUNUSED
+ * for that of another one, CPOOL_EMISALIGNED inside the slab, CPOOL_EFOREIGN outside.  Sets *index
+ * to the slot's index, or to that of the nearest slot inside the slab. */
+int cpi_slab_place(const struct cpi_slab *slab, const void *address, uintptr_t *index);
 
 static inline void *cpi_slab_slot(const struct cpi_slab *slab, uintptr_t index)
 {

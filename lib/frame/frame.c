@@ -336,7 +336,7 @@ int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
     if (code != 0)
         return code;
     if (pool->map.words != NULL)
-        code = cpi_pool_retired(pool, index, CPI_RETIRING_ASKED); /* is it live? */
+        code = cpi_pool_retired(pool, index, CPOOL_CLIENT_ASKED); /* is it live? */
     if (code == 0)
         code = record_slot(pool, frame, slot);
     if (code != 0)

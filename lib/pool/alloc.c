@@ -268,13 +268,7 @@ CPI_APART void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache,
 int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
                    uintptr_t *index)
 {
-    static const int codes[] = {
-        [CPI_PLACE_SLOT] = 0,
-        [CPI_PLACE_UNUSED] = CPOOL_EUNUSED,
-        [CPI_PLACE_INSIDE] = CPOOL_EMISALIGNED,
-        [CPI_PLACE_OUTSIDE] = CPOOL_EFOREIGN,
-    };
-    int code = codes[cpi_slab_place(&pool->slab, slot, index)];
+    int code = cpi_slab_place(&pool->slab, slot, index);
 
     if (CPI_UNLIKELY(code != 0))
         cpi_pool_report_address(code, function, pool, slot, *index);
@@ -286,12 +280,9 @@ void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
 {
     uintptr_t index;
 
-    if (CPI_UNLIKELY(cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT)) {
-        if (slot != NULL)
-            (void)cpi_pool_judge(pool, slot, call.function, &index);
-        return;
-    }
-    if (CPI_UNLIKELY(!cpi_pool_returns(pool, slot, call)))
+    if (CPI_UNLIKELY(slot == NULL) ||
+        CPI_UNLIKELY(cpi_pool_judge(pool, slot, call.function, &index) != 0) ||
+        CPI_UNLIKELY(!cpi_pool_returns(pool, slot, call)))
         return;
     /* Once the slot is given back, another thread may destroy the pool, so nothing may follow,
      * unless there was no place for the slot.  That is the only way in which plain pools notice

@@ -297,12 +297,12 @@ static int note_pool(const cpool_t *handle)
     return pool->map.words != NULL;
 }
 
-static int retire_slot(struct cpi_pool *pool, const void *slot, enum cpi_retiring step)
+static int retire_slot(struct cpi_pool *pool, const void *slot, enum cpool_client_step step)
 {
     uintptr_t index;
     int code;
 
-    if (cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT)
+    if (cpi_slab_place(&pool->slab, slot, &index) != 0)
         return 0;
     code = cpi_pool_retired(pool, index, step);
     if (code != 0)
@@ -313,9 +313,6 @@ static int retire_slot(struct cpi_pool *pool, const void *slot, enum cpi_retirin
 int cpool_client_retire(const cpool_t *handle, void *const *slots, size_t n,
                         enum cpool_client_step step)
 {
-    static const enum cpi_retiring steps[] = {[CPOOL_CLIENT_ASKED] = CPI_RETIRING_ASKED,
-                                              [CPOOL_CLIENT_OUT] = CPI_RETIRING_OUT,
-                                              [CPOOL_CLIENT_BACK] = CPI_RETIRING_BACK};
     struct cpi_pool *pool;
     int code = 0;
 
@@ -325,6 +322,6 @@ int cpool_client_retire(const cpool_t *handle, void *const *slots, size_t n,
     if (pool == NULL || CPI_LIKELY(pool->map.words == NULL))
         return 0;
     for (size_t i = 0; i < n && code == 0; i++)
-        code = retire_slot(pool, slots[i], steps[step]);
+        code = retire_slot(pool, slots[i], step);
     return code;
 }

@@ -156,18 +156,18 @@ static void tell_owner(struct cpi_text *text, const struct cpi_pool *pool, const
 {
     const cpool_t *handle = cpi_handle_find((uintptr_t)address, NULL);
     const struct cpi_pool *owner;
-    enum cpi_place place;
     uintptr_t index;
+    int place;
 
     if (handle == NULL || handle == pool->face || cpi_lock_is_held() || !cpi_try_lock())
         return;
     owner = cpi_pool_at(handle);
-    place = owner != NULL ? cpi_slab_place(&owner->slab, address, &index) : CPI_PLACE_OUTSIDE;
-    if (place != CPI_PLACE_OUTSIDE) {
+    place = owner != NULL ? cpi_slab_place(&owner->slab, address, &index) : CPOOL_EFOREIGN;
+    if (place != CPOOL_EFOREIGN) {
         cpi_text_add(text,
                      "cpool:   the address lies in another pool, '%s' %p, %s slot %" PRIuPTR "\n",
                      owner->name, (const void *)handle,
-                     place == CPI_PLACE_INSIDE ? "inside or behind" : "at the start of", index);
+                     place == CPOOL_EMISALIGNED ? "inside or behind" : "at the start of", index);
         cpi_record_tell(text, &owner->slab, index);
     }
     cpi_unlock();

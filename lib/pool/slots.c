@@ -98,7 +98,7 @@ static bool is_undamaged(const struct cpi_pool *pool, uintptr_t index, const cha
 
 static bool may_give_checked(const struct cpi_pool *pool, uintptr_t index, const char *function)
 {
-    bool is_live = cpi_slotmap_state(&pool->map, index) == CPI_SLOTMAP_LIVE_ONE;
+    bool is_live = cpi_slotmap_state(&pool->map, index) == 0;
 
     if (CPI_UNLIKELY(is_live && cpi_record_is_framed(&pool->slab, index))) {
         cpi_pool_report_slot(CPOOL_EFRAMED, function, pool, index);
@@ -110,12 +110,12 @@ static bool may_give_checked(const struct cpi_pool *pool, uintptr_t index, const
 /* Marks the slot free in its word. */
 static bool end_life(const struct cpi_pool *pool, uintptr_t index, const char *function)
 {
-    enum cpi_slotmap_state state = cpi_slotmap_give(&pool->map, index);
+    int state = cpi_slotmap_give(&pool->map, index);
 
-    if (CPI_LIKELY(state == CPI_SLOTMAP_LIVE_ONE))
+    if (CPI_LIKELY(state == 0))
         return true;
     cpi_tools_freed_again(pool->tools, pool, cpi_slab_slot(&pool->slab, index));
-    cpi_pool_report_slot(cpi_slotmap_code(state), function, pool, index);
+    cpi_pool_report_slot(state, function, pool, index);
     return false;
 }
 

@@ -36,7 +36,7 @@ static inline bool cpi_pool_returns(struct cpi_pool *pool, void *slot, struct cp
 
 /* In a pool with words: performs a step of retiring a slot.  Returns 0, or a code if the slot is
  * not live, or is in a frame. */
-int cpi_pool_retired(const struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step);
+int cpi_pool_retired(const struct cpi_pool *pool, uintptr_t index, enum cpool_client_step step);
 
 /* Like cpi_pool_alloc and cpi_pool_free, for pools that are only tracked, on systems with the
  * kernel's barrier. */

@@ -59,13 +59,13 @@ void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
     return cpi_slab_slot(&pool->slab, index);
 }
 
-int cpi_pool_retired(const struct cpi_pool *pool, uintptr_t index, enum cpi_retiring step)
+int cpi_pool_retired(const struct cpi_pool *pool, uintptr_t index, enum cpool_client_step step)
 {
     int code;
 
-    if (!pool->checked || step == CPI_RETIRING_BACK || !cpi_record_is_framed(&pool->slab, index))
+    if (!pool->checked || step == CPOOL_CLIENT_BACK || !cpi_record_is_framed(&pool->slab, index))
         return cpi_slotmap_step(&pool->map, index, step);
-    code = cpi_slotmap_step(&pool->map, index, CPI_RETIRING_ASKED); /* a reset leaves the mark */
+    code = cpi_slotmap_step(&pool->map, index, CPOOL_CLIENT_ASKED); /* a reset leaves the mark */
     return code != 0 ? code : CPOOL_EFRAMED;
 }
 

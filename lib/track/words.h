@@ -41,6 +41,7 @@
 #include <stdint.h>
 
 #include <cpool.h>
+#include <cpool/client.h>
 
 #include "base/atomic.h"
 #include "base/compiler.h"
@@ -60,14 +61,6 @@
 struct cpi_slotmap {
     _Atomic uint64_t *words; /* constant: in the slab's side memory, or NULL */
     uint64_t step;           /* constant: one generation */
-};
-
-/* The state of a slot that is about to be freed. */
-enum cpi_slotmap_state {
-    CPI_SLOTMAP_LIVE_ONE,
-    CPI_SLOTMAP_FREE,
-    CPI_SLOTMAP_RETIRED_ONE,
-    CPI_SLOTMAP_NEVER_TAKEN
 };
 
 /* The words of the slab's slots. */
@@ -117,38 +110,25 @@ static inline uint64_t cpi_slotmap_live(const struct cpi_slotmap *map, uintptr_t
     return (word & CPI_SLOTMAP_STATE) == CPI_SLOTMAP_LIVE ? word : 0;
 }
 
-/* The error code for freeing a slot in this state, or 0 if it is live. */
-static inline int cpi_slotmap_code(enum cpi_slotmap_state state)
-{
-    static const int codes[] = {
-        [CPI_SLOTMAP_LIVE_ONE] = 0,
-        [CPI_SLOTMAP_FREE] = CPOOL_EDOUBLEFREE,
-        [CPI_SLOTMAP_RETIRED_ONE] = CPOOL_ERETIRED,
-        [CPI_SLOTMAP_NEVER_TAKEN] = CPOOL_EUNUSED,
-    };
-
-    return codes[state];
-}
-
-static inline enum cpi_slotmap_state cpi_slotmap_state_of(uint64_t word)
+/* The state of a slot is the code for a free of it: 0 if it is live, CPOOL_EDOUBLEFREE if it is
+ * free, CPOOL_ERETIRED, or CPOOL_EUNUSED if it was never taken. */
+static inline int cpi_slotmap_state_of(uint64_t word)
 {
     if (CPI_LIKELY((word & CPI_SLOTMAP_LIVE) != 0))
-        return CPI_SLOTMAP_LIVE_ONE;
+        return 0;
     if (CPI_UNLIKELY((word & CPI_SLOTMAP_RETIRED) != 0))
-        return CPI_SLOTMAP_RETIRED_ONE;
-    return word != 0 ? CPI_SLOTMAP_FREE : CPI_SLOTMAP_NEVER_TAKEN;
+        return CPOOL_ERETIRED;
+    return word != 0 ? CPOOL_EDOUBLEFREE : CPOOL_EUNUSED;
 }
 
 /* The state of a slot.  Wait-free. */
-static inline enum cpi_slotmap_state cpi_slotmap_state(const struct cpi_slotmap *map,
-                                                       uintptr_t index)
+static inline int cpi_slotmap_state(const struct cpi_slotmap *map, uintptr_t index)
 {
     return cpi_slotmap_state_of(cpi_load(&map->words[index], relaxed)); /* [own] */
 }
 
 /* The state of a slot of any slab that has words.  Wait-free. */
-static inline enum cpi_slotmap_state cpi_slotmap_slab_state(const struct cpi_slab *slab,
-                                                            uintptr_t index)
+static inline int cpi_slotmap_slab_state(const struct cpi_slab *slab, uintptr_t index)
 {
     const struct cpi_slotmap map = {.words = cpi_slotmap_words(slab)};
 
@@ -163,10 +143,9 @@ static inline uint64_t cpi_slotmap_next_free(const struct cpi_slotmap *map, uint
     return CPI_UNLIKELY(next < map->step) ? next + map->step : next;
 }
 
-/* Marks a live slot free.  If several threads free one slot at once, one of them gets LIVE_ONE, and
- * nothing changes for the others.  Wait-free. */
-static inline enum cpi_slotmap_state cpi_slotmap_give(const struct cpi_slotmap *map,
-                                                      uintptr_t index)
+/* Marks a live slot free, and returns the state before.  If several threads free one slot at once,
+ * one of them gets 0, and nothing changes for the others.  Wait-free. */
+static inline int cpi_slotmap_give(const struct cpi_slotmap *map, uintptr_t index)
 {
     uint64_t word = cpi_load(&map->words[index], relaxed); /* [own] */
 
@@ -175,7 +154,7 @@ static inline enum cpi_slotmap_state cpi_slotmap_give(const struct cpi_slotmap *
                                   cpi_slotmap_next_free(map, word), /* [given] */
                                   relaxed, relaxed)))               /* [given] */
         return cpi_slotmap_state_of(word);
-    return CPI_SLOTMAP_FREE;
+    return CPOOL_EDOUBLEFREE;
 }
 
 /* Does what cpi_slotmap_give does in fewer instructions.  Returns false, and changes nothing, if
@@ -191,9 +170,8 @@ static inline bool cpi_slotmap_give_live(const struct cpi_slotmap *map, uintptr_
            CPI_LIKELY(cpi_cas_strong(at, &word, next, relaxed, relaxed)); /* [given] */
 }
 
-/* Marks a live slot retired.  Returns the previous state, as cpi_slotmap_give does.  Wait-free. */
-static inline enum cpi_slotmap_state cpi_slotmap_retire(const struct cpi_slotmap *map,
-                                                        uintptr_t index)
+/* Marks a live slot retired, and returns the state before, as cpi_slotmap_give does.  Wait-free. */
+static inline int cpi_slotmap_retire(const struct cpi_slotmap *map, uintptr_t index)
 {
     uint64_t word = cpi_load(&map->words[index], relaxed); /* [own] */
 
@@ -201,9 +179,9 @@ static inline enum cpi_slotmap_state cpi_slotmap_retire(const struct cpi_slotmap
         cpi_cas_strong(&map->words[index], &word,                              /* [given] */
                        cpi_slotmap_next_free(map, word) | CPI_SLOTMAP_RETIRED, /* [given] */
                        relaxed, relaxed))                                      /* [given] */
-        return CPI_SLOTMAP_LIVE_ONE;
+        return 0;
     if ((word & CPI_SLOTMAP_STATE) == CPI_SLOTMAP_STATE)
-        return CPI_SLOTMAP_RETIRED_ONE;
+        return CPOOL_ERETIRED;
     return cpi_slotmap_state_of(word);
 }
 
@@ -216,20 +194,13 @@ static inline void cpi_slotmap_back(const struct cpi_slotmap *map, uintptr_t ind
         cpi_store(&map->words[index], word | CPI_SLOTMAP_LIVE, relaxed); /* [own] */
 }
 
-/* The steps of a slot that is retired (cpool/retire.h). */
-enum cpi_retiring {
-    CPI_RETIRING_ASKED, /* may it be retired?  It must be live */
-    CPI_RETIRING_OUT,   /* it is live, and becomes retired */
-    CPI_RETIRING_BACK   /* it is retired, and about to be freed */
-};
-
-/* Performs the step.  Returns 0, or the error code if the slot is not live.  Wait-free. */
+/* Performs a step of retiring.  Returns 0, or the state of a slot that is not live.  Wait-free. */
 static inline int cpi_slotmap_step(const struct cpi_slotmap *map, uintptr_t index,
-                                   enum cpi_retiring step)
+                                   enum cpool_client_step step)
 {
-    if (step != CPI_RETIRING_BACK)
-        return cpi_slotmap_code(step == CPI_RETIRING_OUT ? cpi_slotmap_retire(map, index)
-                                                         : cpi_slotmap_state(map, index));
+    if (step != CPOOL_CLIENT_BACK)
+        return step == CPOOL_CLIENT_OUT ? cpi_slotmap_retire(map, index)
+                                        : cpi_slotmap_state(map, index);
     cpi_slotmap_back(map, index);
     return 0;
 }

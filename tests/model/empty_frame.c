@@ -39,7 +39,7 @@ MODEL_ABSENT(void, cpi_report, cpool_error_t *error, const char *format, ...)
 MODEL_ABSENT(const char *, cpool_strerror, int code)
 MODEL_ABSENT(void, cpi_tools_wrote, const void *address, size_t size)
 MODEL_ABSENT(int, cpi_pool_retired, const struct cpi_pool *pool, uintptr_t index,
-             enum cpi_retiring step)
+             enum cpool_client_step step)
 MODEL_ABSENT(void, cpi_pool_mend_slot, const struct cpi_pool *pool, const void *slot,
              const char *function)
 

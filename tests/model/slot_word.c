@@ -25,7 +25,7 @@ static void *taker(void *number)
     content = 7;
     assert(cpi_slotmap_take(&map, 3));
     cpi_store(&mailbox, cpi_slotmap_live(&map, 3), relaxed);
-    freed[0] = cpi_slotmap_give(&map, 3) == CPI_SLOTMAP_LIVE_ONE;
+    freed[0] = cpi_slotmap_give(&map, 3) == 0;
     assert(cpi_slotmap_live(&map, 3) == 0);
     return NULL;
 }
@@ -41,7 +41,7 @@ static void *finder(void *number)
     assert(cpi_slotmap_index(&map, handle) == 3);
     if (cpi_slotmap_live(&map, 3) == handle)
         assert(content == 7);
-    freed[1] = cpi_slotmap_give(&map, 3) == CPI_SLOTMAP_LIVE_ONE;
+    freed[1] = cpi_slotmap_give(&map, 3) == 0;
     assert(!freed[1] || cpi_slotmap_live(&map, 3) != handle);
     return NULL;
 }
@@ -52,6 +52,6 @@ int main(void)
 
     model_run(2, bodies);
     assert(freed[0] + freed[1] == 1);
-    assert(cpi_slotmap_state(&map, 3) == CPI_SLOTMAP_FREE);
+    assert(cpi_slotmap_state(&map, 3) == CPOOL_EDOUBLEFREE);
     return 0;
 }

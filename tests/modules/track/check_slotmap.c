@@ -32,16 +32,16 @@ TEST(take_and_give_alternate)
 {
     make_map(SLOTS);
     for (uintptr_t i = 0; i < SLOTS; i++) {
-        REQUIRE(cpi_slotmap_state(&map, i) == CPI_SLOTMAP_NEVER_TAKEN);
-        REQUIRE(cpi_slotmap_give(&map, i) == CPI_SLOTMAP_NEVER_TAKEN);
+        REQUIRE(cpi_slotmap_state(&map, i) == CPOOL_EUNUSED);
+        REQUIRE(cpi_slotmap_give(&map, i) == CPOOL_EUNUSED);
         REQUIRE(word_of(i) == 0);
         for (int round = 0; round < 10; round++) {
             REQUIRE(cpi_slotmap_take(&map, i));
             REQUIRE(!cpi_slotmap_take(&map, i));
-            REQUIRE(cpi_slotmap_state(&map, i) == CPI_SLOTMAP_LIVE_ONE);
-            REQUIRE(cpi_slotmap_give(&map, i) == CPI_SLOTMAP_LIVE_ONE);
-            REQUIRE(cpi_slotmap_state(&map, i) == CPI_SLOTMAP_FREE);
-            REQUIRE(cpi_slotmap_give(&map, i) == CPI_SLOTMAP_FREE);
+            REQUIRE(cpi_slotmap_state(&map, i) == 0);
+            REQUIRE(cpi_slotmap_give(&map, i) == 0);
+            REQUIRE(cpi_slotmap_state(&map, i) == CPOOL_EDOUBLEFREE);
+            REQUIRE(cpi_slotmap_give(&map, i) == CPOOL_EDOUBLEFREE);
         }
     }
 }
@@ -51,10 +51,10 @@ TEST(give_live_leaves_a_retired_slot_to_give)
 {
     make_map(SLOTS);
     REQUIRE(cpi_slotmap_take(&map, 0));
-    REQUIRE_EQUAL(cpi_slotmap_step(&map, 0, CPI_RETIRING_OUT), 0);
-    REQUIRE_EQUAL(cpi_slotmap_step(&map, 0, CPI_RETIRING_BACK), 0);
+    REQUIRE_EQUAL(cpi_slotmap_step(&map, 0, CPOOL_CLIENT_OUT), 0);
+    REQUIRE_EQUAL(cpi_slotmap_step(&map, 0, CPOOL_CLIENT_BACK), 0);
     REQUIRE(!cpi_slotmap_give_live(&map, 0));
-    REQUIRE(cpi_slotmap_give(&map, 0) == CPI_SLOTMAP_LIVE_ONE);
+    REQUIRE(cpi_slotmap_give(&map, 0) == 0);
     REQUIRE(cpi_slotmap_take(&map, 0));
 }
 
@@ -68,8 +68,8 @@ TEST(clear_makes_free)
     cpi_slotmap_clear(&map, 3);
     cpi_slotmap_clear(&map, 3);
     cpi_slotmap_clear(&map, 4);
-    REQUIRE(cpi_slotmap_state(&map, 3) == CPI_SLOTMAP_FREE);
-    REQUIRE(cpi_slotmap_state(&map, 4) == CPI_SLOTMAP_NEVER_TAKEN);
+    REQUIRE(cpi_slotmap_state(&map, 3) == CPOOL_EDOUBLEFREE);
+    REQUIRE(cpi_slotmap_state(&map, 4) == CPOOL_EUNUSED);
     REQUIRE(cpi_slotmap_take(&map, 3));
     REQUIRE(word_of(3) != before);
 }
@@ -89,7 +89,7 @@ TEST_TIMES(words_of_live_slots_are_unique, 6)
             REQUIRE(cpi_slotmap_take(&map, i));
             words[round] = word_of(i);
             REQUIRE(((words[round] & (map.step - 1)) >> CPI_SLOTMAP_INDEX) == i);
-            REQUIRE(cpi_slotmap_give(&map, i) == CPI_SLOTMAP_LIVE_ONE);
+            REQUIRE(cpi_slotmap_give(&map, i) == 0);
         }
         REQUIRE(words[0] != words[1] && words[1] != words[2] && words[0] != words[2]);
     }
@@ -121,19 +121,19 @@ TEST(generations_come_round)
 
     make_map(SLOTS);
     REQUIRE(cpi_slotmap_take(&map, 0));
-    REQUIRE(cpi_slotmap_give(&map, 0) == CPI_SLOTMAP_LIVE_ONE);
+    REQUIRE(cpi_slotmap_give(&map, 0) == 0);
     second = word_of(0);
     if (generations > 4) /* too many to see them all */
         atomic_store_explicit(&map.words[0], 0 - map.step, memory_order_relaxed);
     else
         for (uint64_t i = 2; i < generations; i++) {
             REQUIRE(cpi_slotmap_take(&map, 0));
-            REQUIRE(cpi_slotmap_give(&map, 0) == CPI_SLOTMAP_LIVE_ONE);
+            REQUIRE(cpi_slotmap_give(&map, 0) == 0);
             REQUIRE(word_of(0) != second);
         }
     REQUIRE(cpi_slotmap_take(&map, 0));
     REQUIRE(word_of(0) == ((0 - map.step) | CPI_SLOTMAP_LIVE));
-    REQUIRE(cpi_slotmap_give(&map, 0) == CPI_SLOTMAP_LIVE_ONE);
+    REQUIRE(cpi_slotmap_give(&map, 0) == 0);
     REQUIRE(word_of(0) == second);
-    REQUIRE(cpi_slotmap_give(&map, 0) == CPI_SLOTMAP_FREE);
+    REQUIRE(cpi_slotmap_give(&map, 0) == CPOOL_EDOUBLEFREE);
 }
