@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * list.h - lists through a member `next` of their elements.  Only one thread at a time may use a
- * list.
- *
- * Elements that are removed without a walk also have `link`, the address of the pointer to them.
+ * list.h - lists through members `next` and `link` of their elements; `link` is the address of the
+ * pointer to the element.  Only one thread at a time may use a list.
  */
 #ifndef CPI_LIST_H
 #define CPI_LIST_H
@@ -12,8 +10,7 @@
 
 #include "base/compiler.h"
 
-/* Puts an element at the head of a list whose elements have a `link`. first: the address of the
- * head. */
+/* Puts an element at the head of a list. first: the address of the head. */
 #define CPI_LIST_ADD(first, element)                                                   \
     do {                                                                               \
         (element)->next = *(first);                                                    \
@@ -29,15 +26,6 @@
         *(element)->link = (element)->next;                                            \
         if ((element)->next != NULL)                                                   \
             (element)->next->link = (element)->link;                                   \
-    } while (0)
-
-/* Removes an element from a list whose elements have no `link`.  The element must be in it. */
-#define CPI_LIST_WALK_AND_REMOVE(first, element)                                       \
-    do {                                                                               \
-        __typeof__(first) cpi_link_ = (first);                                         \
-        while (*cpi_link_ != (element))                                                \
-            cpi_link_ = &(*cpi_link_)->next;                                           \
-        *cpi_link_ = (element)->next;                                                  \
     } while (0)
 
 #endif /* CPI_LIST_H */

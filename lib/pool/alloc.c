@@ -29,7 +29,7 @@ bool cpi_pool_raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
 {
     if (!cpi_slab_set_bounds(&pool->slab, bounds, bounds + CPI_BOUNDS(more, 0)))
         return false;
-    cpi_fetch_add(&pool->maintenance.growths, 1u, relaxed); /* [count] */
+    cpi_fetch_add(&pool->growths, 1u, relaxed); /* [count] */
     return true;
 }
 
@@ -75,9 +75,9 @@ CPI_COLD static void count_live(struct cpi_pool *pool, struct cpi_cache *cache)
     cache->countdown = CPI_COUNT_EVERY * (1 + (uint32_t)cpi_registry_made(&pool->registry) / 8);
     cpi_registry_add_up(&pool->registry, &figures);
     live = figures.live > 0 ? (uint64_t)figures.live : 0;
-    cpi_raise(&pool->usage.peak, live, relaxed); /* [usage] */
-    cpi_fetch_add(&pool->usage.sum, live, relaxed);        /* [usage] */
-    cpi_fetch_add(&pool->usage.counts, (uint64_t)1, relaxed); /* [usage] */
+    cpi_raise(&pool->peak, live, relaxed); /* [usage] */
+    cpi_fetch_add(&pool->sum, live, relaxed);        /* [usage] */
+    cpi_fetch_add(&pool->counts, (uint64_t)1, relaxed); /* [usage] */
 }
 
 void cpi_pool_note_exchange(struct cpi_pool *pool, struct cpi_cache *cache)

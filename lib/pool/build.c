@@ -303,12 +303,10 @@ static void close_handles(struct cpi_pool *pool)
 
 CPI_COLD int cpi_pool_publish(struct cpi_pool *pool)
 {
-    if (cpi_thread_tables_gone() || !cpi_handle_hold())
+    if (cpi_thread_tables_gone() || !cpi_handle_ready())
         return CPOOL_ENOMEM;
-    if (!take_handles(pool)) {
-        cpi_handle_drop();
+    if (!take_handles(pool))
         return CPOOL_ELIMIT;
-    }
     open_handles(pool);
     pool->number = cpi_pool_next_number();
     cpi_registry_add(&pool->registry, pool->handle);
@@ -320,5 +318,4 @@ void cpi_pool_withdraw(struct cpi_pool *pool)
     cpi_registry_remove(&pool->registry);
     close_handles(pool);
     give_handles(pool);
-    cpi_handle_drop();
 }

@@ -78,13 +78,10 @@ void cpool_client_report(cpool_error_t *error, const char *format, ...)
 
 static int take_key(cpool_client_t *client)
 {
-    if (cpi_thread_tables_gone() || !cpi_handle_hold())
+    if (cpi_thread_tables_gone() || !cpi_handle_ready())
         return CPOOL_ENOMEM;
     client->pool = cpi_handle_take();
-    if (client->pool != NULL)
-        return 0;
-    cpi_handle_drop();
-    return CPOOL_ELIMIT;
+    return client->pool != NULL ? 0 : CPOOL_ELIMIT;
 }
 
 /* A client with a key has no pools. */
@@ -145,7 +142,6 @@ void cpool_client_show(cpool_client_t *client, bool shown)
         cpi_client_set_owner(client->pool->state, shown ? client : NULL);
     if (!shown && has_key(client)) {
         cpi_handle_give(client->pool);
-        cpi_handle_drop();
         client->pool = NULL;
     }
     unlock_if(locked);

@@ -262,14 +262,6 @@ static bool may_purge(const struct cpi_pool *pool)
     return pool->region_owned && !pool->checked && (pool->flags & CPOOL_KEEP_PAGES) == 0;
 }
 
-static void flush_own_cache(struct cpi_pool *pool)
-{
-    struct cpi_cache *cache = cpi_registry_known_cache(&pool->registry);
-
-    if (cache != NULL)
-        cpi_cache_flush(cache);
-}
-
 size_t cpool_trim(cpool_t *handle)
 {
     static const char function[] = "cpool_trim";
@@ -280,7 +272,7 @@ size_t cpool_trim(cpool_t *handle)
 
     if (pool == NULL)
         return 0;
-    flush_own_cache(pool);
+    cpool_flush(handle);
     begun = cpi_reclaim_begin(&pool->registry);
     (void)cpi_reclaim_all(&pool->registry, NULL, false);
     if (begin_drain(&drain, pool)) {
@@ -388,7 +380,7 @@ size_t cpool_shrink(cpool_t *handle, size_t n)
         return 0;
     removed = drop_fresh(pool, n);
     if (removed < n) {
-        flush_own_cache(pool);
+        cpool_flush(handle);
         if (begin_drain(&drain, pool)) {
             removed += drop_top(&drain, n - removed);
             end_drain(&drain, NULL);

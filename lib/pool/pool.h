@@ -40,30 +40,17 @@
 #include "track/words.h"
 #include "wait/waiters.h"
 
-/* Counts of what changes the memory. */
-struct cpi_maintenance {
-    _Atomic uint64_t growths;
-    _Atomic uint64_t calls; /* requests to the operating system, but for those of extents, and
-                               for barriers */
-};
-
 /* Bytes of a pool's name, including the zero byte. */
 #define CPI_NAME_SIZE 32
-
-/* Live slots, counted at exchanges with the depot (stats.c). */
-struct cpi_usage {
-    _Atomic uint64_t peak;   /* the largest count */
-    _Atomic uint64_t sum;    /* the sum of all counts */
-    _Atomic uint64_t counts; /* the number of counts */
-};
 
 struct cpi_pool {
     cpool_t *handle; /* constant: allocs and frees go through it */
     cpool_t *face;   /* constant: the handle that is shown; the same as `handle` without a client */
     struct cpool_typed *typed; /* NULL unless this is a typed pool, and its program is loaded */
 
-    /* Used by alloc.c and memory.c to grow and to give memory back. */
-    struct cpi_maintenance maintenance;
+    _Atomic uint64_t growths;
+    _Atomic uint64_t calls; /* requests to the operating system, but for those of extents, and
+                               for barriers */
     struct cpi_slab slab;
     struct cpi_depot depot;
     struct cpi_registry registry;
@@ -79,7 +66,10 @@ struct cpi_pool {
     struct cpi_frames *_Atomic frames;
     void (*end_frames)(struct cpi_pool *pool);
 
-    struct cpi_usage usage;
+    /* Counts of live slots, at exchanges with the depot. */
+    _Atomic uint64_t peak;
+    _Atomic uint64_t sum;
+    _Atomic uint64_t counts; /* how many */
 
     const cpool_client_t *client; /* constant: the owner of the slots (client.c), or NULL */
 

@@ -44,11 +44,11 @@ void *cpool_at(const cpool_t *handle, size_t index)
 
 static void read_usage(struct cpi_pool *pool, cpool_stats_t *stats)
 {
-    uint64_t sum = cpi_load(&pool->usage.sum, relaxed);       /* [usage] */
-    uint64_t counts = cpi_load(&pool->usage.counts, relaxed); /* [usage] */
+    uint64_t sum = cpi_load(&pool->sum, relaxed);       /* [usage] */
+    uint64_t counts = cpi_load(&pool->counts, relaxed); /* [usage] */
 
-    cpi_raise(&pool->usage.peak, (uint64_t)stats->live, relaxed); /* [usage] */
-    stats->peak = (size_t)cpi_load(&pool->usage.peak, relaxed); /* [usage] */
+    cpi_raise(&pool->peak, (uint64_t)stats->live, relaxed); /* [usage] */
+    stats->peak = (size_t)cpi_load(&pool->peak, relaxed); /* [usage] */
     stats->average = counts > 0 ? (size_t)((sum + counts / 2) / counts) : stats->live;
 }
 
@@ -62,7 +62,7 @@ static void read_memory(const struct cpi_pool *pool, cpool_stats_t *stats)
 {
     stats->reserved_bytes = pool->region_size;
     stats->committed_bytes = pool->fixed_bytes;
-    stats->system_calls = cpi_load(&pool->maintenance.calls, relaxed); /* [figure] */
+    stats->system_calls = cpi_load(&pool->calls, relaxed); /* [figure] */
     add_extent(&pool->registry.caches, stats);
     add_extent(&pool->depot.for_slots, stats);
     add_extent(&pool->depot.for_caches, stats);
@@ -75,7 +75,7 @@ static void read_memory(const struct cpi_pool *pool, cpool_stats_t *stats)
 
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls)
 {
-    cpi_fetch_add(&pool->maintenance.calls, calls, relaxed); /* [figure] */
+    cpi_fetch_add(&pool->calls, calls, relaxed); /* [figure] */
 }
 
 /* Reads everything except the usage.  With the lock held. */
@@ -111,7 +111,7 @@ static void read_counts(struct cpi_pool *pool, struct cpi_figures *figures)
     figures->caches = sums.caches;
     figures->spare_limit = sums.spare_limit;
     figures->exchanges = sums.exchanges;
-    figures->growths = cpi_load(&pool->maintenance.growths, relaxed); /* [figure] */
+    figures->growths = cpi_load(&pool->growths, relaxed); /* [figure] */
     figures->registrations = sums.registrations;
 }
 

@@ -57,8 +57,6 @@ static struct {
     size_t count;
 } waiting;
 
-static size_t holders; /* guarded by the lock */
-
 #define CPI_WISH_ALIGN ((uintptr_t)64 * 1024) /* the coarsest granularity of any system */
 
 /* Falls back to the address that the system chose if it, or a tool that reserves addresses, refuses
@@ -79,38 +77,31 @@ static struct cpi_handles *reserve_handles(void)
     return far;
 }
 
-CPI_COLD bool cpi_handle_hold(void)
+CPI_COLD bool cpi_handle_ready(void)
 {
-    struct cpi_handles *reserved = cpi_handles();
+    struct cpi_handles *reserved;
 
-    if (reserved == CPI_HANDLES_NOWHERE) {
-        reserved = reserve_handles();
-        if (reserved == NULL)
-            return false;
-        /* A descriptor points to its pool, which may lie in a malloc block. */
-        cpi_tools_add_root(reserved->handles, sizeof reserved->handles);
-        cpi_store(&cpi_handles_at, reserved, relaxed); /* [at] */
-    }
-    holders++;
+    if (cpi_handles() != CPI_HANDLES_NOWHERE)
+        return true;
+    reserved = reserve_handles();
+    if (reserved == NULL)
+        return false;
+    /* A descriptor points to its pool, which may lie in a malloc block. */
+    cpi_tools_add_root(reserved->handles, sizeof reserved->handles);
+    cpi_store(&cpi_handles_at, reserved, relaxed); /* [at] */
     return true;
-}
-
-CPI_COLD void cpi_handle_drop(void)
-{
-    CPI_ASSERT(holders > 0);
-    holders--;
 }
 
 bool cpi_handle_is_held(void)
 {
-    return holders > 0;
+    return cpi_handle_count() - 1 > waiting.count;
 }
 
 CPI_COLD void cpi_handle_release(void)
 {
     struct cpi_handles *reserved = cpi_handles();
 
-    CPI_ASSERT(holders == 0);
+    CPI_ASSERT(!cpi_handle_is_held());
     if (reserved == CPI_HANDLES_NOWHERE)
         return;
     cpi_tools_remove_root(reserved->handles, sizeof reserved->handles);

@@ -82,7 +82,7 @@ static inline struct cpi_handles *cpi_handles(void)
 }
 
 /* A handle without a pool.  Its entries are empty in every thread, and the inline path of a free
- * may read its words.  Valid while a pool is alive or the descriptors are held. */
+ * may read its words.  Valid while a descriptor is taken. */
 #define CPI_HANDLE_NONE (&cpi_handles()->handles[0])
 
 /* Whether this is the address of a descriptor, with or without a pool.  Wait-free.  One comparison
@@ -119,21 +119,17 @@ static inline bool cpi_handle_is_alive(const cpool_t *handle)
     return cpi_handle_is_one(handle) && handle->state != NULL;
 }
 
-/*
- * Between hold and drop the descriptors exist.  Each pool holds them from before it takes its own
- * descriptor until after it has given it back. hold reserves them if necessary, and returns false
- * if the system refuses.  With the lock held.
- */
-bool cpi_handle_hold(void);
-void cpi_handle_drop(void);
+/* Makes sure that there are descriptors.  Returns false if the system refuses.  With the lock
+ * held. */
+bool cpi_handle_ready(void);
 
-/* Whether anybody holds the descriptors; and the release of the array when the library is unloaded
- * and nobody does.  With the lock held. */
+/* Whether any descriptor is taken; and the release of the array when the library is unloaded and
+ * none is.  With the lock held. */
 bool cpi_handle_is_held(void);
 void cpi_handle_release(void);
 
-/* A descriptor without a pool, or NULL if none is left.  The caller holds the descriptors.  With
- * the lock held. */
+/* A descriptor without a pool, or NULL if none is left.  After cpi_handle_ready, with the lock held
+ * since. */
 cpool_t *cpi_handle_take(void);
 
 /* Connects a descriptor to a pool: `shape` has the base, the inverse, the shift, the stride, the

@@ -39,7 +39,6 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "base/list.h"
 #include "host/os.h"
 #include "host/sync.h"
 
@@ -188,8 +187,12 @@ static struct cpi_thread *map_structure(void)
 /* With the lock held.  The caches are gone, so the table is all zeroes again. */
 static void retire_thread(struct cpi_thread *thread)
 {
+    struct cpi_thread **link = &used_threads;
+
     CPI_ASSERT(cpi_lock_is_held());
-    CPI_LIST_WALK_AND_REMOVE(&used_threads, thread);
+    while (*link != thread)
+        link = &(*link)->next;
+    *link = thread->next;
     thread->ending = false;
     thread->next = spare_threads;
     spare_threads = thread;
