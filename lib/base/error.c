@@ -86,11 +86,7 @@ void cpi_tell(const char *format, ...)
 #if defined(CPI_DEBUG) || defined(CPI_ATOMIC_HEADER) /* also for tests that link explored sources */
 CPI_COLD void cpi_assert_failed(const char *claim, const char *file, int line)
 {
-    char text[CPI_REPORT_MAX];
-    int length;
-
-    length = snprintf(text, sizeof text, "cpool: %s:%d: untrue: %s\n", file, line, claim);
-    cpi_write_error(text, length < CPI_REPORT_MAX ? (size_t)length : CPI_REPORT_MAX - 1);
+    cpi_tell("%s:%d: untrue: %s", file, line, claim);
     abort();
 }
 #endif

@@ -157,14 +157,6 @@ void cpi_tools_given(unsigned tools, const void *pool, void *slot, size_t size)
         __tsan_release(slot);
 }
 
-CPI_COLD void cpi_tools_freed_again(unsigned tools, const void *pool, void *slot)
-{
-    /* Memcheck finds no such block, and reports where the last one there was allocated and
-     * freed. */
-    if ((tools & CPI_TOOL_MEMCHECK) != 0)
-        (void)CPI_REQUEST(MEMPOOL_FREE, pool, slot, 0, 0);
-}
-
 /* Memcheck ignores the outer block then, which it would otherwise report as possibly lost. */
 void cpi_tools_block_taken(void *block, size_t size)
 {

@@ -51,9 +51,6 @@ void cpi_tools_show(unsigned tools, void *from, size_t size);
 void cpi_tools_taken(unsigned tools, const void *pool, void *slot, size_t size);
 void cpi_tools_given(unsigned tools, const void *pool, void *slot, size_t size);
 
-/* A free slot is freed again, which the library reports and refuses. */
-void cpi_tools_freed_again(unsigned tools, const void *pool, void *slot);
-
 /* The library has written this memory, or is about to call one of the program's functions with this
  * many arguments: all of it is initialised.  Needs no `tools`. */
 void cpi_tools_wrote(const void *from, size_t size);

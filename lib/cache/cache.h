@@ -503,7 +503,7 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_depot(struct cpi_cache *ca
     if (CPI_UNLIKELY(node == 0))
         return cpi_cache_refill_slow(cache, 0, taken);
     rounds = cpi_cache_show_full(cache, active, node, taken);
-    cpi_depot_push(depot, &depot->empty, empty, &cache->counters.empty_in);
+    cpi_depot_push(depot, &depot->empty, empty, &cache->counters.others);
     cpi_cache_look_at_bound(cache);
     CPI_ASSERT(cpi_cache_is_valid(cache));
     return rounds;
@@ -588,7 +588,7 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, 
 {
     struct cpi_depot *depot = cache->depot;
     uint32_t stocked = cpi_cache_stocked(cache);
-    uint32_t node = cpi_depot_pop(depot, &depot->empty, &cache->counters.empty_out);
+    uint32_t node = cpi_depot_pop(depot, &depot->empty, &cache->counters.others);
 
     *popped = node;
     if (CPI_UNLIKELY(node == 0 || stocked != cache->quota))

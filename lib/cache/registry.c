@@ -62,9 +62,7 @@ static void tally_counters(const struct cpi_counters *counters,
     uint64_t out = cpi_load(&counters->stocked_out, relaxed); /* [tally] */
 
     figures->stocked += (int64_t)(in - out);
-    figures->exchanges += in + out;
-    figures->exchanges += cpi_load(&counters->empty_in, relaxed);  /* [tally] */
-    figures->exchanges += cpi_load(&counters->empty_out, relaxed); /* [tally] */
+    figures->exchanges += in + out + cpi_load(&counters->others, relaxed); /* [tally] */
 }
 
 /* While others work, the sum for the stack may lag behind and be negative. */
@@ -471,9 +469,4 @@ void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle)
 {
     registry->handle = handle;
     CPI_LIST_ADD(&registries, registry);
-}
-
-void cpi_registry_remove(struct cpi_registry *registry)
-{
-    CPI_LIST_REMOVE(registry);
 }

@@ -133,10 +133,6 @@ void cpi_registry_mend(struct cpi_registry *registry);
  * which it releases while it waits. */
 void cpi_registry_await_leaving(struct cpi_registry *registry);
 
-/* Removes the registry from the list of all.  With the lock held.  All caches must have been
- * ended. */
-void cpi_registry_remove(struct cpi_registry *registry);
-
 /* Ends all caches, and discards what they hold.  With the lock held, while no thread uses the
  * pool. */
 void cpi_registry_end_caches(struct cpi_registry *registry);

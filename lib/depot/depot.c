@@ -13,9 +13,9 @@
  *   made    | made load, CAS failure  | relaxed | make    | -
  *   ready   | committed load          | acquire | extent.c's publish | the magazine's memory
  *   counted | counter load         | acquire | depot.h's account | the exchanges it counts
- *   begin   | drains fetch-and-add | acq_rel | drains | that the depot is being emptied
- *   end     | drains fetch-and-add | acq_rel | drains | that it is full again
- *   drains  | drains load        | acquire | begin end | whether to search again
+ *   drain   | drains fetch-and-add | acq_rel | drains | that the depot is being emptied, or full
+ *                                                      again
+ *   drains  | drains load        | acquire | drain   | whether to search again
  *   enter   | flights CAS        | acquire | left    | the magazines given back by
  *                                                      operations that have left
  *   left    | flights fetch-and-add | release | look, enter, turn | all that the operation did
@@ -154,7 +154,7 @@ static uint32_t make_any(struct cpi_depot *depot)
  */
 uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *counters)
 {
-    uint32_t node = cpi_depot_pop(depot, &depot->empty, &counters->empty_out);
+    uint32_t node = cpi_depot_pop(depot, &depot->empty, &counters->others);
     unsigned tries;
 
     CPI_ASSERT(node == 0 || count_of(depot, node) == 0);
@@ -164,7 +164,7 @@ uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *coun
     for (tries = 0; node == 0 && tries < CPI_EMPTY_TRIES; tries++) {
         if (tries > 0)
             cpi_os_back_off(tries);
-        node = cpi_depot_pop(depot, &depot->empty, &counters->empty_out);
+        node = cpi_depot_pop(depot, &depot->empty, &counters->others);
     }
     CPI_ASSERT(node == 0 || count_of(depot, node) == 0);
     return node;
@@ -178,7 +178,7 @@ uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *co
         if (node == 0)
             return 0;
     } while (!cpi_cas_weak(&depot->partial, &node, 0, acq_rel, acquire)); /* [take] [see] */
-    cpi_depot_account(&counters->partials, 1);
+    cpi_depot_account(&counters->others, 1);
     CPI_ASSERT(count_of(depot, node) > 0 && count_of(depot, node) < depot->limit);
     return node;
 }
@@ -191,7 +191,7 @@ static inline bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *co
 
     CPI_ASSERT(count <= depot->limit);
     if (count == 0)
-        cpi_depot_push(depot, &depot->empty, node, &counters->empty_in);
+        cpi_depot_push(depot, &depot->empty, node, &counters->others);
     else if (count == depot->limit)
         cpi_depot_push(depot, &depot->stocked, node, &counters->stocked_in);
     else
@@ -227,7 +227,7 @@ CPI_APART static void give_partial(struct cpi_depot *depot, struct cpi_counters 
         uint32_t other;
 
         if (cpi_cas_strong(&depot->partial, &none, node, release, relaxed)) { /* [leave] [glance] */
-            cpi_depot_account(&counters->partials, 1);
+            cpi_depot_account(&counters->others, 1);
             return;
         }
         other = cpi_depot_take_partial(depot, counters);
@@ -284,8 +284,7 @@ void cpi_depot_leave(struct cpi_depot *depot, const struct cpi_uncached *uncache
         return;
     fold_counter(&depot->flown.stocked_in, &counters->stocked_in);
     fold_counter(&depot->flown.stocked_out, &counters->stocked_out);
-    fold_counter(&depot->flown.empty_in, &counters->empty_in);
-    fold_counter(&depot->flown.empty_out, &counters->empty_out);
+    fold_counter(&depot->flown.others, &counters->others);
     cpi_fetch_add(&depot->flights, moves - CPI_ONE_OF(uncached->epoch), release); /* [left] */
 }
 
@@ -368,16 +367,9 @@ void cpi_depot_reset(struct cpi_depot *depot)
     cpi_store(&depot->made_for_caches, 0, relaxed); /* [made] */
 }
 
-void cpi_depot_begin_drain(struct cpi_depot *depot)
+void cpi_depot_turn_drain(struct cpi_depot *depot)
 {
-    CPI_ASSERT(cpi_depot_drains(depot) % 2 == 0); /* one drain at a time */
-    cpi_fetch_add(&depot->drains, 1u, acq_rel); /* [begin] */
-}
-
-void cpi_depot_end_drain(struct cpi_depot *depot)
-{
-    CPI_ASSERT(cpi_depot_drains(depot) % 2 != 0);
-    cpi_fetch_add(&depot->drains, 1u, acq_rel); /* [end] */
+    cpi_fetch_add(&depot->drains, 1u, acq_rel); /* [drain] */
 }
 
 uint32_t cpi_depot_drains(const struct cpi_depot *depot)
@@ -412,7 +404,5 @@ uint64_t cpi_depot_exchanged(const struct cpi_counters *counters)
 {
     return cpi_load(&counters->stocked_in, acquire) +  /* [counted] */
            cpi_load(&counters->stocked_out, acquire) + /* [counted] */
-           cpi_load(&counters->empty_in, acquire) +    /* [counted] */
-           cpi_load(&counters->empty_out, acquire) +   /* [counted] */
-           cpi_load(&counters->partials, acquire);     /* [counted] */
+           cpi_load(&counters->others, acquire);       /* [counted] */
 }

@@ -102,9 +102,7 @@ static inline void cpi_magazine_move(struct cpi_magazine *from, struct cpi_magaz
 struct cpi_counters {
     _Atomic uint64_t stocked_in;  /* full magazines pushed */
     _Atomic uint64_t stocked_out; /* full magazines popped */
-    _Atomic uint64_t empty_in;    /* empty magazines pushed */
-    _Atomic uint64_t empty_out;   /* empty magazines popped */
-    _Atomic uint64_t partials;    /* partial magazines left or taken */
+    _Atomic uint64_t others;      /* empty and partial magazines, left or taken */
 };
 
 struct cpi_depot {
@@ -215,12 +213,9 @@ bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_counters *counters,
 /* Forgets all magazines.  Nobody else may be using the depot. */
 void cpi_depot_reset(struct cpi_depot *depot);
 
-/*
- * A draining thread takes all magazines for a while, and then gives them back.  It calls begin
- * before it takes the first and end after it has given the last.  One drain at a time.
- */
-void cpi_depot_begin_drain(struct cpi_depot *depot);
-void cpi_depot_end_drain(struct cpi_depot *depot);
+/* A draining thread takes all magazines for a while, and then gives them back.  It calls this before
+ * it takes the first and after it has given the last.  One drain at a time. */
+void cpi_depot_turn_drain(struct cpi_depot *depot);
 
 /* Drains begun and ended so far. */
 uint32_t cpi_depot_drains(const struct cpi_depot *depot);
@@ -254,9 +249,7 @@ static inline void cpi_depot_begin_counting(struct cpi_counters *counters)
 {
     atomic_init(&counters->stocked_in, 0);
     atomic_init(&counters->stocked_out, 0);
-    atomic_init(&counters->empty_in, 0);
-    atomic_init(&counters->empty_out, 0);
-    atomic_init(&counters->partials, 0);
+    atomic_init(&counters->others, 0);
 }
 
 /* Each counter has one writer, so adding needs no locked instruction. */

@@ -8,7 +8,6 @@
  *
  * ORDERING TABLE
  *   count | failures, stalls, growths fetch-and-add | relaxed | - | -
- *   held  | waiters' delayed load | relaxed | - | -
  *   usage | CAS, fetch-and-add of the counts of live slots | relaxed | - | -
  *   mark  | calls store 1        | relaxed | - | -
  *   rest  | calls store 0        | release | reclaim.c's inside | the owner's
@@ -129,8 +128,7 @@ bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 static bool find_more(struct cpi_pool *pool, bool retires)
 {
     return grow_by_itself(pool) || cpi_reclaim_spare(&pool->registry) ||
-           (retires && cpi_load(&pool->waiters.delayed, relaxed) && /* [held] */
-            cpi_client_dry(pool));
+           (retires && cpi_client_give_back(pool, false) != 0);
 }
 
 /* Whether a trim or shrink holds the depot's magazines, or has held them since `seen` was read.  If
@@ -378,32 +376,41 @@ void cpi_pool_free_near(const cpool_t *handle, struct cpi_cache *cache, void *sl
 
 /* --- Functions that the inline path calls --- */
 
-/* The calling thread may have no cache yet, the handle may be wrong, or the entry may be an
- * explicit cache. */
-CPI_COLD static void *alloc_without_cache(cpool_t *handle, cpool_cache_t *entry,
-                                          struct cpi_call call)
+/* The pool and the cache where the calling thread has no cache yet, the handle is wrong, or the
+ * entry is an explicit cache, which is the handle, too, and `function` is called for.  After the end
+ * of that cache its pool is none. */
+static struct cpi_pool *find_cache(const cpool_t *handle, const cpool_cache_t *entry,
+                                   const char *function, struct cpi_cache **cache,
+                                   struct cpi_call *call)
 {
+    bool is_explicit = (const void *)handle == entry;
     struct cpi_pool *pool;
 
-    if ((void *)handle == entry)
-        return cpi_pool_cache_alloc(entry, (struct cpi_call){"cpool_cache_alloc", call.site});
-    pool = cpi_pool_of(handle, call.function);
-    return pool != NULL ? cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), call)
-                        : NULL;
+    if (is_explicit)
+        call->function = function;
+    pool = cpi_pool_of(is_explicit ? entry->pool : handle, call->function);
+    if (pool != NULL)
+        *cache = is_explicit ? entry->home : cpi_registry_own_cache(&pool->registry);
+    return pool;
 }
 
-CPI_COLD static void free_without_cache(cpool_t *handle, void *slot, cpool_cache_t *entry,
-                                        struct cpi_call call)
+CPI_COLD static void *alloc_without_cache(const cpool_t *handle, const cpool_cache_t *entry,
+                                          struct cpi_call call)
 {
-    struct cpi_pool *pool;
+    struct cpi_cache *cache;
+    struct cpi_pool *pool = find_cache(handle, entry, "cpool_cache_alloc", &cache, &call);
 
-    if ((void *)handle == entry) {
-        cpi_pool_cache_free(entry, slot, (struct cpi_call){"cpool_cache_free", call.site});
-        return;
-    }
-    pool = cpi_pool_of(handle, call.function);
+    return pool != NULL ? cpi_pool_alloc(pool, cache, call) : NULL;
+}
+
+CPI_COLD static void free_without_cache(const cpool_t *handle, void *slot,
+                                        const cpool_cache_t *entry, struct cpi_call call)
+{
+    struct cpi_cache *cache;
+    struct cpi_pool *pool = find_cache(handle, entry, "cpool_cache_free", &cache, &call);
+
     if (pool != NULL)
-        cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
+        cpi_pool_free(pool, cache, slot, call);
 }
 
 /* entry->pool == handle only in the table of a thread that has a cache of this pool.  The inline

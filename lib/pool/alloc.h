@@ -33,10 +33,6 @@ void *cpi_alloc_out(cpool_t *handle, cpool_cache_t *entry, const void *site);
 void cpi_free_out(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *entry,
                   const void *site);
 
-/* caches.c. alloc and free with an explicit cache, where the inline path fails. */
-void *cpi_pool_cache_alloc(cpool_cache_t *entry, struct cpi_call call);
-void cpi_pool_cache_free(cpool_cache_t *entry, void *slot, struct cpi_call call);
-
 /* --- Steps --- */
 
 /* A slot from this cache, from the depot, or a fresh one.  cpi_pool_passes (slots.h) comes next.

@@ -15,6 +15,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/list.h"
 #include "host/os.h"
 
 /* The number of caches of a pool that cannot get addresses for more, unless configured. */
@@ -315,7 +316,7 @@ CPI_COLD int cpi_pool_publish(struct cpi_pool *pool)
 
 void cpi_pool_withdraw(struct cpi_pool *pool)
 {
-    cpi_registry_remove(&pool->registry);
+    CPI_LIST_REMOVE(&pool->registry);
     close_handles(pool);
     give_handles(pool);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * caches.c - explicit caches, and the slow paths of their alloc and free.
+ * caches.c - explicit caches.
  */
 #include "base/tools.h"
 #include "pool/alloc.h"
@@ -58,22 +58,4 @@ void cpool_flush(cpool_t *handle)
     if (cache != NULL)
         cpi_cache_flush(cache);
     cpi_waiters_came(&pool->waiters);
-}
-
-/* --- Where the inline path fails --- */
-
-/* After the cache has been destroyed, entry->pool is not a pool. */
-void *cpi_pool_cache_alloc(cpool_cache_t *entry, struct cpi_call call)
-{
-    struct cpi_pool *pool = cpi_pool_of(entry->pool, call.function);
-
-    return pool != NULL ? cpi_pool_alloc(pool, entry->home, call) : NULL;
-}
-
-void cpi_pool_cache_free(cpool_cache_t *entry, void *slot, struct cpi_call call)
-{
-    struct cpi_pool *pool = cpi_pool_of(entry->pool, call.function);
-
-    if (pool != NULL)
-        cpi_pool_free(pool, entry->home, slot, call);
 }

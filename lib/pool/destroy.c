@@ -85,7 +85,7 @@ __attribute__((__destructor__(102))) static void library_unloaded(void)
 CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, int *damage)
 {
     *damage = cpi_pool_verify_all(pool, function);
-    cpi_client_settle(pool);
+    (void)cpi_client_give_back(pool, true);
     /* A thread that has given a slot back may not have left yet: its own slot, which another thread
      * has obtained since, or a retired one. */
     cpi_await_rest(&pool->registry);

@@ -124,7 +124,7 @@ static bool begin_drain(struct drain *drain, struct cpi_pool *pool)
         return false;
     cpi_lock();
     enter_slot(drain);
-    cpi_depot_begin_drain(&pool->depot);
+    cpi_depot_turn_drain(&pool->depot);
     collect_slots(drain);
     return true;
 }
@@ -181,15 +181,10 @@ static void give_marked(struct drain *drain, uintptr_t index)
     }
 }
 
-struct purge {
-    size_t bytes; /* given back */
-    uint64_t calls;
-};
-
 /* Purges whole pages, including the page that the portion shares with the rest of the run below it,
  * whose slots the drain holds, too. */
-static void purge_portion(struct purge *purge, const struct cpi_pool *pool, uintptr_t bottom,
-                          uintptr_t first, uintptr_t end)
+static size_t purge_portion(struct cpi_pool *pool, uintptr_t bottom, uintptr_t first,
+                            uintptr_t end)
 {
     size_t page = pool->slab.extent.page;
     uintptr_t least = cpi_align_up((uintptr_t)cpi_slab_slot(&pool->slab, bottom), page);
@@ -199,17 +194,19 @@ static void purge_portion(struct purge *purge, const struct cpi_pool *pool, uint
     if (from < least)
         from = least;
     if (to <= from)
-        return;
-    purge->calls++;
-    purge->bytes += cpi_os_purge((void *)from, to - from);
+        return 0;
+    cpi_pool_note_calls(pool, 1);
+    return cpi_os_purge((void *)from, to - from);
 }
 
-/* Gives the marked slots back, portion by portion from the top. */
-static void give_portions(struct drain *drain, struct purge *purge)
+/* Gives the marked slots back, portion by portion from the top, each after its purge.  Returns the
+ * bytes that were purged. */
+static size_t give_portions(struct drain *drain, bool purges)
 {
     struct cpi_pool *pool = drain->pool;
     uintptr_t portion = CPI_PORTION / pool->slab.stride + 1;
     uintptr_t above = drain->slots;
+    size_t purged = 0;
     uintptr_t end;
 
     while ((end = cpi_bitmap_find_down(drain->marks, above, true)) > 0) {
@@ -218,31 +215,32 @@ static void give_portions(struct drain *drain, struct purge *purge)
         while (end > bottom) {
             uintptr_t first = end - bottom > portion ? end - portion : bottom;
 
-            if (purge != NULL)
-                purge_portion(purge, pool, bottom, first, end);
+            if (purges)
+                purged += purge_portion(pool, bottom, first, end);
             for (; end > first; end--)
                 give_marked(drain, end - 1);
         }
         above = bottom;
     }
+    return purged;
 }
 
-/* Gives everything back, each portion after its purge unless that is NULL, and releases the
- * lock. */
-static void end_drain(struct drain *drain, struct purge *purge)
+/* Gives everything back, and releases the lock. */
+static size_t end_drain(struct drain *drain, bool purges)
 {
     struct cpi_pool *pool = drain->pool;
+    size_t purged = give_portions(drain, purges);
 
-    give_portions(drain, purge);
     CPI_ASSERT(drain->marked == 0 && drain->filling == 0);
     while (cpi_tagstack_top(&drain->magazines) != 0) {
         begin_filling(drain);
         cpi_depot_give(&pool->depot, &drain->uncached.counters, drain->filling);
     }
     CPI_ASSERT(cpi_lock_is_held());
-    cpi_depot_end_drain(&pool->depot);
+    cpi_depot_turn_drain(&pool->depot);
     cpi_depot_leave(&pool->depot, &drain->uncached);
     cpi_unlock();
+    return purged;
 }
 
 /* Without the lock: a handler may use other pools. */
@@ -267,7 +265,7 @@ size_t cpool_trim(cpool_t *handle)
     static const char function[] = "cpool_trim";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
     struct drain drain;
-    struct purge purge = {0, 0};
+    size_t purged = 0;
     unsigned begun;
 
     if (pool == NULL)
@@ -276,13 +274,12 @@ size_t cpool_trim(cpool_t *handle)
     begun = cpi_reclaim_begin(&pool->registry);
     (void)cpi_reclaim_all(&pool->registry, NULL, false);
     if (begin_drain(&drain, pool)) {
-        end_drain(&drain, may_purge(pool) ? &purge : NULL);
-        cpi_pool_note_calls(pool, purge.calls);
+        purged = end_drain(&drain, may_purge(pool));
         close_drain(&drain, function);
     }
     cpi_reclaim_end(&pool->registry, begun);
     cpi_waiters_came(&pool->waiters);
-    return purge.bytes;
+    return purged;
 }
 
 /* --- Shrinking --- */
@@ -355,15 +352,13 @@ static bool make_fresh(struct drain *drain, uintptr_t left)
 static size_t drop_top(struct drain *drain, size_t n)
 {
     struct cpi_pool *pool = drain->pool;
-    struct purge purge = {0, 0};
     uintptr_t left;
     size_t removed = lower_capacity(drain, n, &left);
 
     if (removed == 0)
         return 0;
     if (may_purge(pool))
-        purge_portion(&purge, pool, left, left, drain->slots);
-    cpi_pool_note_calls(pool, purge.calls);
+        (void)purge_portion(pool, left, left, drain->slots);
     if (make_fresh(drain, left))
         keep_top(drain, left);
     return removed;
@@ -383,7 +378,7 @@ size_t cpool_shrink(cpool_t *handle, size_t n)
         cpool_flush(handle);
         if (begin_drain(&drain, pool)) {
             removed += drop_top(&drain, n - removed);
-            end_drain(&drain, NULL);
+            (void)end_drain(&drain, false);
             close_drain(&drain, function);
         }
     }

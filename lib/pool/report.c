@@ -109,9 +109,9 @@ CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_poo
                CPI_PLURAL(slots), pool->name, (const void *)pool->face);
 }
 
-/* `address` is what the caller passed, `index` is the index of the nearest slot. */
-CPI_COLD static void report_near(int code, const char *function, const struct cpi_pool *pool,
-                                 const void *address, uintptr_t index, struct cpi_text *details)
+CPI_COLD void cpi_pool_report_details(int code, const char *function, const struct cpi_pool *pool,
+                                      const void *address, uintptr_t index,
+                                      struct cpi_text *details)
 {
     cpool_error_t error = error_of(code, function, pool);
 
@@ -133,12 +133,6 @@ CPI_COLD static void report_near(int code, const char *function, const struct cp
                    error.index, error.slot);
 }
 
-void cpi_pool_report_details(int code, const char *function, const struct cpi_pool *pool,
-                             uintptr_t index, struct cpi_text *details)
-{
-    report_near(code, function, pool, cpi_slab_slot(&pool->slab, index), index, details);
-}
-
 CPI_COLD void cpi_pool_report_damage(const struct cpi_pool *pool, const struct cpi_damage *damage,
                                      const char *function)
 {
@@ -147,7 +141,8 @@ CPI_COLD void cpi_pool_report_damage(const struct cpi_pool *pool, const struct c
 
     cpi_text_init(&text, details, sizeof details);
     cpi_damage_tell(&text, &pool->slab, damage);
-    cpi_pool_report_details(cpi_damage_code(damage), function, pool, damage->index, &text);
+    cpi_pool_report_details(cpi_damage_code(damage), function, pool,
+                            cpi_slab_slot(&pool->slab, damage->index), damage->index, &text);
 }
 
 /* Tells which other pool the address lies in, and about that slot.  The lock keeps that pool from
@@ -197,5 +192,5 @@ CPI_COLD void cpi_pool_report_address(int code, const char *function,
         tell_owner(&details, pool, address);
     else
         cpi_record_tell(&details, &pool->slab, index);
-    report_near(code, function, pool, address, index, &details);
+    cpi_pool_report_details(code, function, pool, address, index, &details);
 }

@@ -32,7 +32,8 @@ CPI_COLD static bool take_damaged(struct cpi_pool *pool, uintptr_t index,
         return false;
     cpi_record_note(&pool->slab, index, false, call.site);
     cpi_record_leave_frame(&pool->slab, index);
-    cpi_pool_report_details(cpi_damage_code(damage), call.function, pool, index, &text);
+    cpi_pool_report_details(cpi_damage_code(damage), call.function, pool,
+                            cpi_slab_slot(&pool->slab, index), index, &text);
     return true;
 }
 
@@ -114,7 +115,8 @@ static bool end_life(const struct cpi_pool *pool, uintptr_t index, const char *f
 
     if (CPI_LIKELY(state == 0))
         return true;
-    cpi_tools_freed_again(pool->tools, pool, cpi_slab_slot(&pool->slab, index));
+    /* Memcheck finds no such block, and reports where the last one there was allocated and freed. */
+    cpi_tools_given(pool->tools & CPI_TOOL_MEMCHECK, pool, cpi_slab_slot(&pool->slab, index), 0);
     cpi_pool_report_slot(state, function, pool, index);
     return false;
 }
@@ -146,21 +148,11 @@ static const cpool_client_hooks_t *hooks_of(const struct cpi_pool *pool)
                : NULL;
 }
 
-static size_t give_back_held(struct cpi_pool *pool, bool ends)
+size_t cpi_client_give_back(struct cpi_pool *pool, bool ends)
 {
     const cpool_client_hooks_t *told = hooks_of(pool);
 
     return told != NULL ? told->give_back(pool->handle, ends) : 0;
-}
-
-bool cpi_client_dry(struct cpi_pool *pool)
-{
-    return give_back_held(pool, false) != 0;
-}
-
-void cpi_client_settle(struct cpi_pool *pool)
-{
-    (void)give_back_held(pool, true);
 }
 
 void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats)

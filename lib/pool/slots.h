@@ -44,12 +44,9 @@ void *cpi_track_alloc(const cpool_t *handle, struct cpi_cache *cache, struct cpi
 void cpi_track_free(const cpool_t *handle, struct cpi_cache *cache, void *slot, uintptr_t index,
                     struct cpi_call call);
 
-/* After an alloc has found nothing: makes clients give back slots that they hold.  Returns whether
- * there were any.  Takes the lock. */
-bool cpi_client_dry(struct cpi_pool *pool);
-
-/* Before a reset or the end: makes clients give back all slots of the pool that they hold. */
-void cpi_client_settle(struct cpi_pool *pool);
+/* Makes clients give back slots that they hold: after an alloc has found nothing those that they
+ * can spare, before a reset or the end (`ends`) all.  Returns how many.  Takes the lock. */
+size_t cpi_client_give_back(struct cpi_pool *pool, bool ends);
 
 /* Fills in the figures of slots that clients hold back.  With the lock held. */
 void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats);

@@ -132,7 +132,7 @@ static void *obtain_or_ask(struct cpi_pool *pool, struct cpi_cache *cache)
 
     /* A client that gives back slots calls waiters.  During the search below, that would be this
      * call's own bell. */
-    while (slot == NULL && cpi_client_dry(pool))
+    while (slot == NULL && cpi_client_give_back(pool, false) != 0)
         slot = cpi_pool_take(pool, cache);
     if (slot != NULL) {
         cpi_waiters_came(&pool->waiters);

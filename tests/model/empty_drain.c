@@ -17,11 +17,11 @@ static void *drainer(void *number)
 
     model_begin(number);
     assert(cpi_depot_try_enter(&model_depot, &uncached));
-    cpi_depot_begin_drain(&model_depot);
+    cpi_depot_turn_drain(&model_depot);
     node = cpi_depot_take_stocked(&model_depot, &uncached.counters);
     if (node != 0)
         cpi_depot_give(&model_depot, &uncached.counters, node);
-    cpi_depot_end_drain(&model_depot);
+    cpi_depot_turn_drain(&model_depot);
     cpi_depot_leave(&model_depot, &uncached);
     model_barrier_end();
     return NULL;

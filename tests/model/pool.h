@@ -52,8 +52,6 @@ MODEL_ABSENT(void, cpi_pool_report_address, int code, const char *function,
 MODEL_ABSENT(void, cpi_pool_report_slot, int code, const char *function,
              const struct cpi_pool *pool, uintptr_t index)
 MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *handle)
-MODEL_ABSENT(void *, cpi_pool_cache_alloc, cpool_cache_t *entry, struct cpi_call call)
-MODEL_ABSENT(void, cpi_pool_cache_free, cpool_cache_t *entry, void *slot, struct cpi_call call)
 MODEL_ABSENT(void *, cpi_track_alloc, const cpool_t *handle, struct cpi_cache *cache,
              struct cpi_call call)
 MODEL_ABSENT(void, cpi_track_free, const cpool_t *handle, struct cpi_cache *cache, void *slot,
@@ -74,10 +72,10 @@ MODEL_ABSENT(bool, cpi_waiters_serve, struct cpi_waiters *waiters, void *slot,
 #endif
 
 /* No slot of a model is retired. */
-bool cpi_client_dry(struct cpi_pool *pool)
+size_t cpi_client_give_back(struct cpi_pool *pool, bool ends)
 {
-    (void)pool;
-    return false;
+    (void)pool, (void)ends;
+    return 0;
 }
 
 /* So many owners.  `fresh` slots have not been handed out, and the caller has the others. */

@@ -139,7 +139,7 @@ TEST(empty_magazine_that_comes_between_two_looks_is_found)
     REQUIRE(cpi_depot_take_empty(lone.depot, &mine) != 0);
     REQUIRE(steps_drop());
     REQUIRE_EQUAL(cpi_depot_made(lone.depot), LONE_MAGAZINES);
-    REQUIRE_EQUAL(cpi_load(&mine.empty_out, relaxed), 1);
+    REQUIRE_EQUAL(cpi_load(&mine.others, relaxed), 1);
 }
 
 /*

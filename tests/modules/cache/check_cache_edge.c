@@ -27,7 +27,7 @@ struct state {
     uint64_t loaded, count, stocked, open, calm;
     uint64_t spares[FIXTURE_PLACES];
     uint64_t full, empty, partial, fresh;
-    uint64_t counters[6];
+    uint64_t counters[4];
 };
 
 static struct state states[CALLS];
@@ -54,10 +54,8 @@ static void note(struct state *state, struct cpi_cache *cache, const void *slot)
     state->fresh = cpi_slab_fresh(fixture_slab);
     state->counters[0] = cpi_load(&counters->stocked_in, relaxed);
     state->counters[1] = cpi_load(&counters->stocked_out, relaxed);
-    state->counters[2] = cpi_load(&counters->empty_in, relaxed);
-    state->counters[3] = cpi_load(&counters->empty_out, relaxed);
-    state->counters[4] = cpi_load(&counters->partials, relaxed);
-    state->counters[5] = cpi_load(&cache->swaps, relaxed);
+    state->counters[2] = cpi_load(&counters->others, relaxed);
+    state->counters[3] = cpi_load(&cache->swaps, relaxed);
 }
 
 /* As lib/pool/alloc.c does it, of an owner that is inside an open entry. */

@@ -94,9 +94,9 @@ TEST(partial_magazines_left_and_taken_are_counted)
     make_depot();
     node = filled(0, 1);
     give(node);
-    REQUIRE_EQUAL(cpi_load(&mine.partials, relaxed), 1);
+    REQUIRE_EQUAL(cpi_load(&mine.others, relaxed), 1);
     REQUIRE_EQUAL(cpi_depot_take_partial(depot, &mine), node);
-    REQUIRE_EQUAL(cpi_load(&mine.partials, relaxed), 2);
+    REQUIRE_EQUAL(cpi_load(&mine.others, relaxed), 2);
 }
 
 /* For any content of the two, each becomes full, empty, or the one partial
