@@ -46,7 +46,6 @@ libcpool_sources = \
 	lib/track/words.h \
 	lib/check/guards.c \
 	lib/check/guards.h \
-	lib/check/leaks.c \
 	lib/check/records.c \
 	lib/check/records.h \
 	lib/pool/alloc.c \

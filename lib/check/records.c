@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * records.c - the last alloc and free of each slot, and what reports tell of them.
+ * records.c - the last alloc and free of each slot, what reports tell of them, and the list of live
+ * slots.
  *
  * ORDERING TABLE
  *   read | loads of a call's members | relaxed | - | -
@@ -13,8 +14,17 @@
 
 #include "host/os.h"
 
-CPI_COLD bool cpi_record_read(const struct cpi_slab *slab, uintptr_t index, bool is_free,
-                              struct cpi_visit *visit)
+/* The contents of a struct cpi_recorded. */
+struct recorded_call {
+    uint64_t when;
+    uintptr_t thread;
+    uintptr_t caller;
+};
+
+/* Returns false if there was no such call.  While the slot changes hands, the result may mix two
+ * calls. */
+CPI_COLD static bool read_call(const struct cpi_slab *slab, uintptr_t index, bool is_free,
+                               struct recorded_call *visit)
 {
     const struct cpi_recorded *call = &cpi_record_of(slab, index)->calls[is_free];
 
@@ -26,19 +36,20 @@ CPI_COLD bool cpi_record_read(const struct cpi_slab *slab, uintptr_t index, bool
 
 CPI_COLD const void *cpi_record_site(const struct cpi_slab *slab, uintptr_t index)
 {
-    struct cpi_visit alloc;
-    struct cpi_visit free;
+    struct recorded_call alloc;
+    struct recorded_call free;
     bool freed;
 
     if (!cpi_slab_is_checked(slab) || index >= cpi_slab_fresh(slab))
         return NULL;
-    freed = cpi_record_read(slab, index, true, &free);
-    if (!cpi_record_read(slab, index, false, &alloc))
+    freed = read_call(slab, index, true, &free);
+    if (!read_call(slab, index, false, &alloc))
         return NULL;
     return (const void *)(freed && free.when > alloc.when ? free.caller : alloc.caller);
 }
 
-CPI_COLD void cpi_record_add_place(struct cpi_text *text, const struct cpi_visit *visit)
+/* Adds the name and the number of the place's address. */
+static void add_place(struct cpi_text *text, const struct recorded_call *visit)
 {
     if (visit->caller == 0)
         return;
@@ -46,7 +57,8 @@ CPI_COLD void cpi_record_add_place(struct cpi_text *text, const struct cpi_visit
     cpi_text_add(text, " [0x%" PRIxPTR "]", visit->caller);
 }
 
-CPI_COLD void cpi_record_add_age(struct cpi_text *text, uint64_t when, uint64_t now)
+/* Adds the time since `when`, in seconds. */
+static void add_age(struct cpi_text *text, uint64_t when, uint64_t now)
 {
     uint64_t age = now > when ? now - when : 0;
 
@@ -57,14 +69,14 @@ CPI_COLD void cpi_record_add_age(struct cpi_text *text, uint64_t when, uint64_t 
 static void tell_call(struct cpi_text *text, const struct cpi_slab *slab, uintptr_t index,
                       bool is_free)
 {
-    struct cpi_visit visit;
+    struct recorded_call visit;
 
-    if (!cpi_record_read(slab, index, is_free, &visit))
+    if (!read_call(slab, index, is_free, &visit))
         return;
     cpi_text_add(text, "cpool:     %s ", is_free ? "freed" : "allocated");
-    cpi_record_add_age(text, visit.when, cpi_os_now());
+    add_age(text, visit.when, cpi_os_now());
     cpi_text_add(text, " ago by thread %" PRIuPTR " at ", visit.thread);
-    cpi_record_add_place(text, &visit);
+    add_place(text, &visit);
     cpi_text_add(text, "\n");
 }
 
@@ -83,4 +95,105 @@ CPI_COLD void cpi_record_tell(struct cpi_text *text, const struct cpi_slab *slab
                                               : "was never taken");
     tell_call(text, slab, index, state != 0);
     tell_call(text, slab, index, state == 0);
+}
+
+/* --- Live slots --- */
+
+/* Further places are counted together. */
+#define CPI_SITE_ROWS 64
+
+struct site_row {
+    uintptr_t index;         /* of the slot that has been live for longest */
+    struct recorded_call oldest; /* its alloc */
+    uint64_t youngest;       /* time of the latest alloc */
+    size_t slots;
+};
+
+/* The last row counts all other places. */
+static void count_slot(struct site_row *rows, size_t *used, uintptr_t index,
+                       const struct recorded_call *visit)
+{
+    size_t i = 0;
+
+    while (i < *used && rows[i].oldest.caller != visit->caller && i < CPI_SITE_ROWS - 1)
+        i++;
+    if (i == *used) {
+        rows[i] = (struct site_row){index, *visit, visit->when, 0};
+        ++*used;
+    }
+    rows[i].slots++;
+    if (visit->when < rows[i].oldest.when) {
+        rows[i].oldest = *visit;
+        rows[i].index = index;
+    }
+    if (visit->when > rows[i].youngest)
+        rows[i].youngest = visit->when;
+}
+
+static size_t count_places(const struct cpi_slab *slab, struct site_row *rows)
+{
+    uintptr_t fresh = cpi_slab_fresh(slab);
+    size_t used = 0;
+
+    for (uintptr_t index = 0; index < fresh; index++) {
+        struct recorded_call visit;
+
+        if (cpi_slotmap_slab_state(slab, index) == 0 &&
+            read_call(slab, index, false, &visit))
+            count_slot(rows, &used, index, &visit);
+    }
+    return used;
+}
+
+/* Sorts by the number of slots, largest first. */
+static void sort_rows(struct site_row *rows, size_t used)
+{
+    for (size_t i = 0; i < used; i++)
+        for (size_t k = i + 1; k < used; k++)
+            if (rows[k].slots > rows[i].slots) {
+                struct site_row kept = rows[i];
+
+                rows[i] = rows[k];
+                rows[k] = kept;
+            }
+}
+
+static void add_row(struct cpi_text *text, const struct cpi_slab *slab,
+                    const struct site_row *row, bool rest, uint64_t now)
+{
+    if (rest) {
+        cpi_text_add(text, "cpool:   %zu allocated elsewhere", row->slots);
+    } else {
+        cpi_text_add(text, "cpool:   %zu allocated at ", row->slots);
+        add_place(text, &row->oldest);
+        cpi_text_add(text, ", thread %" PRIuPTR ", one at %p", row->oldest.thread,
+                     cpi_slab_slot(slab, row->index));
+    }
+    cpi_text_add(text, ", live for ");
+    add_age(text, row->oldest.when, now);
+    if (row->slots > 1) {
+        cpi_text_add(text, " to ");
+        add_age(text, row->youngest, now);
+    }
+}
+
+CPI_COLD size_t cpi_leaks_list(const struct cpi_slab *slab, cpool_write_t write, void *arg)
+{
+    struct site_row rows[CPI_SITE_ROWS];
+    size_t used = count_places(slab, rows);
+    uint64_t now = cpi_os_now();
+    size_t live = 0;
+
+    sort_rows(rows, used < CPI_SITE_ROWS ? used : CPI_SITE_ROWS - 1);
+    for (size_t i = 0; i < used; i++) {
+        char line[CPI_REPORT_MAX];
+        struct cpi_text text;
+
+        cpi_text_init(&text, line, sizeof line - 1); /* room for the newline */
+        add_row(&text, slab, &rows[i], i == CPI_SITE_ROWS - 1, now);
+        line[text.length] = '\n';
+        write(line, text.length + 1, arg);
+        live += rows[i].slots;
+    }
+    return live;
 }

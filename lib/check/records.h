@@ -100,26 +100,9 @@ const void *cpi_record_site(const struct cpi_slab *slab, uintptr_t index);
 /* Adds lines with the slot's state, and its last alloc and free. */
 void cpi_record_tell(struct cpi_text *text, const struct cpi_slab *slab, uintptr_t index);
 
-/* leaks.c.  Lists the live slots, grouped by where they were allocated, largest group first: the
+/* Lists the live slots, grouped by where they were allocated, largest group first: the
  * number, the place, an example, the ages of the oldest and the youngest.  Returns the number of
  * live slots found. */
 size_t cpi_leaks_list(const struct cpi_slab *slab, cpool_write_t write, void *arg);
-
-/* The contents of a struct cpi_recorded, for leaks.c. */
-struct cpi_visit {
-    uint64_t when;
-    uintptr_t thread;
-    uintptr_t caller;
-};
-
-/* Returns false if there was no such call.  While the slot changes hands, the result may mix two
- * calls. */
-bool cpi_record_read(const struct cpi_slab *slab, uintptr_t index, bool is_free,
-                     struct cpi_visit *visit);
-
-/* add_place adds the name and the number of the place's address. add_age adds the time since
- * `when`, in seconds. */
-void cpi_record_add_place(struct cpi_text *text, const struct cpi_visit *visit);
-void cpi_record_add_age(struct cpi_text *text, uint64_t when, uint64_t now);
 
 #endif /* CPI_RECORDS_H */
