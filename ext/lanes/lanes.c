@@ -144,7 +144,6 @@ size_t cpool_lanes_balance(cpool_lanes_t *lanes)
 
 static int read_lanes_config(const cpool_lanes_config_t *given, cpool_config_t *slots, size_t *n)
 {
-    const unsigned refused = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL;
     cpool_lanes_config_t config;
     int code = cpi_given_read(&config, sizeof config, given);
 
@@ -153,7 +152,7 @@ static int read_lanes_config(const cpool_lanes_config_t *given, cpool_config_t *
     if (code != 0)
         return code;
     *n = config.lanes;
-    if ((slots->flags & refused) != 0)
+    if ((slots->flags & (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL)) != 0)
         return CPOOL_EFLAGS;
     if (slots->max_capacity != 0 && slots->max_capacity != slots->capacity)
         return CPOOL_ECAPACITY;
@@ -315,11 +314,6 @@ static size_t at_slot(const cpool_lanes_t *lanes, size_t index)
     return at_lane(lanes->n) + index;
 }
 
-static size_t size_of_state(const cpool_lanes_t *lanes)
-{
-    return CPOOL_LANES_STATE_SIZE(lanes->capacity, lanes->n);
-}
-
 /* Of all numbers before it: their sum, and the sum of all its values on the way, which tells their
  * order (J. Fletcher, 1982). */
 static uint64_t sum_of(const cpool_lanes_t *lanes, const unsigned char *state)
@@ -345,7 +339,7 @@ int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
         return CPOOL_EPOOL;
     if (state == NULL)
         return CPOOL_ENULL;
-    if (size < size_of_state(lanes))
+    if (size < CPOOL_LANES_STATE_SIZE(lanes->capacity, lanes->n))
         return CPOOL_ESTRUCT;
     for (size_t i = 0; i < CPI_STATE_HEAD; i++)
         put_number(to, i, head[i]);
@@ -417,7 +411,7 @@ int cpool_lanes_load(cpool_lanes_t *lanes, const void *state, size_t size)
         return CPOOL_EPOOL;
     if (state == NULL)
         return CPOOL_ENULL;
-    if (size != size_of_state(lanes) || !is_state_right(lanes, from))
+    if (size != CPOOL_LANES_STATE_SIZE(lanes->capacity, lanes->n) || !is_state_right(lanes, from))
         return CPOOL_ESTRUCT;
     for (size_t i = 0; i < lanes->n; i++) {
         lanes->lanes[i].head = get_number(from, at_lane(i));

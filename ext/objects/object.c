@@ -49,12 +49,6 @@ void cpi_object_report(int code, const char *function, const cpool_objects_t *po
                             cpool_strerror(code), pool != NULL ? name : "none", object);
 }
 
-/* In a pool without priorities. */
-static cpool_claim_t plain_claim(uintptr_t index, uint32_t uses)
-{
-    return (cpool_claim_t)(index + 1) << 32 | uses;
-}
-
 void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state)
 {
     cpi_object_settle(pool, index, state);
@@ -288,7 +282,7 @@ static void hand_out(cpool_objects_t *pool, const struct found *found,
     else
         cpi_object_show(pool, index, wish->uses);
     if (pool->priorities == NULL)
-        wish->claim = plain_claim(index, wish->uses);
+        wish->claim = (cpool_claim_t)(index + 1) << 32 | wish->uses;
 }
 
 int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object,

@@ -327,21 +327,11 @@ static struct remains end_objects(cpool_objects_t *pool)
     return remains;
 }
 
-/* The slots that the object pool has in hand go back first: they are no leaks.  A reset awaits
- * nobody, and no thread is in a put any more, as the contract of cpool_objects_destroy has it. */
-static int end_slots(cpool_objects_t *pool)
-{
-    if (cpi_object_is_fake(pool))
-        return 0;
-    cpool_reset(pool->pool);
-    return cpool_destroy(pool->pool);
-}
-
 int cpool_objects_destroy(cpool_objects_t *pool)
 {
     struct remains remains;
     bool hook_left;
-    int code;
+    int code = 0;
 
     if (pool == NULL)
         return 0;
@@ -353,9 +343,12 @@ int cpool_objects_destroy(cpool_objects_t *pool)
     if (hook_left)
         cpi_object_report(CPOOL_EHOOK, "cpool_objects_destroy", pool, NULL);
     cpool_client_show(&pool->client, false);
-    if (cpi_object_is_fake(pool))
+    if (cpi_object_is_fake(pool)) {
         cpi_object_fake_count(SIZE_MAX);
-    code = end_slots(pool);
+    } else { /* the slots that the object pool has in hand go back first: they are no leaks */
+        cpool_reset(pool->pool);
+        code = cpool_destroy(pool->pool);
+    }
     free_tables(pool);
     /* The inline parts of a later get or put find no slot and no object, and go on at length. */
     pool->face = NULL;

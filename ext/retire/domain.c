@@ -273,15 +273,6 @@ static struct cpool_domain *make_domain(const cpool_domain_config_t *config)
     return domain;
 }
 
-/* With the lock held. */
-static void enlist_domain(struct cpool_domain *domain)
-{
-    domain->key = domain->client.pool;
-    cpool_client_show(&domain->client, true);
-    domain->next = domains;
-    domains = domain;
-}
-
 int cpool_domain_create(cpool_domain_t **result, const cpool_domain_config_t *config)
 {
     cpool_domain_config_t known;
@@ -307,7 +298,10 @@ int cpool_domain_create(cpool_domain_t **result, const cpool_domain_config_t *co
         return code;
     }
     (void)cpool_client_lock();
-    enlist_domain(domain);
+    domain->key = domain->client.pool;
+    cpool_client_show(&domain->client, true);
+    domain->next = domains;
+    domains = domain;
     cpool_client_unlock();
     *result = domain;
     return 0;

@@ -197,32 +197,21 @@ static void *fallback_resize(struct cpool_sized *blocks, void *block, size_t siz
 
 /* --- Blocks of classes --- */
 
-static bool is_aligned(const struct cpool_sized *blocks, size_t number, size_t align)
-{
-    return blocks->sizes[number] % align == 0;
-}
-
-/* Where the inline path ends.  The class may have no pool yet, and the
- * system may refuse to make one. */
-static inline void *take_slowly(struct cpool_sized *blocks, size_t number)
-{
-    cpool_t *pool = cpi_sized_pool(blocks, number);
-    cpool_cache_t *cache;
-
-    if (CPI_UNLIKELY(pool == NULL))
-        pool = cpi_sized_make_pool(blocks, number);
-    if (pool == NULL)
-        return NULL;
-    CPOOL_OWN_ENTRY_(cache, pool);
-    return cpool_alloc_abi1(pool, cache);
-}
-
-/* From the fallback, once the class is dry. */
+/* Where the inline path ends.  The class may have no pool yet, and the system may refuse to make
+ * one.  Once the class is dry, the block is the fallback's. */
 CPI_APART static void *alloc_slowly(struct cpool_sized *blocks, size_t number, size_t size,
                                     size_t align)
 {
-    void *block = take_slowly(blocks, number);
+    cpool_t *pool = cpi_sized_pool(blocks, number);
+    cpool_cache_t *cache;
+    void *block = NULL;
 
+    if (CPI_UNLIKELY(pool == NULL))
+        pool = cpi_sized_make_pool(blocks, number);
+    if (CPI_LIKELY(pool != NULL)) {
+        CPOOL_OWN_ENTRY_(cache, pool);
+        block = cpool_alloc_abi1(pool, cache);
+    }
     if (CPI_LIKELY(block != NULL))
         return block;
     cpi_fetch_add(&blocks->dry[number], 1u, relaxed); /* [count] */
@@ -258,7 +247,7 @@ void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align
         return NULL;
     }
     number = size <= blocks->largest ? cpi_sized_first(blocks, size) : blocks->classes;
-    while (number < blocks->classes && !is_aligned(blocks, number, align))
+    while (number < blocks->classes && blocks->sizes[number] % align != 0)
         number++;
     return number < blocks->classes ? alloc_from_class(blocks, number, size, align)
                                     : fallback_alloc(blocks, size, align);
@@ -297,23 +286,18 @@ void cpool_sized_free(cpool_sized_t *blocks, void *block)
     CPOOL_PUSH_(cache, block, index < cache->bound, give_slowly(pool, block));
 }
 
-static inline bool class_owns(const cpool_sized_t *blocks, size_t number, const void *block)
-{
-    const cpool_t *pool = cpi_sized_pool(blocks, number);
-
-    return pool != NULL && cpool_owns(pool, block);
-}
-
 static size_t usable_size(const cpool_sized_t *blocks, const void *block, const char *function)
 {
     size_t number = cpi_sized_number(blocks, block);
     const struct header *header;
+    const cpool_t *pool;
 
     if (CPI_UNLIKELY(number >= blocks->classes)) {
         header = block != NULL ? header_of(blocks, block, function) : NULL;
         return header != NULL ? header->bytes - header->lead : 0;
     }
-    if (CPI_LIKELY(class_owns(blocks, number, block)))
+    pool = cpi_sized_pool(blocks, number);
+    if (CPI_LIKELY(pool != NULL && cpool_owns(pool, block)))
         return blocks->sizes[number];
     (void)cpi_report_address(CPOOL_EFOREIGN, function, block);
     return 0;

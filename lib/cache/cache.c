@@ -63,15 +63,6 @@ static void replace_empty(struct cpi_cache *cache, uint32_t node)
     cpi_depot_give(cache->depot, &cache->counters, old);
 }
 
-/* Gives a spare to the depot, unless another thread has taken it. */
-CPI_APART static void give_spare(struct cpi_cache *cache, uint32_t i)
-{
-    uint32_t node = cpi_cache_see(cache, i);
-
-    if (node != 0 && cpi_cache_swap_at(&cache->spare[i], node, 0))
-        cpi_depot_give(cache->depot, &cache->counters, node);
-}
-
 /* How many fresh slots to take: a magazine, or a small part of the rest near the end, so that no
  * thread gets them all. */
 static uintptr_t fair_run(const struct cpi_cache *cache)
@@ -236,12 +227,15 @@ static uint32_t unload_magazine(struct cpi_cache *cache)
     return node;
 }
 
+/* Gives the spares to the depot that no other thread has taken. */
 static void flush_spares(struct cpi_cache *cache)
 {
-    uint32_t i;
+    for (uint32_t i = 0; i < cache->quota_max; i++) {
+        uint32_t node = cpi_cache_see(cache, i);
 
-    for (i = 0; i < cache->quota_max; i++)
-        give_spare(cache, i);
+        if (node != 0 && cpi_cache_swap_at(&cache->spare[i], node, 0))
+            cpi_depot_give(cache->depot, &cache->counters, node);
+    }
     cpi_cache_set_stocked(cache, 0);
 }
 

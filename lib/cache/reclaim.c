@@ -55,18 +55,13 @@ bool cpi_has_barrier(void)
     return cpi_load(&has_barrier, relaxed); /* [works] */
 }
 
-CPI_COLD static void note_refusal(void)
-{
-    if (cpi_exchange(&has_barrier, false, relaxed)) /* [works] */
-        cpi_tell("the system refuses membarrier, which it granted at the start: caches made before "
-                 "stay closed, and slots in those that were open come back by their threads alone");
-}
-
 bool cpi_barrier_passed(void)
 {
     if (CPI_LIKELY(cpi_has_barrier() && cpi_os_barrier())) /* [barrier] */
         return true;
-    note_refusal();
+    if (cpi_exchange(&has_barrier, false, relaxed)) /* [works] */
+        cpi_tell("the system refuses membarrier, which it granted at the start: caches made before "
+                 "stay closed, and slots in those that were open come back by their threads alone");
     return false;
 }
 
@@ -136,12 +131,6 @@ static void take_magazine(struct cpi_registry *registry, struct cpi_cache *cache
     cpi_depot_leave(registry->depot, &uncached);
 }
 
-static bool pause_or_give_up(struct cpi_backoff *backoff, unsigned *looks)
-{
-    CPI_PAUSE();
-    return ++*looks < CPI_LOOKS || (backoff != NULL && cpi_await_pause(backoff));
-}
-
 /* Returns false if the owner stayed inside. */
 static bool take_loaded(struct cpi_registry *registry, struct cpi_cache *cache,
                         struct cpi_backoff *backoff)
@@ -155,9 +144,10 @@ static bool take_loaded(struct cpi_registry *registry, struct cpi_cache *cache,
 
         if (CPI_UNLIKELY(cpi_cache_is_fenced(cache) && !cpi_has_barrier()))
             return false;
+        CPI_PAUSE();
         if ((count & CPI_BUSY) == 0)
             take_magazine(registry, cache, node, count);
-        else if (!pause_or_give_up(backoff, &looks))
+        else if (++looks >= CPI_LOOKS && (backoff == NULL || !cpi_await_pause(backoff)))
             return false;
     }
     return true;

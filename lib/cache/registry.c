@@ -92,17 +92,6 @@ void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registr
     derive_live(registry, figures);
 }
 
-void cpi_registry_figures(const struct cpi_registry *registry, struct cpi_registry_figures *figures)
-{
-    CPI_ASSERT(cpi_lock_is_held());
-    cpi_registry_add_up(registry, figures);
-    figures->caches = cpi_load(&registry->used, relaxed);         /* [tally] */
-    figures->reclaims = cpi_load(&registry->reclaims, relaxed); /* [tally] */
-    figures->barriers = cpi_load(&registry->barriers, relaxed); /* [tally] */
-    figures->registrations = registry->registrations;
-    figures->spare_limit = figures->caches * CPI_QUOTA_MIN + registry->spares_out;
-}
-
 size_t cpi_registry_count_live(const struct cpi_registry *registry)
 {
     struct cpi_registry_figures figures;

@@ -66,17 +66,12 @@ struct cpi_registry {
 
 /* The sums over a pool's caches. */
 struct cpi_registry_figures {
-    size_t caches;         /* registered now */
     size_t rounds;         /* free slots in them */
     size_t in_depot;       /* free slots in the depot */
     int64_t live;          /* slots in use, exact if nobody uses the pool.  Negative if slots came
                               back more often than they went out */
     int64_t stocked;       /* magazines on the depot's stocked stack */
     uint64_t exchanges;
-    uint64_t reclaims;
-    uint64_t barriers;
-    uint64_t registrations;
-    size_t spare_limit;    /* the sum of all quotas */
 };
 
 /* Bytes that the structures of `max` caches take, each with up to `quota_max` spares. */
@@ -94,13 +89,8 @@ size_t cpi_registry_made(const struct cpi_registry *registry);
  * cpi_registry_figures).  With the lock held, while no thread uses the pool. */
 int64_t cpi_registry_recount(struct cpi_registry *registry);
 
-/* Fills in `rounds`, `in_depot`, `live`, `stocked`, and `exchanges`, and zeroes the rest.
- * Wait-free. */
+/* Fills in the figures.  Wait-free. */
 void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registry_figures *figures);
-
-/* Fills in all figures.  With the lock held. */
-void cpi_registry_figures(const struct cpi_registry *registry,
-                          struct cpi_registry_figures *figures);
 
 /* The number of live slots, at least 0.  With the lock held. */
 size_t cpi_registry_count_live(const struct cpi_registry *registry);

@@ -213,8 +213,8 @@ bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_counters *counters,
 /* Forgets all magazines.  Nobody else may be using the depot. */
 void cpi_depot_reset(struct cpi_depot *depot);
 
-/* A draining thread takes all magazines for a while, and then gives them back.  It calls this before
- * it takes the first and after it has given the last.  One drain at a time. */
+/* A draining thread takes all magazines for a while, and then gives them back.  It calls this
+ * before it takes the first and after it has given the last.  One drain at a time. */
 void cpi_depot_turn_drain(struct cpi_depot *depot);
 
 /* Drains begun and ended so far. */

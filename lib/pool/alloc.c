@@ -167,14 +167,6 @@ void *cpi_pool_look(struct cpi_pool *pool, bool retires)
  */
 enum verdict { DRY, AGAIN, LATER, STALLED };
 
-static enum verdict await_verdict(const struct cpi_pool *pool, uint64_t before,
-                                  struct cpi_backoff *backoff)
-{
-    if (!cpi_await_inside(&pool->registry, backoff))
-        return STALLED;
-    return cpi_reclaim_activity(&pool->registry) == before ? DRY : LATER;
-}
-
 /* Searches while all entries are closed. */
 static void *look_closed(struct cpi_pool *pool, struct cpi_backoff *backoff, enum verdict *verdict)
 {
@@ -186,8 +178,10 @@ static void *look_closed(struct cpi_pool *pool, struct cpi_backoff *backoff, enu
     *verdict = DRY;
     if (slot == NULL && (was_drained(pool, seen) || grow_by_itself(pool)))
         *verdict = AGAIN;
-    else if (slot == NULL)
-        *verdict = all ? await_verdict(pool, before, backoff) : STALLED;
+    else if (slot == NULL && (!all || !cpi_await_inside(&pool->registry, backoff)))
+        *verdict = STALLED;
+    else if (slot == NULL && cpi_reclaim_activity(&pool->registry) != before)
+        *verdict = LATER;
     return slot;
 }
 
@@ -377,8 +371,8 @@ void cpi_pool_free_near(const cpool_t *handle, struct cpi_cache *cache, void *sl
 /* --- Functions that the inline path calls --- */
 
 /* The pool and the cache where the calling thread has no cache yet, the handle is wrong, or the
- * entry is an explicit cache, which is the handle, too, and `function` is called for.  After the end
- * of that cache its pool is none. */
+ * entry is an explicit cache, which is the handle, too, and whose `function` was called.  After the
+ * end of that cache its pool is none. */
 static struct cpi_pool *find_cache(const cpool_t *handle, const cpool_cache_t *entry,
                                    const char *function, struct cpi_cache **cache,
                                    struct cpi_call *call)

@@ -266,13 +266,6 @@ static bool take_handles(struct cpi_pool *pool)
     return pool->face != NULL;
 }
 
-static void give_handles(const struct cpi_pool *pool)
-{
-    if (pool->face != pool->handle)
-        cpi_handle_give(pool->face);
-    cpi_handle_give(pool->handle);
-}
-
 static void open_handles(struct cpi_pool *pool)
 {
     cpool_t shape = {.base = pool->slab.base, .inverse = pool->slab.inverse,
@@ -293,15 +286,6 @@ static void open_handles(struct cpi_pool *pool)
         cpi_client_set_owner(pool, pool->client);
 }
 
-static void close_handles(struct cpi_pool *pool)
-{
-    cpi_handle_close(pool->handle);
-    if (pool->face == pool->handle)
-        return;
-    cpi_handle_close(pool->face);
-    cpi_client_set_owner(pool, NULL);
-}
-
 CPI_COLD int cpi_pool_publish(struct cpi_pool *pool)
 {
     if (cpi_thread_tables_gone() || !cpi_handle_ready())
@@ -317,6 +301,11 @@ CPI_COLD int cpi_pool_publish(struct cpi_pool *pool)
 void cpi_pool_withdraw(struct cpi_pool *pool)
 {
     CPI_LIST_REMOVE(&pool->registry);
-    close_handles(pool);
-    give_handles(pool);
+    cpi_handle_close(pool->handle);
+    if (pool->face != pool->handle) {
+        cpi_handle_close(pool->face);
+        cpi_client_set_owner(pool, NULL);
+        cpi_handle_give(pool->face);
+    }
+    cpi_handle_give(pool->handle);
 }

@@ -84,12 +84,6 @@ static int take_key(cpool_client_t *client)
     return client->pool != NULL ? 0 : CPOOL_ELIMIT;
 }
 
-/* A client with a key has no pools. */
-static bool has_key(const cpool_client_t *client)
-{
-    return client->pool != NULL && client->face == NULL;
-}
-
 int cpool_client_create(cpool_client_t *client, const cpool_config_t *config)
 {
     cpool_t *handle = NULL;
@@ -140,7 +134,7 @@ void cpool_client_show(cpool_client_t *client, bool shown)
     client->shown = shown;
     if (client->face != NULL) /* pools that are created later set theirs */
         cpi_client_set_owner(client->pool->state, shown ? client : NULL);
-    if (!shown && has_key(client)) {
+    if (!shown && client->pool != NULL && client->face == NULL) { /* a key */
         cpi_handle_give(client->pool);
         client->pool = NULL;
     }

@@ -262,14 +262,6 @@ static bool append_magazines(struct cpi_layout *layout)
     return append_part(layout, &layout->for_caches_at, bytes);
 }
 
-/* Appends side memory: `size` bytes for each slot. */
-static bool append_side(struct cpi_layout *layout, size_t *at, size_t size)
-{
-    size_t bytes;
-
-    return cpi_multiply(layout->slots, size, &bytes) && append_part(layout, at, bytes);
-}
-
 /* Appends addresses that are never committed, in our own memory: a write that runs off the first or
  * the last slot traps there. */
 static bool append_trap(struct cpi_layout *layout)
@@ -284,7 +276,8 @@ static bool append_slots(struct cpi_layout *layout)
     size_t bytes;
 
     for (unsigned i = 0; i < CPI_SIDES; i++)
-        if (!append_side(layout, &layout->sides_at[i], layout->sides[i]))
+        if (!cpi_multiply(layout->slots, layout->sides[i], &bytes) ||
+            !append_part(layout, &layout->sides_at[i], bytes))
             return false;
     if (!append_trap(layout))
         return false;

@@ -141,14 +141,6 @@ static uintptr_t slots_on_top(const struct drain *drain, uintptr_t most)
     return run < most ? run : most;
 }
 
-/* Keeps the slots from `left` up, which the drain holds: they are not given back. */
-static void keep_top(struct drain *drain, uintptr_t left)
-{
-    CPI_ASSERT(left <= drain->slots && drain->slots - left <= drain->marked);
-    drain->marked -= drain->slots - left;
-    drain->slots = left;
-}
-
 /* --- Giving back --- */
 
 /* Starts to fill the next emptied magazine.  Only the first, which gets the highest slots, may be
@@ -359,8 +351,11 @@ static size_t drop_top(struct drain *drain, size_t n)
         return 0;
     if (may_purge(pool))
         (void)purge_portion(pool, left, left, drain->slots);
-    if (make_fresh(drain, left))
-        keep_top(drain, left);
+    if (make_fresh(drain, left)) { /* and not given back */
+        CPI_ASSERT(left <= drain->slots && drain->slots - left <= drain->marked);
+        drain->marked -= drain->slots - left;
+        drain->slots = left;
+    }
     return removed;
 }
 

@@ -7,6 +7,7 @@
  * neither live nor free, but never one that is both.
  *
  * ORDERING TABLE
+ *   late  | waiters' delayed load | relaxed | - | -
  *   told  | hooks load          | acquire | client.c's hooks | the table
  */
 #include "pool/slots.h"
@@ -115,7 +116,7 @@ static bool end_life(const struct cpi_pool *pool, uintptr_t index, const char *f
 
     if (CPI_LIKELY(state == 0))
         return true;
-    /* Memcheck finds no such block, and reports where the last one there was allocated and freed. */
+    /* Memcheck finds no such block, and reports where the last one was allocated and freed. */
     cpi_tools_given(pool->tools & CPI_TOOL_MEMCHECK, pool, cpi_slab_slot(&pool->slab, index), 0);
     cpi_pool_report_slot(state, function, pool, index);
     return false;
@@ -143,7 +144,7 @@ const cpool_client_hooks_t *_Atomic cpi_client_hooks;
 /* The hooks that are told about the pool, or NULL if none of its slots was ever retired. */
 static const cpool_client_hooks_t *hooks_of(const struct cpi_pool *pool)
 {
-    return cpi_waiters_are_delayed(&pool->waiters)
+    return cpi_load(&pool->waiters.delayed, relaxed)      /* [late] */
                ? cpi_load(&cpi_client_hooks, acquire) /* [told] */
                : NULL;
 }

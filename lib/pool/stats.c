@@ -81,10 +81,11 @@ void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls)
 /* Reads everything except the usage.  With the lock held. */
 static void read_counts(struct cpi_pool *pool, struct cpi_figures *figures)
 {
-    struct cpi_registry_figures sums;
+    const struct cpi_registry *registry = &pool->registry;
     cpool_stats_t *stats = &figures->stats;
+    struct cpi_registry_figures sums;
 
-    cpi_registry_figures(&pool->registry, &sums);
+    cpi_registry_add_up(registry, &sums);
     stats->circulating = cpi_slab_fresh(&pool->slab);
     stats->live = sums.live > 0 ? (size_t)sums.live : 0;
     stats->capacity = cpi_slab_capacity(&pool->slab);
@@ -96,9 +97,9 @@ static void read_counts(struct cpi_pool *pool, struct cpi_figures *figures)
     stats->failures = cpi_load(&pool->failures, relaxed); /* [figure] */
     stats->stalls = cpi_load(&pool->stalls, relaxed);     /* [figure] */
     stats->waits = cpi_waiters_waits(&pool->waiters);
-    stats->reclaims = sums.reclaims;
+    stats->reclaims = cpi_load(&registry->reclaims, relaxed); /* [figure] */
     read_memory(pool, stats);
-    stats->system_calls += sums.barriers;
+    stats->system_calls += cpi_load(&registry->barriers, relaxed); /* [figure] */
     stats->retired = 0;
     cpi_client_figures(pool, stats);
     figures->in_depot = sums.in_depot;
@@ -108,11 +109,11 @@ static void read_counts(struct cpi_pool *pool, struct cpi_figures *figures)
     stats->free = figures->in_depot + figures->in_caches + figures->fresh;
     figures->magazine_rounds = pool->depot.limit;
     figures->magazines = cpi_depot_made(&pool->depot);
-    figures->caches = sums.caches;
-    figures->spare_limit = sums.spare_limit;
+    figures->caches = cpi_load(&registry->used, relaxed); /* [figure] */
+    figures->spare_limit = figures->caches * CPI_QUOTA_MIN + registry->spares_out;
     figures->exchanges = sums.exchanges;
     figures->growths = cpi_load(&pool->growths, relaxed); /* [figure] */
-    figures->registrations = sums.registrations;
+    figures->registrations = registry->registrations;
 }
 
 void cpi_pool_figures(struct cpi_pool *pool, struct cpi_figures *figures)

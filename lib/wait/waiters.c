@@ -104,11 +104,6 @@ CPI_COLD void cpi_waiters_delay(struct cpi_waiters *waiters)
     cpi_mutex_unlock(&waiters->lock);
 }
 
-bool cpi_waiters_are_delayed(const struct cpi_waiters *waiters)
-{
-    return cpi_load(&waiters->delayed, relaxed); /* [late] */
-}
-
 size_t cpi_waiters_dismiss(struct cpi_waiters *waiters, bool close)
 {
     struct cpi_waiter *waiter;

@@ -89,10 +89,8 @@ static inline bool cpi_waiters_hand_over(struct cpi_waiters *waiters, void *slot
 }
 
 /* From now on, a search may find slots that no operation announces: those that a client holds back
- * (cpool/client.h).  Wakes those that sleep for long.  May block. are_delayed returns whether delay
- * was called. */
+ * (cpool/client.h).  Wakes those that sleep for long.  May block. */
 void cpi_waiters_delay(struct cpi_waiters *waiters);
-bool cpi_waiters_are_delayed(const struct cpi_waiters *waiters);
 
 /* Makes every waiter give up after its next search in vain, and if `close`, later ones, too.
  * Returns the number of waiting threads. */

@@ -22,13 +22,13 @@ static inline struct cpi_pool *inside(const cpool_t *pool)
     return found;
 }
 
-/* The figures of a pool's registry. */
-static inline struct cpi_registry_figures inside_figures(const cpool_t *pool)
+/* The pool's figures, with those of its mechanism. */
+static inline struct cpi_figures inside_figures(const cpool_t *pool)
 {
-    struct cpi_registry_figures result;
+    struct cpi_figures result;
 
     cpi_lock();
-    cpi_registry_figures(&inside(pool)->registry, &result);
+    cpi_pool_figures(inside(pool), &result);
     cpi_unlock();
     return result;
 }

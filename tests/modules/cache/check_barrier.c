@@ -435,7 +435,7 @@ static void use_without_barrier(const struct scene *scene)
         crew_give(&crew.members[i]);
     }
     crew_require_obtainable_here(crew.pool);
-    REQUIRE_EQUAL(inside_figures(crew.pool).barriers, 0);
+    REQUIRE_EQUAL(cpi_load(&inside(crew.pool)->registry.barriers, relaxed), 0);
     end_crew(&crew);
 }
 
