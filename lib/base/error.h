@@ -8,20 +8,12 @@
 #include <stddef.h>
 
 #include <cpool.h>
+#include <cpool/client.h> /* cpool_client_report */
 
 #include "base/compiler.h"
 
 /* The size of the longest report, with its terminating zero byte.  Longer ones are cut. */
 #define CPI_REPORT_MAX 512
-
-/*
- * process/handler.c.  Formats error->text, passes the report to the handler, and returns if the
- * handler does.  The caller has filled in the other members that it knows.  All its structures must
- * be consistent, because a handler may leave by longjmp or by an exception.
- *
- * Allocates nothing.  Takes the library's lock for a moment, unless the thread holds it already.
- */
-CPI_COLD CPI_PRINTF(2, 3) void cpi_report(cpool_error_t *error, const char *format, ...);
 
 /* Writes "cpool: " and one line to standard error, cut to CPI_REPORT_MAX.  Allocates nothing.  As
  * async-signal-safe as vsnprintf is. */

@@ -86,7 +86,7 @@ struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t
 size_t cpi_registry_made(const struct cpi_registry *registry);
 
 /* Corrects the sum for the stocked stack by counting, and returns the number of live slots (see
- * cpi_registry_figures).  With the lock held, while no thread uses the pool. */
+ * struct cpi_registry_figures).  With the lock held, while no thread uses the pool. */
 int64_t cpi_registry_recount(struct cpi_registry *registry);
 
 /* Fills in the figures.  Wait-free. */

@@ -133,8 +133,8 @@ static struct cpi_pool *pool_of(const cpool_frame_t *frame, const struct cpool_t
     if (CPI_LIKELY(frame->pool != NULL) &&
         (typed == NULL || CPI_LIKELY(frame->pool == cpi_typed_opened(typed))))
         return frame->pool->state;
-    cpi_report(&error, "%s: %s (frame %p)", function, cpool_strerror(CPOOL_EFRAME),
-               (const void *)frame);
+    cpool_client_report(&error, "%s: %s (frame %p)", function, cpool_strerror(CPOOL_EFRAME),
+                        (const void *)frame);
     return NULL;
 }
 

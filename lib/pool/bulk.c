@@ -177,7 +177,8 @@ CPI_COLD static void report_stray(const char *function, const void *address)
         cpi_pool_report_address(CPOOL_EMISALIGNED, function, pool, address, index);
         return;
     }
-    cpi_report(&error, "%s: the address lies outside all pools (address %p)", function, address);
+    cpool_client_report(&error, "%s: the address lies outside all pools (address %p)", function,
+                        address);
 }
 
 void cpool_release(void *slot)

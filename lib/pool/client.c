@@ -13,9 +13,6 @@
  */
 #include <cpool/client.h>
 
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/list.h"
@@ -61,17 +58,6 @@ static void unlock_if(bool locked)
 {
     if (locked)
         cpi_unlock();
-}
-
-void cpool_client_report(cpool_error_t *error, const char *format, ...)
-{
-    char text[CPI_REPORT_MAX];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    cpi_report(error, "%s", text);
 }
 
 /* --- Creation --- */

@@ -228,7 +228,7 @@ size_t cpool_dump(const cpool_t *handle, enum cpool_dump_form form, cpool_write_
     cpool_error_t error = {.code = CPOOL_EFLAGS, .function = function, .name = ""};
 
     if ((unsigned)form > CPOOL_DUMP_LIVE) {
-        cpi_report(&error, "%s: there is no form %u", function, (unsigned)form);
+        cpool_client_report(&error, "%s: there is no form %u", function, (unsigned)form);
         return 0;
     }
     if (!all && pool == NULL)

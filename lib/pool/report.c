@@ -19,8 +19,8 @@ CPI_COLD void cpi_pool_report(int code, const char *function, const struct cpi_p
 {
     cpool_error_t error = error_of(code, function, pool);
 
-    cpi_report(&error, "%s: %s (pool '%s' %p)", function, cpool_strerror(code),
-               pool->name, (const void *)pool->face);
+    cpool_client_report(&error, "%s: %s (pool '%s' %p)", function, cpool_strerror(code),
+                        pool->name, (const void *)pool->face);
 }
 
 const char *cpi_client_title(unsigned kind)
@@ -37,10 +37,9 @@ static void report_face(const char *function, const struct cpi_pool *pool)
 {
     cpool_error_t error = error_of(CPOOL_EPOOL, function, pool);
 
-    cpi_report(&error,
-               "%s: the slots of %s '%s' (%p) are taken and given back by its own functions",
-               function, cpi_client_title(pool->client->kind), pool->name,
-               (const void *)pool->face);
+    cpool_client_report(
+        &error, "%s: the slots of %s '%s' (%p) are taken and given back by its own functions",
+        function, cpi_client_title(pool->client->kind), pool->name, (const void *)pool->face);
 }
 
 void cpi_pool_report_handle(const char *function, const cpool_t *handle)
@@ -54,13 +53,15 @@ void cpi_pool_report_handle(const char *function, const cpool_t *handle)
         return;
     }
     if (handle == NULL)
-        cpi_report(&error, "%s: the pool is NULL: it was never created, or cpool_create or "
-                   "<name>_open failed and returned why", function);
+        cpool_client_report(&error,
+                            "%s: the pool is NULL: it was never created, or cpool_create or "
+                            "<name>_open failed and returned why", function);
     else
-        cpi_report(&error, "%s: not a pool: %s (%p)", function,
-                   cpi_handle_is_one(handle) ? "it or its cache has been destroyed"
-                                             : "never created, or by another copy of the library",
-                   (const void *)handle);
+        cpool_client_report(&error, "%s: not a pool: %s (%p)", function,
+                            cpi_handle_is_one(handle)
+                                ? "it or its cache has been destroyed"
+                                : "never created, or by another copy of the library",
+                            (const void *)handle);
 }
 
 CPI_COLD void cpi_pool_report_unmade(const char *name, int code)
@@ -71,9 +72,9 @@ CPI_COLD void cpi_pool_report_unmade(const char *name, int code)
     if (code == CPOOL_ECOPIES)
         return; /* not the program's fault, and cpi_pool_build has told the user */
     snprintf(function, sizeof function, "%s_open", name);
-    cpi_report(&error,
-               "%s: on its first use the typed pool '%s' cannot be made, so it gives NULL: %s",
-               function, name, cpool_strerror(code));
+    cpool_client_report(
+        &error, "%s: on its first use the typed pool '%s' cannot be made, so it gives NULL: %s",
+        function, name, cpool_strerror(code));
 }
 
 void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
@@ -104,9 +105,9 @@ CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_poo
     cpi_text_add(&details, "cpool:   a pool without checks does not know which slots they were\n");
     tell_how(&details, pool);
     error.details = details.start;
-    cpi_report(&error,
-               "%s: %" PRIu64 " slot%s freed while free already (pool '%s' %p)", function, slots,
-               CPI_PLURAL(slots), pool->name, (const void *)pool->face);
+    cpool_client_report(&error, "%s: %" PRIu64 " slot%s freed while free already (pool '%s' %p)",
+                        function, slots, CPI_PLURAL(slots), pool->name,
+                        (const void *)pool->face);
 }
 
 CPI_COLD void cpi_pool_report_details(int code, const char *function, const struct cpi_pool *pool,
@@ -122,15 +123,15 @@ CPI_COLD void cpi_pool_report_details(int code, const char *function, const stru
     tell_how(details, pool);
     error.details = details->start;
     if (error.site != NULL)
-        cpi_report(&error,
-                   "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p, last taken or "
-                   "freed at %p)",
-                   function, cpool_strerror(code), pool->name,
-                   (const void *)pool->face, address, error.index, error.slot, error.site);
+        cpool_client_report(
+            &error, "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p, last taken or "
+            "freed at %p)", function, cpool_strerror(code), pool->name, (const void *)pool->face,
+            address, error.index, error.slot, error.site);
     else
-        cpi_report(&error, "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p)", function,
-                   cpool_strerror(code), pool->name, (const void *)pool->face, address,
-                   error.index, error.slot);
+        cpool_client_report(
+            &error, "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p)", function,
+            cpool_strerror(code), pool->name, (const void *)pool->face, address, error.index,
+            error.slot);
 }
 
 CPI_COLD void cpi_pool_report_damage(const struct cpi_pool *pool, const struct cpi_damage *damage,

@@ -35,7 +35,7 @@ static cpool_cache_t model_entry; /* the inline path shows nothing */
 MODEL_ABSENT(void *, cpi_os_map_at, uintptr_t wish, size_t size)
 MODEL_ABSENT(void, cpi_os_release, void *address, size_t size)
 MODEL_ABSENT(void, cpi_pool_note_calls, struct cpi_pool *pool, uint64_t calls)
-MODEL_ABSENT(void, cpi_report, cpool_error_t *error, const char *format, ...)
+MODEL_ABSENT(void, cpool_client_report, cpool_error_t *error, const char *format, ...)
 MODEL_ABSENT(const char *, cpool_strerror, int code)
 MODEL_ABSENT(void, cpi_tools_wrote, const void *address, size_t size)
 MODEL_ABSENT(int, cpi_pool_retired, const struct cpi_pool *pool, uintptr_t index,

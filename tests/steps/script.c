@@ -279,7 +279,10 @@ static void require_magazines(const cpool_t *pool, size_t lost)
 /* Live slots are told by it. */
 static void require_account(const cpool_t *pool)
 {
-    REQUIRE_EQUAL(inside_figures(pool).stocked, cpi_depot_count_stocked(&inside(pool)->depot));
+    struct cpi_registry_figures sums;
+
+    cpi_registry_add_up(&inside(pool)->registry, &sums);
+    REQUIRE_EQUAL(sums.stocked, cpi_depot_count_stocked(&inside(pool)->depot));
 }
 
 static size_t hands_of(const struct cpi_cache *cache)

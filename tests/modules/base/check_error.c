@@ -20,7 +20,7 @@ static void report(const char *text)
     error.code = CPOOL_EFOREIGN;
     error.function = "check_error";
     error.name = "none";
-    cpi_report(&error, "%s", text);
+    cpool_client_report(&error, "%s", text);
 }
 
 TEST(report_reaches_handler_with_all_members)
@@ -30,7 +30,7 @@ TEST(report_reaches_handler_with_all_members)
                             "name", &last,        &error, 17,         &last, "details\n" };
 
     support_capture_reports();
-    cpi_report(&error, "%d and %s", 42, "text");
+    cpool_client_report(&error, "%d and %s", 42, "text");
     last = REQUIRE_REPORT(CPOOL_EGUARD);
     REQUIRE(strcmp(last.text, "42 and text") == 0);
     REQUIRE(strcmp(last.function, "function") == 0);
