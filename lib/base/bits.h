@@ -9,11 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline bool cpi_is_power_of_two(size_t n)
-{
-    return n != 0 && (n & (n - 1)) == 0;
-}
-
 /* n rounded down to a multiple of `align`, a power of two. */
 static inline size_t cpi_align_down(size_t n, size_t align)
 {

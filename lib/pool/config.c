@@ -75,7 +75,7 @@ static int check_scalars(const cpool_config_t *config)
 {
     if (config->slot_size == 0)
         return CPOOL_ESLOTSIZE;
-    if ((config->slot_align != 0 && !cpi_is_power_of_two(config->slot_align)) ||
+    if ((config->slot_align & (config->slot_align - 1)) != 0 || /* no power of two */
         config->slot_align > CPOOL_ALIGN_MAX || config->slot_offset > config->slot_size)
         return CPOOL_EALIGN;
     if (config->capacity == 0 || config->capacity > CPOOL_CAPACITY_MAX ||

@@ -47,14 +47,6 @@ int cpool_create(cpool_t **pool, const cpool_config_t *config)
     return cpi_pool_create(pool, config, NULL);
 }
 
-static void clear_words(const struct cpi_pool *pool)
-{
-    uintptr_t fresh = pool->map.words != NULL ? cpi_slab_fresh(&pool->slab) : 0;
-
-    for (uintptr_t index = 0; index < fresh; index++)
-        cpi_slotmap_clear(&pool->map, index);
-}
-
 size_t cpool_reset(cpool_t *handle)
 {
     static const char function[] = "cpool_reset";
@@ -69,7 +61,8 @@ size_t cpool_reset(cpool_t *handle)
     cpi_registry_end_caches(&pool->registry);
     cpi_depot_reset(&pool->depot);
     cpi_announce_reset(pool);
-    clear_words(pool);
+    for (uintptr_t i = pool->map.words != NULL ? cpi_slab_fresh(&pool->slab) : 0; i-- > 0;)
+        cpi_slotmap_clear(&pool->map, i);
     if (pool->end_frames != NULL)
         pool->end_frames(pool);
     cpi_registry_recount(&pool->registry);

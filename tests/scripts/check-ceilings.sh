@@ -71,8 +71,8 @@ implementations() {
 
 # A second system takes a file of its own, and a header for what both systems have.
 windows=$(lines lib/host/os_windows.c lib/host/os_windows.h lib/host/sync.h)
-ceiling 'lines of lib/ without Windows' $(($(lines lib) - windows)) 12500 12875
-ceiling 'lines of ext/ without its tests' "$(lines ext)" 6000 6038
+ceiling 'lines of lib/ without Windows' $(($(lines lib) - windows)) 12500
+ceiling 'lines of ext/ without its tests' "$(lines ext)" 6000
 # What a build in the source tree leaves there has other names.
 ceiling 'lines of tests/' "$(find tests -type f \( -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.sh' -o \
     -name '*.txt' -o -name '*.mk' \) -exec cat {} + | wc -l)" 50000
