@@ -20,7 +20,7 @@ enum { SIZE_MIB = 256 };
 static struct cpi_extent make_extent(void)
 {
     struct cpi_extent extent;
-    void *base = cpi_os_reserve(SIZE_MIB * MIB, cpi_os_page_size(), 0);
+    void *base = cpi_os_reserve(SIZE_MIB * MIB, cpi_os_page_size());
 
     REQUIRE(base != NULL);
     cpi_extent_init(&extent, base, SIZE_MIB * MIB, cpi_os_page_size(), 0);
