@@ -347,9 +347,11 @@ int cpool_domain_destroy(cpool_domain_t *domain)
     (void)cpool_client_lock();
     await_visits(domain);
     unlist_domain(domain);
-    cpool_client_unlock();
-    for (size_t i = 0; i < domain->readers; i++)
+    for (size_t i = 0; i < domain->readers; i++) {
+        end_section(&domain->reader[i]); /* of one that a notice of slots has obtained since */
         release_reader(&domain->reader[i], false);
+    }
+    cpool_client_unlock();
     cpool_client_release(domain->arrays, domain->arrays_size, 0, NULL);
     cpool_client_release(domain, domain->size, 0, &domain->ended);
     return 0;

@@ -165,12 +165,11 @@ void cpool_free_uncached(cpool_t *handle, void *slot)
 /* No slot of any pool begins at this address. */
 CPI_COLD static void report_stray(const char *function, const void *address)
 {
-    cpool_t *handle = cpool_of(address, NULL);
+    const struct cpi_pool *pool = cpi_pool_at(cpool_of(address, NULL));
     cpool_error_t error = {
         .code = CPOOL_EFOREIGN, .function = function, .name = "", .address = address};
 
-    if (handle != NULL) {
-        const struct cpi_pool *pool = cpi_pool_at(handle);
+    if (pool != NULL) {
         uintptr_t index;
 
         cpi_slab_place(&pool->slab, address, &index);

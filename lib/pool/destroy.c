@@ -16,12 +16,13 @@ CPI_COLD int cpi_pool_verify_slot(const struct cpi_pool *pool, uintptr_t index,
 {
     const struct cpi_slab *slab = &pool->slab;
     struct cpi_damage damage;
+    bool locked = cpi_lock_unless_held(); /* so that no fork happens during the inspection */
     bool intact;
 
-    cpi_lock(); /* so that no fork happens while the slot is inspected */
     intact = !cpi_guard_is_filled(slab, index) || (cpi_guard_verify(slab, index, &damage) &&
                                                    cpi_guard_inspect(slab, index, &damage));
-    cpi_unlock();
+    if (locked)
+        cpi_unlock();
     if (intact)
         return 0;
     cpi_pool_report_damage(pool, &damage, function);

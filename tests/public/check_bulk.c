@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include <cpool/client.h>
+
 enum { CAPACITY = 1000 };
 
 static cpool_t *pool;
@@ -103,6 +105,17 @@ TEST(alloc_bulk_gives_back_what_was_overrun)
     REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 3, 4), 0); /* which there cannot be */
     REQUIRE_EQUAL(cpool_read_stats(pool, &stats), 0);
     REQUIRE_EQUAL(stats.failures, 2);
+    support_destroy_empty(pool);
+}
+
+/* As in a handler of fork that runs between those of the library. */
+TEST(alloc_bulk_with_the_lock_held_gives_back)
+{
+    pool = support_create_kind(24, 3, CPOOL_CHECKED);
+    cpool_free(pool, cpool_alloc(pool));
+    REQUIRE(cpool_client_lock());
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 4, 4), 0);
+    cpool_client_unlock();
     support_destroy_empty(pool);
 }
 

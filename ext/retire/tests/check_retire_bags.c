@@ -172,6 +172,29 @@ TEST(child_that_a_handler_makes_keeps_what_it_retires)
     end();
 }
 
+/* It has no owner who could mend it. */
+TEST(retired_slot_that_was_overrun_goes_back)
+{
+    cpool_config_t config = support_config(32, 2);
+    cpool_reader_t *by;
+    cpool_t *checked;
+    char *slot;
+
+    make(0);
+    config.flags = CPOOL_CHECKED;
+    REQUIRE_EQUAL(cpool_create(&checked, &config), 0);
+    by = reader();
+    slot = cpool_alloc(checked);
+    REQUIRE_EQUAL(cpool_retire(by, checked, slot), 0);
+    slot[32] ^= 1;
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_retire_flush(by, 0), 0);
+    REQUIRE_REPORT(CPOOL_EGUARD);
+    support_require_live(checked, 0);
+    end();
+    support_destroy_empty(checked);
+}
+
 static cpool_reader_t *noticed;
 
 static void obtain_when_ready(cpool_t *of, void *unused)

@@ -92,6 +92,35 @@ static void end_domain(void *argument)
     REQUIRE_EQUAL(cpool_domain_destroy(scene->domain), 0);
 }
 
+static cpool_reader_t *noticed;
+
+static void obtain_when_ready(cpool_t *of, void *domain)
+{
+    (void)of;
+    REQUIRE_EQUAL(cpool_reader_create(&noticed, domain, 0), 0);
+}
+
+/* Slots go back when a domain ends, and who is told of them obtains a reader of it. */
+TEST(reader_that_a_notice_obtains_at_the_end_is_nobodys)
+{
+    struct worker *worker = worker_start();
+    struct scene scene;
+
+    build(&scene, 0, worker);
+    REQUIRE_EQUAL(cpool_set_ready(scene.pool, obtain_when_ready, scene.domain), 0);
+    cpool_read_begin(scene.own);
+    retire_next(&scene, scene.own);
+    REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
+    cpool_read_end(scene.own);
+    noticed = NULL;
+    REQUIRE_EQUAL(cpool_domain_destroy(scene.domain), 0);
+    REQUIRE(noticed != NULL && cpi_reader_of(noticed)->owned.thread == NULL);
+    for (size_t i = scene.next; i < CAPACITY; i++)
+        cpool_free(scene.pool, scene.slots[i]);
+    support_destroy_empty(scene.pool);
+    worker_stop(worker);
+}
+
 static void use_up(cpool_t *of)
 {
     void *slots[CAPACITY];
