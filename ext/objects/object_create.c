@@ -25,16 +25,10 @@
 
 /* --- From a configuration --- */
 
-/* Nobody waits in a pool that takes objects back. */
-static bool fit_together(unsigned flags)
-{
-    return (flags & CPOOL_OBJECT_PRIORITY) != 0 ? (flags & CPOOL_OBJECT_WAITABLE) == 0
-                                                : (flags & CPOOL_OBJECT_KEEP_LARGER) == 0;
-}
-
 static int read_config(cpool_objects_config_t *config, cpool_object_type_t *type,
                        const cpool_objects_config_t *given)
 {
+    unsigned refused;
     int code;
 
     if (given == NULL)
@@ -52,8 +46,11 @@ static int read_config(cpool_objects_config_t *config, cpool_object_type_t *type
     if (type->object_align != 0 && ((type->object_align & (type->object_align - 1)) != 0 ||
                                     type->object_align > CPOOL_ALIGN_MAX))
         return CPOOL_EALIGN; /* a fake pool makes no pool of slots that would look at it */
-    if (!fit_together(config->flags) ||
-        (config->flags & (CPOOL_FILL | CPOOL_CLIENT_RESERVED)) != 0) /* objects stay constructed */
+    /* Nobody waits in a pool that takes objects back, and objects stay constructed. */
+    refused = CPOOL_FILL | CPOOL_CLIENT_RESERVED |
+              ((config->flags & CPOOL_OBJECT_PRIORITY) != 0 ? CPOOL_OBJECT_WAITABLE
+                                                            : CPOOL_OBJECT_KEEP_LARGER);
+    if ((config->flags & refused) != 0)
         return CPOOL_EFLAGS;
     return 0;
 }

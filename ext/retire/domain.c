@@ -81,7 +81,7 @@ static void end_reader(struct cpi_reader *reader, bool vanished)
     end_section(reader);
     if (!vanished) {
         begin_visit(reader->domain);
-        (void)cpi_retire_reclaim(reader->domain, reader, CPI_REACH_OWN, NULL);
+        (void)cpi_retire_reclaim(reader->domain, reader, false, NULL);
         end_visit(reader->domain);
     }
     release_reader(reader, vanished);
@@ -142,12 +142,12 @@ CPI_COLD static int obtain_reader(struct cpool_domain *domain, bool own, cpool_r
     cpool_client_owned_t *owned;
     struct cpi_reader *reader;
 
-    if (CPI_ENDED(domain))
+    if (cpi_ended_check(&domain->ended, domain, "cpool_reader_create"))
         return CPOOL_EPOOL;
     if (own && cpool_client_own(domain->client.pool, NULL) != 0)
         return CPOOL_ENOMEM;
     if ((reader = take_reader(domain, own)) == NULL) {
-        (void)cpi_retire_reclaim(domain, NULL, CPI_REACH_OWN, NULL);
+        (void)cpi_retire_reclaim(domain, NULL, false, NULL);
         owned = own ? cpool_client_find(domain->key) : NULL; /* taken by a notice of slots */
         reader = owned != NULL ? reader_of_owned(owned) : take_reader(domain, own);
     }
@@ -187,17 +187,16 @@ static bool is_drained(const struct cpool_domain *domain)
 static size_t visit_domain(struct cpool_domain *domain, const cpool_t *pool, bool ends)
 {
     size_t given = 0;
-    bool full = !is_drained(domain);
 
-    if (!full && !ends)
+    if (!ends && is_drained(domain))
         return 0;
     for (size_t i = 0; ends && i < domain->readers; i++)
         cpi_store(&domain->reader[i].plain, CPI_POOL_NONE, relaxed); /* [plain] */
     begin_visit(domain);
-    if (full)
-        given = cpi_retire_reclaim(domain, NULL, ends ? CPI_REACH_AWAIT : CPI_REACH_ALL, pool);
     if (ends)
         cpi_retire_forget(domain, pool);
+    else
+        given = cpi_retire_reclaim(domain, NULL, true, pool);
     end_visit(domain);
     return given;
 }
@@ -312,7 +311,7 @@ int cpool_domain_create(cpool_domain_t **result, const cpool_domain_config_t *co
 static void drain_domain(struct cpool_domain *domain)
 {
     for (unsigned times = 0; !is_drained(domain); domain->client.system->back_off(times++))
-        (void)cpi_retire_reclaim(domain, NULL, CPI_REACH_ALL, NULL);
+        (void)cpi_retire_reclaim(domain, NULL, true, NULL);
 }
 
 /* With the lock held. */
@@ -346,11 +345,11 @@ int cpool_domain_destroy(cpool_domain_t *domain)
     drain_domain(domain);
     (void)cpool_client_lock();
     await_visits(domain);
-    unlist_domain(domain);
     for (size_t i = 0; i < domain->readers; i++) {
         end_section(&domain->reader[i]); /* of one that a notice of slots has obtained since */
         release_reader(&domain->reader[i], false);
     }
+    unlist_domain(domain);
     cpool_client_unlock();
     cpool_client_release(domain->arrays, domain->arrays_size, 0, NULL);
     cpool_client_release(domain, domain->size, 0, &domain->ended);

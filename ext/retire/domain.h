@@ -125,14 +125,13 @@ size_t cpi_reader_held(const struct cpi_reader *reader, const cpool_t *of);
 bool cpi_reader_is_empty(const struct cpi_reader *reader);
 
 /* retire.c.  Ends a grace period, and gives back what no section sees: from the bags of `self`,
- * unless that is NULL, and of destroyed readers, or from all; those that another thread claims are
- * left out, or awaited.  Returns how many slots of `pool` these were.  Lock-free, but for the last.
- */
-enum cpi_reach { CPI_REACH_OWN, CPI_REACH_ALL, CPI_REACH_AWAIT };
-size_t cpi_retire_reclaim(struct cpool_domain *domain, struct cpi_reader *self,
-                          enum cpi_reach reach, const cpool_t *pool);
+ * unless that is NULL, of destroyed readers, and of all others if `all`.  Returns how many slots of
+ * `pool` these were.  Lock-free. */
+size_t cpi_retire_reclaim(struct cpool_domain *domain, struct cpi_reader *self, bool all,
+                          const cpool_t *pool);
 
-/* Takes the pool's slots out of all bags.  They stay live.  Waits for readers in use. */
+/* Gives back the pool's slots that no section sees, and takes the others out of all bags.  These
+ * stay live.  Waits for readers in use. */
 void cpi_retire_forget(struct cpool_domain *domain, const cpool_t *pool);
 
 #endif /* CPI_DOMAIN_H */

@@ -112,19 +112,13 @@ static uintptr_t current_mark(const struct cpool_domain *domain)
     return (uintptr_t)cpi_domain_forks(domain) * 4 + 2;
 }
 
-/* Waits for another's claim, which lasts a few steps, or returns false. */
-static bool claim_bags(struct cpi_reader *reader, bool waits)
+static bool claim_bags(struct cpi_reader *reader)
 {
-    for (unsigned times = 0;; reader->domain->client.system->back_off(times++)) {
-        uintptr_t seen = cpi_load(&reader->claim, relaxed); /* [hint] */
-        uintptr_t current = current_mark(reader->domain);
-        bool claimed =
-            seen != current &&
-            cpi_cas_strong(&reader->claim, &seen, current, acquire, relaxed); /* [claim] [hint] */
+    uintptr_t seen = cpi_load(&reader->claim, relaxed); /* [hint] */
+    uintptr_t current = current_mark(reader->domain);
 
-        if (claimed || !waits)
-            return claimed;
-    }
+    return seen != current &&
+           cpi_cas_strong(&reader->claim, &seen, current, acquire, relaxed); /* [claim] [hint] */
 }
 
 static void leave_bags(struct cpi_reader *reader)
@@ -241,11 +235,11 @@ static size_t empty_bag(struct cpi_reader *reader, unsigned k, uintptr_t mark, c
 }
 
 /* Marks the bags that may be emptied, and returns which these are, one bit each. */
-static unsigned mark_bags(struct cpi_reader *reader, uintptr_t safe, uintptr_t mark, bool waits)
+static unsigned mark_bags(struct cpi_reader *reader, uintptr_t safe, uintptr_t mark)
 {
     unsigned marked = 0;
 
-    if (!claim_bags(reader, waits))
+    if (!claim_bags(reader))
         return 0;
     for (unsigned i = 0; i < CPI_BAGS; i++)
         if (may_empty(reader, i, safe)) {
@@ -265,7 +259,7 @@ static bool is_ours(const struct cpi_reader *reader, const struct cpi_reader *se
 /* When bags are empty: the owner goes on with one, and a destroyed reader is free. */
 static void reuse_bags(struct cpi_reader *reader, const struct cpi_reader *self)
 {
-    if (!claim_bags(reader, false))
+    if (!claim_bags(reader))
         return;
     if (is_ours(reader, self))
         open_bag(reader);
@@ -285,14 +279,12 @@ static bool is_wanted(const struct cpi_reader *reader, const struct cpi_reader *
            (all && !cpi_reader_is_empty(reader));
 }
 
-static void close_wanted(struct cpool_domain *domain, const struct cpi_reader *self,
-                         enum cpi_reach reach)
+static void close_wanted(struct cpool_domain *domain, const struct cpi_reader *self, bool all)
 {
     for (size_t i = 0; i < domain->readers; i++) {
         struct cpi_reader *reader = &domain->reader[i];
 
-        if (!is_wanted(reader, self, reach != CPI_REACH_OWN) ||
-            !claim_bags(reader, reach == CPI_REACH_AWAIT))
+        if (!is_wanted(reader, self, all) || !claim_bags(reader))
             continue;
         for (unsigned k = 0; k < CPI_BAGS; k++)
             close_bag(domain, &reader->bags[k]);
@@ -302,16 +294,15 @@ static void close_wanted(struct cpool_domain *domain, const struct cpi_reader *s
     }
 }
 
-static size_t empty_wanted(struct cpool_domain *domain, struct cpi_reader *self,
-                           enum cpi_reach reach, uintptr_t safe, const cpool_t *pool)
+static size_t empty_wanted(struct cpool_domain *domain, struct cpi_reader *self, bool all,
+                           uintptr_t safe, const cpool_t *pool)
 {
     size_t given = 0;
 
     for (size_t i = 0; i < domain->readers; i++) {
         struct cpi_reader *reader = &domain->reader[i];
         uintptr_t mark = current_mark(domain); /* still the parent's in the child of a handler */
-        bool wanted = is_wanted(reader, self, reach != CPI_REACH_OWN);
-        unsigned marked = wanted ? mark_bags(reader, safe, mark, reach == CPI_REACH_AWAIT) : 0;
+        unsigned marked = is_wanted(reader, self, all) ? mark_bags(reader, safe, mark) : 0;
 
         for (unsigned k = 0; marked >> k != 0; k++)
             given += (marked >> k) % 2 != 0 ? empty_bag(reader, k, mark, pool) : 0;
@@ -321,11 +312,11 @@ static size_t empty_wanted(struct cpool_domain *domain, struct cpi_reader *self,
     return given;
 }
 
-size_t cpi_retire_reclaim(struct cpool_domain *domain, struct cpi_reader *self,
-                          enum cpi_reach reach, const cpool_t *pool)
+size_t cpi_retire_reclaim(struct cpool_domain *domain, struct cpi_reader *self, bool all,
+                          const cpool_t *pool)
 {
-    close_wanted(domain, self, reach);
-    return empty_wanted(domain, self, reach, cpi_epoch_scan(domain, self, true, NULL), pool);
+    close_wanted(domain, self, all);
+    return empty_wanted(domain, self, all, cpi_epoch_scan(domain, self, true, NULL), pool);
 }
 
 /* Reports a section, once, that has held back the reader's slots for too long. */
@@ -351,9 +342,9 @@ CPI_COLD static void reclaim_own(struct cpi_reader *reader, bool barrier, const 
     struct cpi_blocker seen;
     uintptr_t safe;
 
-    close_wanted(reader->domain, reader, CPI_REACH_OWN);
+    close_wanted(reader->domain, reader, false);
     safe = cpi_epoch_scan(reader->domain, reader, barrier, &seen);
-    (void)empty_wanted(reader->domain, reader, CPI_REACH_OWN, safe, NULL);
+    (void)empty_wanted(reader->domain, reader, false, safe, NULL);
     if (barrier)
         report_blocker(reader, &seen, function);
 }
@@ -414,7 +405,7 @@ static bool reopen_bag(struct cpi_reader *reader)
     struct cpi_bag *youngest;
     bool opened;
 
-    if (!claim_bags(reader, false))
+    if (!claim_bags(reader))
         return false;
     opened = has_room(reader);
     if (!opened && (youngest = youngest_with_room(reader)) != NULL) {
@@ -555,32 +546,48 @@ static void forget_in_bag(struct cpi_bag *bag, const cpool_t *pool)
         cpi_store(&bag->stamp, 0, release);                           /* [unstamp] */
 }
 
-/* In a bag that a thread empties: also whether the slot that is just going back is the pool's. */
-static bool has_slots_of(const struct cpi_bag *bag, const cpool_t *pool)
+/* Whether a slot of the pool is in the bag at `first` or behind. */
+static bool has_slots_of(const struct cpi_bag *bag, size_t first, const cpool_t *pool)
 {
-    size_t from = cpi_load(&bag->from, acquire);   /* [given] */
     size_t count = cpi_load(&bag->count, acquire); /* [full] */
 
-    for (size_t i = from > 0 ? from - 1 : 0; i < count; i++)
+    for (size_t i = first; i < count; i++)
         if (pool_of_slot(bag, i) == pool)
             return true;
     return false;
 }
 
-/* Returns false while another thread empties a bag with slots of the pool.  Nobody else moves a
- * slot from one place to another meanwhile. */
+/* The first of the bag's slots that no section holds back: those under no stamp, or all if the
+ * sections began in the epoch `safe` or later.  In a bag that a thread empties this is the one that
+ * is just going back. */
+static size_t first_unheld(const struct cpi_bag *bag, uintptr_t safe)
+{
+    size_t from = cpi_load(&bag->from, acquire); /* [given] */
+    uintptr_t stamp = stamp_of(bag);
+
+    if (is_closed(stamp) && !cpi_epoch_is_before(stamp, safe))
+        return cpi_load(&bag->to, relaxed); /* [own] */
+    return stamp != 0 && from > 0 ? from - 1 : from;
+}
+
+/* Returns false while slots of the pool may go back, or are about to, or another thread changes the
+ * bags.  Nobody else moves a slot from one place to another meanwhile. */
 static bool forget_in_reader(struct cpi_reader *reader, const cpool_t *pool)
 {
+    struct cpool_domain *domain = reader->domain;
     bool all = true;
+    uintptr_t safe;
 
-    (void)claim_bags(reader, true);
+    if (!claim_bags(reader))
+        return false;
+    safe = cpi_reader_is_empty(reader) ? 0 : cpi_epoch_scan(domain, NULL, true, NULL);
     for (unsigned k = 0; k < CPI_BAGS; k++) {
         struct cpi_bag *bag = &reader->bags[k];
 
-        if (stamp_of(bag) != current_mark(reader->domain))
-            forget_in_bag(bag, pool);
-        else if (has_slots_of(bag, pool))
+        if (has_slots_of(bag, first_unheld(bag, safe), pool))
             all = false;
+        else if (stamp_of(bag) != current_mark(domain))
+            forget_in_bag(bag, pool);
     }
     leave_bags(reader);
     return all;
@@ -588,10 +595,9 @@ static bool forget_in_reader(struct cpi_reader *reader, const cpool_t *pool)
 
 void cpi_retire_forget(struct cpool_domain *domain, const cpool_t *pool)
 {
-    for (size_t i = 0; i < domain->readers; i++) {
-        unsigned times = 0;
-
-        while (!forget_in_reader(&domain->reader[i], pool))
+    for (size_t i = 0; i < domain->readers; i++)
+        for (unsigned times = 0; !forget_in_reader(&domain->reader[i], pool);) {
+            (void)cpi_retire_reclaim(domain, NULL, true, pool);
             domain->client.system->back_off(times++);
-    }
+        }
 }

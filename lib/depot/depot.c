@@ -284,7 +284,6 @@ void cpi_depot_leave(struct cpi_depot *depot, const struct cpi_uncached *uncache
         return;
     fold_counter(&depot->flown.stocked_in, &counters->stocked_in);
     fold_counter(&depot->flown.stocked_out, &counters->stocked_out);
-    fold_counter(&depot->flown.others, &counters->others);
     cpi_fetch_add(&depot->flights, moves - CPI_ONE_OF(uncached->epoch), release); /* [left] */
 }
 

@@ -131,7 +131,7 @@ struct cpi_figures {
     size_t magazines;       /* magazines made so far */
     size_t caches;          /* caches registered now */
     size_t spare_limit;     /* spare magazines that they may hold */
-    uint64_t exchanges;     /* pushes and pops on the depot's stacks so far */
+    uint64_t exchanges;     /* magazines exchanged with the depot so far */
     uint64_t growths;       /* times the capacity was raised */
     uint64_t registrations; /* caches registered so far */
 };

@@ -205,7 +205,7 @@ static cpool_t *pool_of(int node)
 static void *helper(void *number)
 {
     model_begin(number);
-    (void)cpi_retire_reclaim((struct cpool_domain *)(void *)memory, NULL, CPI_REACH_ALL, NULL);
+    (void)cpi_retire_reclaim((struct cpool_domain *)(void *)memory, NULL, true, NULL);
     model_barrier_end();
     return NULL;
 }

@@ -384,7 +384,7 @@ static void flush_empty_bag(void *argument)
 {
     struct scene *scene = argument;
 
-    (void)cpi_retire_reclaim(scene->domain, NULL, CPI_REACH_ALL, NULL);
+    (void)cpi_retire_reclaim(scene->domain, NULL, true, NULL);
     flush(scene);
 }
 
@@ -413,7 +413,7 @@ static void pass_all(void *argument)
 {
     struct scene *scene = argument;
 
-    (void)cpi_retire_reclaim(scene->domain, NULL, CPI_REACH_ALL, NULL);
+    (void)cpi_retire_reclaim(scene->domain, NULL, true, NULL);
 }
 
 static void read_in_child(void *argument)

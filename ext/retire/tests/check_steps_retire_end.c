@@ -275,6 +275,103 @@ TEST_TIMES(end_of_a_pool_awaits_slots_that_go_back, 4 * MODES)
     sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
 }
 
+static void retire_of_second(void *argument)
+{
+    struct scene *scene = argument;
+
+    REQUIRE_EQUAL(cpool_retire(scene->workers, scene->second, cpool_alloc(scene->second)), 0);
+}
+
+static void retire_and_destroy(void *argument)
+{
+    struct scene *scene = argument;
+
+    retire_of_second(scene);
+    REQUIRE_EQUAL(cpool_destroy(scene->second), 0);
+}
+
+/* As far as the worker gets without the caller, who may be in its way. */
+static void let_go_on(void *stop)
+{
+    (void)steps_go_on_to(stop, STEPS_LOCK, 6);
+}
+
+/* The worker has seen that its bag is open, and puts a slot into it, whose pool it ends, when the
+ * bag has been closed, and the slot before goes back. */
+static bool put_behind_close(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    bool reached;
+
+    build(&scene, flags, worker);
+    scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    cpool_free(scene.second, cpool_alloc(scene.second)); /* with its cache it takes no lock */
+    worker_do(worker, retire_of_second, &scene);
+    support_capture_reports();
+    REQUIRE(steps_run(&stop, worker, "put_slot", 3, retire_and_destroy, &scene));
+    steps_plan(NULL, nth, let_go_on, &stop);
+    (void)cpi_retire_reclaim(scene.domain, NULL, true, NULL);
+    reached = steps_drop();
+    steps_go_on(&stop);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    demolish(&scene, 0);
+    return reached;
+}
+
+static void close_all_bags(void *argument)
+{
+    struct scene *scene = argument;
+
+    REQUIRE(cpool_alloc(scene->pool) == NULL); /* with its cache it takes no lock */
+    while (scene->next < (CPI_BAGS - 1) * BAG)
+        retire_next(scene, scene->workers);
+    retire_of_second(scene);
+    (void)cpool_retire_flush(scene->workers, 0);
+}
+
+static void retire_one(void *argument)
+{
+    struct scene *scene = argument;
+
+    if (cpool_retire(scene->workers, scene->pool, scene->slots[scene->next]) == 0)
+        scene->next++;
+}
+
+/* The worker opens a bag again, which a section has held back, while a pool with a slot in it
+ * ends. */
+static bool destroy_beside_reopening(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    bool reached;
+
+    build(&scene, flags, worker);
+    scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    cpool_read_begin(scene.own);
+    worker_do(worker, close_all_bags, &scene);
+    support_capture_reports();
+    REQUIRE(steps_run(&stop, worker, "claim_bags", 7, retire_one, &scene));
+    cpool_read_end(scene.own);
+    steps_plan(NULL, nth, let_go_on, &stop);
+    REQUIRE_EQUAL(cpool_destroy(scene.second), 0);
+    reached = steps_drop();
+    steps_go_on(&stop);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    demolish(&scene, scene.next);
+    return reached;
+}
+
+/* Not in checked pools, which take the lock for each slot that goes back. */
+TEST_TIMES(end_of_a_pool_finds_slots_that_are_put_or_left_in_open_bags, 4)
+{
+    static beside *const all[] = {put_behind_close, destroy_beside_reopening};
+
+    sweep(all[_i / 2], _i % 2 != 0 ? CPOOL_TRACKED : 0, 20);
+}
+
 /* The last bag has slots of two pools, and room, and later sections hold it back. */
 static void close_bags_in_turn(void *argument)
 {
@@ -287,14 +384,6 @@ static void close_bags_in_turn(void *argument)
     REQUIRE_EQUAL(cpool_retire(scene->workers, scene->third, cpool_alloc(scene->third)), 0);
     REQUIRE_EQUAL(cpool_retire(scene->workers, scene->second, cpool_alloc(scene->second)), 0);
     (void)cpool_retire_flush(scene->workers, 0);
-}
-
-static void retire_one(void *argument)
-{
-    struct scene *scene = argument;
-
-    if (cpool_retire(scene->workers, scene->pool, scene->slots[scene->next]) == 0)
-        scene->next++;
 }
 
 /* The worker has the last bag filled again, where the third pool's slot was forgotten, and moves
@@ -315,7 +404,7 @@ static bool destroy_beside_move(unsigned flags, struct worker *worker, size_t nt
     if (alone) {
         REQUIRE(steps_run(&stop, worker, "put_slot", 2, retire_one, &scene));
         cpool_read_end(scene.own);
-        (void)cpi_retire_reclaim(scene.domain, NULL, CPI_REACH_ALL, NULL);
+        (void)cpi_retire_reclaim(scene.domain, NULL, true, NULL);
         REQUIRE_EQUAL(domain_stats(scene.domain).held, 1);
         stopped = steps_go_on_to(&stop, NULL, nth);
     } else {
