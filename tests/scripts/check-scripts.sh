@@ -115,7 +115,7 @@ plant check-names.sh NEWS 's/cpool_debug(3)/cpool_verify_all(3)/' 'nothing is na
 plant check-names.sh lib/pool/dump.c 's/"cpool_dump"/"cpool_write"/' 'nothing is named cpool_write'
 plant check-names.sh include/cpool/wait.h 's/as cpool_alloc_or_notify/as cpool_alloc_notify/' 'cpool_alloc_notify'
 plant check-names.sh include/cpool/alloc.h 's/stats.stalls/stats.exchanges/' 'stats.exchanges'
-plant check-names.sh README.md 's,cpool/wait.h,cpool/events.h,' 'nothing is named cpool/events.h'
+plant check-names.sh README.md 's,cpool_alloc_wait,cpool_alloc_waits,' 'nothing is named cpool_alloc_waits'
 plant check-names.sh doc/ADOPTING.md 's/cpool::static_pool/cpool::singleton/' 'nothing is named cpool::singleton'
 
 plant check-json.sh doc/JSON.md 's/^| `waits`.*//' '> waits number'
@@ -152,7 +152,7 @@ plant check-builds.sh debian/changelog '1s/0\.1\.0/0.1.1/' 'debian/changelog'
 plant check-builds.sh include/cpool/version.h 's/PATCH 0/PATCH 7/' 'NEWS: begins with'
 plant check-builds.sh CMakeLists.txt 's/VERSION ${cpool_version}/VERSION 0.1.0/' 'has the release again'
 
-plant check-ceilings.sh lib/base/new.h "$(yes x | head -n 26000)" 'above its ratchet'
+plant check-ceilings.sh lib/base/new.h "$(yes x | head -n 26000)" 'above its ceiling'
 
 # unskipped SCRIPT - with a compiler that makes dying programs, or none, the script fails
 # instead of skipping.  The tools that it looks for are there, and do nothing wrong.
