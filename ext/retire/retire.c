@@ -597,7 +597,7 @@ void cpi_retire_forget(struct cpool_domain *domain, const cpool_t *pool)
 {
     for (size_t i = 0; i < domain->readers; i++)
         for (unsigned times = 0; !forget_in_reader(&domain->reader[i], pool);) {
-            (void)cpi_retire_reclaim(domain, NULL, true, pool);
             domain->client.system->back_off(times++);
+            (void)cpi_retire_reclaim(domain, NULL, true, pool);
         }
 }

@@ -8,6 +8,7 @@
  *
  * ORDERING TABLE
  *   count | failures, stalls, growths fetch-and-add | relaxed | - | -
+ *   held  | waiters' delayed load | relaxed | - | -
  *   usage | CAS, fetch-and-add of the counts of live slots | relaxed | - | -
  *   mark  | calls store 1        | relaxed | - | -
  *   rest  | calls store 0        | release | reclaim.c's inside | the owner's
@@ -128,7 +129,8 @@ bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 static bool find_more(struct cpi_pool *pool, bool retires)
 {
     return grow_by_itself(pool) || cpi_reclaim_spare(&pool->registry) ||
-           (retires && cpi_client_give_back(pool, false) != 0);
+           (retires && cpi_load(&pool->waiters.delayed, relaxed) && /* [held] */
+            cpi_client_give_back(pool, false) != 0);
 }
 
 /* Whether a trim or shrink holds the depot's magazines, or has held them since `seen` was read.  If
