@@ -14,11 +14,11 @@
  *                     ^ from    ^ to                     ^ count
  *
  * A thread claims a reader's bags for a few steps: to close those that have slots, to open an empty
- * one, or to mark those that it will empty.  It empties them without the claim, so that an error
- * handler or a ready function may retire.  The owner puts slots into the open bag without a claim,
- * and may not have seen that it was closed: only slots below `to` go back, and later ones belong to
- * the next stamp.  An empty bag is filled from its beginning when its owner opens it.  Claims
- * and marks of threads that have vanished in a fork are void.
+ * one, or to mark those that it will empty; and for one scan when a pool ends.  It empties them
+ * without the claim, so that an error handler or a ready function may retire.  The owner puts slots
+ * into the open bag without a claim, and may not have seen that it was closed: only slots below
+ * `to` go back, and later ones belong to the next stamp.  An empty bag is filled from its beginning
+ * when its owner opens it.  Claims and marks of threads that have vanished in a fork are void.
  *
  * Epochs wrap where words are short, but stamps and sections are less than 2^30 apart, because
  * each bag that is closed while a section lasts holds another slot back, which takes 8 bytes.

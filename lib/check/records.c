@@ -103,9 +103,9 @@ CPI_COLD void cpi_record_tell(struct cpi_text *text, const struct cpi_slab *slab
 #define CPI_SITE_ROWS 64
 
 struct site_row {
-    uintptr_t index;         /* of the slot that has been live for longest */
+    uintptr_t index;             /* of the slot that has been live for longest */
     struct recorded_call oldest; /* its alloc */
-    uint64_t youngest;       /* time of the latest alloc */
+    uint64_t youngest;           /* time of the latest alloc */
     size_t slots;
 };
 
