@@ -130,7 +130,9 @@ if TESTS_LONG
 TESTS += $(tests_long)
 endif
 
-EXTRA_DIST += $(tests_scripts) tests/scripts/check-scripts.sh tests/debug/mistakes.c tests/tools/correct.c \
-	tests/tools/handover.c tests/tools/mistakes.c tests/tools/programs.sh tests/tools/stray.c
 TESTS += $(tests_scripts)
+
+# Every source, header, script and list here is distributed.
+EXTRA_DIST += $(patsubst $(srcdir)/%,%,$(wildcard $(foreach folder,* model/protocol modules/* windows/sys, \
+	$(foreach kind,c cpp h mk sh txt,$(srcdir)/tests/$(folder)/*.$(kind)))))
 

@@ -5,9 +5,6 @@
 #   make check-valgrind   the unit tests under Memcheck, VALGRIND_TESTS='...' for some
 #   make coverage         lines and branches of lib/ that the unit tests reach, by lcov
 
-EXTRA_DIST += tests/analysis/analyze.sh tests/analysis/coverage.sh \
-	tests/analysis/dump.c tests/analysis/valgrind.sh
-
 analysis_flags = -D_GNU_SOURCE $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS)
 
 analyze: config.h

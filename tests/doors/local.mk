@@ -17,9 +17,6 @@ EXTRA_DIST += debian/changelog debian/control debian/copyright debian/rules \
 	debian/libcpool-doc.examples debian/libcpool-malloc.install debian/libcpool0.install debian/libcpool0.symbols \
 	debian/source/format
 
-EXTRA_DIST += tests/doors/abi.sh tests/doors/amalgamated.sh tests/doors/debian.sh \
-	tests/doors/job.c tests/doors/part.c tests/doors/run.sh tests/doors/whole.c
-
 check_DATA = amalgamation/cpool.c $(amalgamation_rest)
 TESTS += tests/doors/amalgamated.sh
 

@@ -25,8 +25,6 @@ tests_fuzz_replay_SOURCES = $(fuzz_sources) tests/fuzz/replay.c
 tests_fuzz_replay_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_replay_LDADD = lib/libcpool-asserted.a $(tests_libs_library)
 
-EXTRA_DIST += tests/fuzz/corpus.txt tests/fuzz/fuzz.sh
-
 fuzz: tests/fuzz/replay$(EXEEXT)
 	@CC="$(FUZZ_CC)" srcdir="$(srcdir)" FUZZ_FLAGS="$(FUZZ_FLAGS)" \
 		COMPILE="$(DEFS) $(DEFAULT_INCLUDES) $(fuzz_cppflags) $(CPPFLAGS)" \

@@ -4,8 +4,6 @@
 check_PROGRAMS += tests/harness/limit
 tests_harness_limit_SOURCES = tests/harness/limit.c
 
-EXTRA_DIST += tests/harness/often.sh
-
 # Programs take from it what they use.  Those of public/ use nothing that calls the modules.
 if HAVE_CHECK
 check_LIBRARIES += tests/harness/libharness.a
@@ -13,16 +11,10 @@ endif
 
 tests_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
 
-tests_harness_libharness_a_SOURCES = tests/harness/inside.h tests/harness/inside_wait.h \
-	tests/harness/crew.c tests/harness/crew.h tests/harness/doors.h tests/harness/fault.c \
-	tests/harness/fault.h tests/harness/fault_pool.h tests/harness/figures.c tests/harness/figures.h \
-	tests/harness/refuse.c tests/harness/refuse.h \
-	tests/harness/fixture.c tests/harness/fixture.h tests/harness/growth.c \
-	tests/harness/growth.h tests/harness/main.c \
-	tests/harness/misuse.c tests/harness/misuse.h \
-	tests/harness/random.h tests/harness/support.c \
-	tests/harness/support.h tests/harness/support_pool.c tests/harness/support_threads.c \
-	tests/harness/waiter.c tests/harness/waiter.h
+tests_harness_libharness_a_SOURCES = tests/harness/crew.c tests/harness/fault.c \
+	tests/harness/figures.c tests/harness/fixture.c tests/harness/growth.c tests/harness/main.c \
+	tests/harness/misuse.c tests/harness/refuse.c tests/harness/support.c \
+	tests/harness/support_pool.c tests/harness/support_threads.c tests/harness/waiter.c
 tests_harness_libharness_a_CPPFLAGS = $(tests_cppflags)
 
 # The library's sources, compiled once more with a point before each atomic operation, each

@@ -26,9 +26,7 @@ MUSL_CHECK = /usr/local/src/libcpool-check/check_*.orig.tar.gz
 
 machines_targets = check-aarch64 check-s390x check-armhf check-i386 check-musl check-without
 
-EXTRA_DIST += doc/PORTING.md \
-	tests/machines/check.sh tests/machines/child.mk tests/machines/known.txt \
-	tests/machines/run.sh
+EXTRA_DIST += doc/PORTING.md
 
 # Built when check-without wants it.
 EXTRA_PROGRAMS += tests/machines/without

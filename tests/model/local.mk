@@ -33,17 +33,6 @@ model_long = cache_edge empty_swap empty_swap_fenceless \
 
 TESTS += tests/model/protocol/run.sh
 
-EXTRA_DIST += \
-	tests/model/protocol/actor.h tests/model/protocol/audit.cpp tests/model/protocol/main.cpp \
-	tests/model/protocol/memory_sc.h \
-	tests/model/protocol/memory_views.h tests/model/protocol/owner.cpp \
-	tests/model/protocol/reclaim.cpp tests/model/protocol/run.sh tests/model/protocol/scenarios.cpp \
-	tests/model/protocol/search.cpp tests/model/protocol/search.h tests/model/protocol/state.h \
-	tests/model/protocol/words.h \
-	tests/model/absent.h tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
-	tests/model/pool.h tests/model/run.sh tests/model/stack.h tests/model/store.h tests/model/waiters.h \
-	$(patsubst %,tests/model/%.c,$(model_names) $(model_long))
-
 # Exit status 77 says that there is no checker: skipped, and no failure.
 model:
 	@GENMC='$(GENMC)' $(SHELL) $(srcdir)/tests/model/run.sh \

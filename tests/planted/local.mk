@@ -10,10 +10,6 @@
 # make check holds each edit against the sources, and make check-all plants those of tests/sched/planted.sh
 # and tests/weak/planted.sh.
 
-EXTRA_DIST += tests/planted/build.sh \
-	tests/planted/list.txt \
-	tests/planted/models.sh tests/planted/plant.sh tests/planted/run.sh tests/planted/share.sh
-
 MUTANTS =
 
 mutants_environment = CC='$(CC)' CHECK_CFLAGS='$(CHECK_CFLAGS)' CHECK_LIBS='$(CHECK_LIBS)' \

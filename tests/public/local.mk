@@ -63,8 +63,6 @@ check_LTLIBRARIES += tests/public/module_shared.la tests/public/module_static.la
 	tests/public/module_mixed.la
 endif
 
-EXTRA_DIST += tests/public/frames.h tests/public/hpp.h tests/public/typed_builds.c
-
 # In C++, and without Check.
 if HAVE_CXX
 if WITH_ALL_EXT
@@ -76,9 +74,6 @@ endif
 tests_public_check_hpp_SOURCES = tests/public/check_hpp.cpp tests/public/hpp_forms.cpp \
 	tests/public/hpp_resources.cpp ext/objects/tests/hpp_objects.cpp ext/retire/tests/hpp_retire.cpp
 tests_public_check_hpp_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
-
-# In C++20, by check-cxx.sh.
-EXTRA_DIST += tests/public/coroutines.cpp
 
 # <cpool/cpool.hpp> in every C++, with every compiler and library that is found.
 check-cxx: lib/libcpool.la

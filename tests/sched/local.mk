@@ -11,13 +11,9 @@ check_PROGRAMS += tests/sched/check_schedules
 TESTS += tests/sched/check_schedules
 
 tests_sched_check_schedules_SOURCES = \
-	tests/sched/audit.c tests/sched/audit.h tests/sched/check_schedules.c \
-	tests/sched/decide.c tests/sched/decide.h \
-	tests/sched/explorer.c tests/sched/explorer.h \
-	tests/sched/history.c tests/sched/history.h \
-	tests/sched/linear.c tests/sched/linear.h tests/sched/pool.c \
-	tests/sched/retires.c tests/sched/scenario.h tests/sched/stack.c tests/sched/tracked.c \
-	tests/sched/types.c tests/sched/types.h tests/harness/random.h
+	tests/sched/audit.c tests/sched/check_schedules.c tests/sched/decide.c \
+	tests/sched/explorer.c tests/sched/history.c tests/sched/linear.c tests/sched/pool.c \
+	tests/sched/retires.c tests/sched/stack.c tests/sched/tracked.c tests/sched/types.c
 tests_sched_check_schedules_CPPFLAGS = $(AM_CPPFLAGS) \
 	-I$(top_srcdir)/tests/harness -I$(top_srcdir)/tests/sched -UCPI_DEBUG
 tests_sched_check_schedules_LDADD = tests/harness/libpoints.a $(tests_libs_library)
@@ -28,5 +24,3 @@ schedules: tests/sched/check_schedules
 	SCHED_RANDOM='$(SCHED_RANDOM)' tests/sched/check_schedules
 
 .PHONY: schedules
-
-EXTRA_DIST += tests/sched/planted.sh

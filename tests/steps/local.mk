@@ -26,9 +26,7 @@ TESTS += $(tests_steps)
 check_LIBRARIES += tests/steps/libsteps.a
 endif
 
-tests_steps_libsteps_a_SOURCES = tests/steps/inline_steps.h tests/steps/meeting.c tests/steps/meeting.h \
-	tests/steps/script.c tests/steps/script.h tests/steps/steps.c \
-	tests/steps/steps.h
+tests_steps_libsteps_a_SOURCES = tests/steps/meeting.c tests/steps/script.c tests/steps/steps.c
 tests_steps_libsteps_a_CPPFLAGS = $(tests_cppflags)
 
 tests_ldadd_steps = tests/steps/libsteps.a tests/harness/libharness.a \

@@ -22,15 +22,6 @@ WEAK_REPLAY =
 # models.sh begins before all others (Makefile.am).
 TESTS += tests/weak/selftest.sh
 
-EXTRA_DIST += \
-	tests/weak/build.sh tests/weak/genmc.h tests/weak/models.sh \
-	tests/weak/planted.sh tests/weak/run.sh tests/weak/selftest.c tests/weak/selftest.sh \
-	tests/weak/weak.h tests/weak/weak_explore.c tests/weak/weak_main.c \
-	tests/weak/weak_memory.c tests/weak/weak_race.c tests/weak/weak_threads.c \
-	tests/weak/weak_tsan.c tests/weak/whole.h tests/weak/whole.txt tests/weak/whole_events.c \
-	tests/weak/whole_exact.c tests/weak/whole_os.c tests/weak/whole_retire.c \
-	tests/weak/whole_wait.c
-
 weak_environment = srcdir='$(srcdir)' CC='$(CC)' WEAK_SEED='$(WEAK_SEED)' \
 	WEAK_EXECUTIONS='$(WEAK_EXECUTIONS)' WEAK_MODELS='$(WEAK_MODELS)' \
 	WEAK_REPLAY='$(WEAK_REPLAY)'

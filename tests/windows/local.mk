@@ -6,11 +6,7 @@
 #                        WINDOWS_PARTS='tests', WINDOWS_COMPILERS=gcc, WINDOWS_STRESS=220
 #   make bench-windows   a typed pool and one by its handle beside the C runtime's malloc
 
-EXTRA_DIST += bench/windows.c tests/windows/check.h tests/windows/check_ends.c tests/windows/check_refused.c \
-	tests/windows/disturb.c tests/windows/dlfcn.h \
-	tests/windows/left-out.txt tests/windows/posix.c tests/windows/posix.h \
-	tests/windows/run.sh tests/windows/support.c tests/windows/sys/mman.h \
-	tests/windows/sys/resource.h tests/windows/sys/syscall.h tests/windows/sys/wait.h
+EXTRA_DIST += bench/windows.c
 
 WINDOWS_COMPILERS = gcc clang
 
