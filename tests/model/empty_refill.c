@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_refill.c - an owner takes a magazine of two slots out of the depot and
- * allocates one.  Meanwhile a thread without a cache looks for a slot.
+ * empty_refill.c - an owner takes a magazine of two slots, full or partly filled, out of the
+ * depot and allocates one.  Meanwhile a thread without a cache looks for a slot.
  *
  * Holds: it finds the other one, in the depot or in the owner's cache, or waits while it is in the
  * owner's hands.
  */
 #define MODEL_COINS 1
+#ifndef MODEL_LIMIT
 #define MODEL_LIMIT 2
+#endif
 #define MODEL_SLOTS 2
 #include "pool.h"
 

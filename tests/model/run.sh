@@ -5,7 +5,7 @@
 #   run.sh LIB MODEL...
 #
 # LIB     folder of the library's sources that are checked
-# MODEL   names of models here, without .c
+# MODEL   names of models here, without .c, or of variants.txt
 # GENMC   the checker, by default the one in the path
 #
 # Prints a line for each model: how many executions were explored, and how many
@@ -38,10 +38,13 @@ trap 'rm -f "$report"' EXIT
 
 failed=0
 for model in "$@"; do
+    line=$(grep "^$model *|" "$here/variants.txt" || echo "|$model.c")
+    source=$(echo "$line" | cut -d '|' -f 2 | tr -d ' ')
+    # shellcheck disable=SC2046 # several words
     "$genmc" --rc11 --disable-spin-assume --disable-function-inliner \
         --disable-ipr --disable-mm-detector --disable-estimation -- \
         -std=c11 -Wno-gnu-variable-sized-type-not-at-end -I"$lib" -I"$lib/../ext" -I"$here" -I"$here/../../include" \
-        "$here/$model.c" >"$report" 2>&1
+        $(echo "$line" | cut -s -d '|' -f 3) "$here/$source" >"$report" 2>&1
     status=$?
     complete=$(figure 'Number of complete executions explored')
     dropped=$(figure 'Number of blocked executions seen')

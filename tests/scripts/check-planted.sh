@@ -28,7 +28,8 @@ for word in $(grep -v '^#' "$list" | cut -d '|' -f 3 | sed 's/sound:.*//; s/same
     tr ' ' '\n' | sort -u); do
     case $word in
     weak:*)
-        [ -e "$tests/model/${word#*:}.c" ] || grep -q "^${word#*:} *|" "$tests/weak/whole.txt" ||
+        [ -e "$tests/model/${word#*:}.c" ] ||
+            grep -q "^${word#*:} *|" "$tests/model/variants.txt" "$tests/weak/whole.txt" ||
             complain "list.txt: no model $word"
         ;;
     model:* | genmc:*)

@@ -23,13 +23,19 @@ build_object() {
         -o "$objects/$1.o" 2>"$log" || skip "the compiler lacks what the explorer needs"
 }
 
-# build_model SOURCE PROGRAM [MAIN] - MAIN: the part with main, or weak_main.  A model has
-# to define every function that the files that it includes refer to.
+# The part of the explorer with main.
+weak_main=weak_main
+
+# build_model SOURCE PROGRAM [OPTION...] - a model has to define every function that the files
+# that it includes refer to.
 build_model() {
-    ${CC:-cc} $model_flags -I"$here" -I"$lib" -I"$lib/../ext" -I"$models" -I"$here/../../include" \
-        -c "$1" -o "$2.o" 2>"$log" || return
-    ${CC:-cc} -no-pie "$2.o" $(printf "$objects/%s.o " $weak_parts ${3-weak_main}) \
-        -o "$2" 2>"$log"
+    source=$1
+    built=$2
+    shift 2
+    ${CC:-cc} $model_flags "$@" -I"$here" -I"$lib" -I"$lib/../ext" -I"$models" -I"$here/../../include" \
+        -c "$source" -o "$built.o" 2>"$log" || return
+    ${CC:-cc} -no-pie "$built.o" $(printf "$objects/%s.o " $weak_parts $weak_main) \
+        -o "$built" 2>"$log"
 }
 
 # What the whole library and its models are compiled with beside model_flags (whole.h).

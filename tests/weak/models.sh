@@ -15,4 +15,4 @@ tests=${srcdir:-.}/tests
 # shellcheck disable=SC2046 # several words
 exec "$tests/weak/run.sh" "$tests/../lib" \
     ${WEAK_MODELS:-$(cd "$tests/model" && ls *.c | sed 's/\.c$//') \
-        $(sed -n 's/^\(whole_[a-z_]*\) *|.*/\1/p' "$tests/weak/whole.txt")}
+        $(sed -n 's/^\([a-z_]*\) *|.*/\1/p' "$tests/model/variants.txt" "$tests/weak/whole.txt")}

@@ -5,10 +5,11 @@
 #   run.sh LIB MODEL...
 #
 # LIB              folder of the library's sources that are checked
-# MODEL            names of models in tests/model, without .c, or of whole.txt
+# MODEL            names of models in tests/model, without .c, or of variants.txt there, or
+#                  of whole.txt
 # CC               the compiler, which has to know -fsanitize=thread
-# WEAK_EXECUTIONS  how many executions of each model, 20000 by default.  A model that
-#                  defines MODEL_SHARE has that part of them
+# WEAK_EXECUTIONS  how many executions of each model, 20000 by default.  A model of
+#                  whole.txt with MODEL_SHARE has that part of them
 # WEAK_SEED        the origin of their random choices, 1 by default
 # WEAK_REPLAY      a seed that a failure printed: that execution alone, each step
 # WEAK_OBJECTS     folder in which the explorer's objects are kept from one call to
@@ -51,13 +52,14 @@ failed=0
 for model in "$@"; do
     program=$work/$model
     printf '%-22s ' "$model"
-    line=$(grep "^$model *|" "$here/whole.txt")
-    if [ -n "$line" ]; then
-        # shellcheck disable=SC2046 # several words
-        build_whole $(echo "$line" | cut -d '|' -f 2) "$program" $(echo "$line" | cut -d '|' -f 3)
-    else
-        build_model "$models/$model.c" "$program"
-    fi || {
+    line=$(grep -h "^$model *|" "$here/whole.txt" "$models/variants.txt" || echo "|$model.c")
+    source=$(echo "$line" | cut -d '|' -f 2 | tr -d ' ')
+    case $model in
+    whole_*) set -- build_whole "$source" ;;
+    *) set -- build_model "$models/$source" ;;
+    esac
+    # shellcheck disable=SC2046 # several words
+    "$@" "$program" $(echo "$line" | cut -s -d '|' -f 3) || {
         echo "NOT CHECKED: it does not compile or link"
         cat "$log"
         failed=1
@@ -65,7 +67,6 @@ for model in "$@"; do
     }
     # A model with long executions has a part of them.
     share=$(echo "$line" | sed -n 's/.*-DMODEL_SHARE=\([0-9]*\).*/\1/p')
-    [ -n "$share" ] || share=$(sed -n 's/^#define MODEL_SHARE //p' "$models/$model.c" 2>"$log")
     # shellcheck disable=SC2086 # two words
     "$program" --executions $((${WEAK_EXECUTIONS:-20000} / ${share:-1})) --seed "${WEAK_SEED:-1}" \
         ${WEAK_REPLAY:+--replay $WEAK_REPLAY} >"$log" 2>&1
