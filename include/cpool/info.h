@@ -146,7 +146,8 @@ typedef void (*cpool_write_t)(const char *text, size_t length, void *arg);
  *
  * doc/JSON.md describes each member of the JSON, and the metrics.  Later versions may add members.
  * Those in cpool_stats_t and cpool_view_t stay.  The others describe how the library works, and may
- * go.
+ * go.  For Prometheus, serve the metrics of all pools over HTTP as text/plain; version=0.0.4
+ * (examples/metrics.c).
  *
  * Live slots of all pools are reported as CPOOL_EPOOL, and an unknown form as CPOOL_EFLAGS.
  *

@@ -120,6 +120,8 @@ plant check-names.sh doc/ADOPTING.md 's/cpool::static_pool/cpool::singleton/' 'n
 
 plant check-json.sh doc/JSON.md 's/^| `waits`.*//' '> waits number'
 plant check-json.sh doc/JSON.md 's/`cpool_live`/`cpool_alive`/' '> cpool_live'
+! /usr/bin/python3 -c 'import jsonschema, prometheus_client' 2> /dev/null ||
+    plant check-json.sh doc/json-schema.json '/"live"/s/{.*}/{"type": "string"}/' 'is not valid'
 plant check-json.sh include/cpool/info.h 's/^    size_t peak; /    size_t top; /' '> top'
 
 plant check-listed.sh tests/public/check_new.c '/* new */' 'is in no list'
