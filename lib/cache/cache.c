@@ -22,16 +22,9 @@
  *   glance  | stocked load            | acquire | cache.h's stocked | the spares' counts
  *   figures | count, loaded and spare load for figures | relaxed | - | -
  *
- * [check] and [begin] change one word, so one of them comes first.  If it is [check], the closing
- * thread acquires the opening, and its store of 0 comes after the store of the room.  If it is
- * [begin], the owner sees that somebody is closing, and closes the entry again before it clears its
- * mark.
- *
- * A stealing thread that finds nothing goes on to check which parties are inside, so all its loads
- * acquire from the thread that took the spare before.
- *
- * The compare-and-swap needs no tag: if it finds the expected number, it has taken that magazine,
- * whose content is read only afterwards.
+ * doc/CONCURRENCY.md 3.5 argues why [check] and [begin] cannot miss each other, and 3.4 why the
+ * compare-and-swap of [steal] needs no tag.  A stealing thread that finds nothing goes on to check
+ * which parties are inside, so all its loads acquire from the thread that took the spare before.
  */
 #include "cache/cache.h"
 
@@ -82,10 +75,9 @@ static bool refill_fresh(struct cpi_cache *cache)
 {
     uintptr_t first;
     size_t n = cpi_cache_bump(cache->slab, cache->depot, fair_run(cache), 0, &first);
-    size_t i;
 
     CPI_ASSERT(n <= cache->depot->limit && cpi_cache_count(cache) == 0);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         cpi_cache_active(cache)->rounds[i] = cpi_slab_slot(cache->slab, first + n - 1 - i);
     cpi_cache_set_count(cache, n);
     return n > 0;
@@ -345,11 +337,9 @@ void cpi_cache_abandon(struct cpi_cache *cache)
 
 void cpi_cache_discard(struct cpi_cache *cache)
 {
-    uint32_t i;
-
     cpi_cache_abandon(cache);
     cpi_cache_set_stocked(cache, 0);
-    for (i = 0; i < cache->quota_max; i++)
+    for (uint32_t i = 0; i < cache->quota_max; i++)
         cpi_cache_put(cache, i, 0);
 }
 
@@ -370,49 +360,32 @@ void cpi_cache_begin(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_
 
 /* --- For any thread --- */
 
-uint32_t cpi_cache_steal(struct cpi_cache *victim)
+uint32_t cpi_cache_steal(struct cpi_cache *victim, bool looks)
 {
-    uint32_t i;
-
     if (cpi_load(&victim->stocked, acquire) == 0) /* [glance] */
         return 0;
-    for (i = 0; i < victim->quota_max; i++) {
+    for (uint32_t i = 0; i < victim->quota_max; i++) {
         uint32_t node = cpi_load(&victim->spare[i], acquire); /* [see] */
 
         if (node == 0 || cpi_magazine_count(cpi_depot_magazine(victim->depot, node)) == 0)
             continue;
-        if (cpi_cas_strong(&victim->spare[i], &node, 0, acq_rel, acquire)) /* [steal] [see] */
+        if (looks ||
+            cpi_cas_strong(&victim->spare[i], &node, 0, acq_rel, acquire)) /* [steal] [see] */
             return node;
     }
     return 0;
-}
-
-bool cpi_cache_has_spare(const struct cpi_cache *victim)
-{
-    uint32_t i;
-
-    if (cpi_load(&victim->stocked, acquire) == 0) /* [glance] */
-        return false;
-    for (i = 0; i < victim->quota_max; i++) {
-        uint32_t node = cpi_load(&victim->spare[i], acquire); /* [see] */
-
-        if (node != 0 && cpi_magazine_count(cpi_depot_magazine(victim->depot, node)) != 0)
-            return true;
-    }
-    return false;
 }
 
 size_t cpi_cache_rounds(const struct cpi_cache *cache)
 {
     const cpool_cache_t *active = cpi_cache_active(cache);
     size_t rounds = 0;
-    uint32_t i;
 
     /* If another thread has taken the loaded magazine, it is still counted until the owner
      * notices. */
     if (cpi_load(&cache->loaded, relaxed) != 0) /* [figures] */
         rounds = cpi_word_load(&active->count, relaxed) & ~CPI_BUSY; /* [figures] */
-    for (i = 0; i < cache->quota_max; i++) {
+    for (uint32_t i = 0; i < cache->quota_max; i++) {
         uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [figures] */
 
         if (node != 0)

@@ -15,36 +15,13 @@
  * with a spare, or, if no spare helps, with the depot.  Because of the spare, an owner that goes
  * back and forth across the end of a magazine does not use the depot.
  *
- * The number of spares that a cache may have is its quota, fixed when it is registered.  A cache
- * whose spares are all full gives them to the depot in turn.  So the cache of an owner that only
- * frees, like the consumer in a pipeline, keeps each magazine for a while, and its processor and
- * the producers' compete less for the lines.
+ * A cache whose spares are all full gives them to the depot in turn.  So the cache of an owner that
+ * only frees, like the consumer in a pipeline, keeps each magazine for a while, and its processor
+ * and the producers' compete less for the lines.
  *
- * OPEN AND CLOSED
- *
- * The top bit of `count` is the owner's mark, BUSY, set while the owner is inside.  `limit` is the
- * size of a magazine while the entry is open, and 0 while it is closed.  Each operation sets the
- * mark, then reads the limit.
- *
- *     owner                             a thread that closes (reclaim.h)
- *     count = c | BUSY                  closed += 1, in the registry
- *     --- barrier, almost free ---      limit = 0
- *     limit == 0?  then it is closed    --- barrier, expensive ---
- *     ... use the loaded magazine       BUSY?  then read again
- *     count = c', without BUSY          take what is loaded, by compare-and-swap with 0
- *
- * Each side writes its own word, then reads the other's.  With a full barrier between the two, at
- * least one side sees the other's write (Dekker's rule).  The expensive barrier is membarrier(2),
- * which makes every running thread of the process pass a full barrier, so the owner only needs the
- * compiler to keep its order.  On a system without membarrier, entries are never open to the inline
- * path, and the owner's mark is sequentially consistent.
- *
- * An owner that finds its entry closed takes its own loaded magazine out by a compare-and-swap with
- * 0, so that either it or the closing thread wins.  As long as somebody is closing, the cache holds
- * nothing: its slots come from the depot and go there.  The owner opens the entry again when nobody
- * is closing and it has done CPI_CALM operations in this way, because closing an entry costs as
- * much as that many.  An owner that opens while a thread begins to close notices that afterwards in
- * the word `closed`, which both change, and closes the entry again.
+ * An owner that is inside has set its mark, BUSY, the top bit of `count`, and then read `limit`,
+ * which is 0 while another thread keeps the entry closed.  doc/CONCURRENCY.md 3.5 has this protocol
+ * of the owner and the threads that close and take, 3.4 that of the spares.
  *
  * Invariants
  * The first `stocked` spares are full magazines, or 0 if one was taken.  The others are empty
@@ -319,12 +296,9 @@ static inline uint64_t cpi_cache_moves(const struct cpi_cache *cache)
     return cpi_depot_exchanged(&cache->counters) + cpi_load(&cache->swaps, acquire); /* [moves] */
 }
 
-/* Takes a full spare out of any cache, whether its owner runs or not.  Returns 0 if there is none.
- * Any thread.  Wait-free. */
-uint32_t cpi_cache_steal(struct cpi_cache *victim);
-
-/* Whether the cache may have a full spare.  Any thread, wait-free. */
-bool cpi_cache_has_spare(const struct cpi_cache *victim);
+/* Takes a full spare out of any cache, whether its owner runs or not, unless the caller only
+ * `looks` for one.  Returns 0 if there is none.  Any thread.  Wait-free. */
+uint32_t cpi_cache_steal(struct cpi_cache *victim, bool looks);
 
 /* The number of free slots in the cache, an estimate while the owner works.  Any thread,
  * wait-free. */

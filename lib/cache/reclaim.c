@@ -19,13 +19,8 @@
  *   inside  | busy, calls load    | acquire | cache.h's out, alloc.c's rest | what the operation
  *                                                   did before it left
  *
- * [close] and [seen] are the closing side of Dekker's rule, [busy] and [room] the owner's.  With
- * membarrier, the compiler keeps the owner's pair in order.  Either the owner's store came before
- * the barrier reached its processor, and [seen] sees [busy], or the owner's load came after it, and
- * [room] sees the 0.  This holds as long as the closing thread keeps entries from being opened.  At
- * most one operation of an owner is under way when the barrier comes.  Later ones find the entry
- * closed and take the loaded magazine out by [out] only.  So if the compare-and-swap of [take]
- * finds the magazine, its count is still the one seen before.
+ * [close] and [seen] are the closing side of Dekker's rule, [busy] and [room] the owner's.
+ * doc/CONCURRENCY.md 3.5 argues that, and why [take] finds the count that was seen before.
  */
 #include "cache/reclaim.h"
 
@@ -89,7 +84,7 @@ void cpi_reclaim_end(struct cpi_registry *registry, unsigned begun)
 
 /* Closes an entry.  Returns whether there may be something to take: it was open, or a magazine is
  * loaded, or there is a full spare, which another closing thread may not have taken yet. */
-static bool close_entry(const struct cpi_cache *cache)
+static bool close_entry(struct cpi_cache *cache)
 {
     cpool_cache_t *active = cpi_load(&cache->active, acquire); /* [scan] */
 
@@ -97,15 +92,14 @@ static bool close_entry(const struct cpi_cache *cache)
         (void)cpi_word_exchange(&active->limit, 0, seq_cst); /* [close] */
         return true;
     }
-    return cpi_load(&cache->loaded, acquire) != 0 || cpi_cache_has_spare(cache); /* [scan] */
+    return cpi_load(&cache->loaded, acquire) != 0 || cpi_cache_steal(cache, true) != 0; /* [scan] */
 }
 
 static bool close_all(const struct cpi_registry *registry)
 {
     bool holds = false;
-    size_t i;
 
-    for (i = 0; i < cpi_registry_made(registry); i++)
+    for (size_t i = 0; i < cpi_registry_made(registry); i++)
         holds = close_entry(cpi_registry_cache(registry, i)) || holds;
     return holds;
 }
@@ -158,10 +152,10 @@ static bool take_spare(struct cpi_registry *registry, struct cpi_cache *cache)
     struct cpi_uncached uncached;
     uint32_t node;
 
-    if (!cpi_cache_has_spare(cache))
+    if (cpi_cache_steal(cache, true) == 0)
         return false;
     cpi_depot_enter(registry->depot, &uncached);
-    node = cpi_cache_steal(cache);
+    node = cpi_cache_steal(cache, false);
     if (node != 0)
         hand_back(registry, &uncached, node);
     cpi_depot_leave(registry->depot, &uncached);
@@ -173,10 +167,9 @@ CPI_COLD bool cpi_reclaim_all(struct cpi_registry *registry, struct cpi_backoff 
 {
     bool holds = close_all(registry);
     bool all = (!holds && !barrier) || cpi_barrier(registry);
-    size_t i;
 
     CPI_ASSERT(cpi_load(&registry->closed, relaxed) != 0); /* [own] */
-    for (i = 0; holds && i < cpi_registry_made(registry); i++) {
+    for (size_t i = 0; holds && i < cpi_registry_made(registry); i++) {
         struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
         all = take_loaded(registry, cache, backoff) && all;
@@ -188,9 +181,7 @@ CPI_COLD bool cpi_reclaim_all(struct cpi_registry *registry, struct cpi_backoff 
 
 CPI_COLD bool cpi_reclaim_spare(struct cpi_registry *registry)
 {
-    size_t i;
-
-    for (i = 0; i < cpi_registry_made(registry); i++)
+    for (size_t i = 0; i < cpi_registry_made(registry); i++)
         if (take_spare(registry, cpi_registry_cache(registry, i)))
             return true;
     return false;
@@ -212,9 +203,7 @@ unsigned cpi_reclaim_left(const struct cpi_registry *registry)
 
 bool cpi_reclaim_has_any(const struct cpi_registry *registry)
 {
-    size_t i;
-
-    for (i = 0; i < cpi_registry_made(registry); i++)
+    for (size_t i = 0; i < cpi_registry_made(registry); i++)
         if (cpi_cache_rounds(cpi_registry_cache(registry, i)) > 0)
             return true;
     return cpi_reclaim_left(registry) != 0;
@@ -269,12 +258,11 @@ static bool await_owner(const struct cpi_cache *cache, struct cpi_backoff *backo
 CPI_COLD bool cpi_await_inside(const struct cpi_registry *registry, struct cpi_backoff *backoff)
 {
     uint64_t flights = cpi_depot_flights(registry->depot);
-    size_t i;
 
     while (!cpi_depot_have_left(registry->depot, flights))
         if (!cpi_await_pause(backoff))
             return false;
-    for (i = 0; i < cpi_registry_made(registry); i++)
+    for (size_t i = 0; i < cpi_registry_made(registry); i++)
         if (!await_owner(cpi_registry_cache(registry, i), backoff))
             return false;
     return true;
@@ -283,11 +271,10 @@ CPI_COLD bool cpi_await_inside(const struct cpi_registry *registry, struct cpi_b
 CPI_COLD void cpi_await_rest(const struct cpi_registry *registry)
 {
     unsigned times = 0;
-    size_t i;
 
     while (cpi_depot_in_flight(cpi_depot_flights(registry->depot)) != 0)
         cpi_os_back_off(times++);
-    for (i = 0; i < cpi_registry_made(registry); i++) {
+    for (size_t i = 0; i < cpi_registry_made(registry); i++) {
         const struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
         while (cpi_load(&cache->busy, acquire) % 2 != 0 || /* [inside] */

@@ -3,17 +3,8 @@
  * reclaim.h - closing the entries of a pool's caches, taking their loaded magazines, and waiting
  * for operations in progress.
  *
- * Spares lie in atomic words, so any thread takes one by a single compare-and-swap, at no cost for
- * the owner, whether it runs or not.
- *
- * The owner uses its loaded magazine with plain loads and stores.  So a thread that wants it closes
- * the entry, and waits a bounded time if the owner is inside (cache.h).  It leaves alone an owner
- * that stays inside, whose slots an operation is using.  Any number of threads may do this
- * concurrently, without a lock.
- *
- * A thread that finds the pool dry must not miss a slot that moves during its search.  It reads the
- * activity, searches, waits for every operation that is inside, and reads the activity again
- * (doc/CONCURRENCY.md, "Empty means empty").
+ * Any number of threads may do this concurrently, without a lock.  doc/CONCURRENCY.md 3.5 says how
+ * they take what an owner has loaded, and 3.6 how a thread that finds the pool dry misses nothing.
  */
 #ifndef CPI_RECLAIM_H
 #define CPI_RECLAIM_H

@@ -78,12 +78,10 @@ static void derive_live(const struct cpi_registry *registry, struct cpi_registry
 
 void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registry_figures *figures)
 {
-    size_t i;
-
     memset(figures, 0, sizeof *figures);
     figures->stocked = registry->stocked_correction;
     tally_counters(&registry->depot->flown, figures);
-    for (i = 0; i < cpi_registry_made(registry); i++) {
+    for (size_t i = 0; i < cpi_registry_made(registry); i++) {
         const struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
         tally_counters(&cache->counters, figures);
@@ -313,9 +311,7 @@ CPI_COLD void cpi_registry_remove_cache(struct cpi_registry *registry, struct cp
 
 void cpi_registry_end_caches(struct cpi_registry *registry)
 {
-    size_t i;
-
-    for (i = 0; i < cpi_registry_made(registry); i++) {
+    for (size_t i = 0; i < cpi_registry_made(registry); i++) {
         struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
         if (!cache->used)
@@ -419,13 +415,11 @@ CPI_COLD void cpi_registry_thread_vanished(struct cpi_thread *thread)
  * vanished may have been using one of the latter, whose handle stays valid. */
 CPI_COLD void cpi_registry_mend(struct cpi_registry *registry)
 {
-    size_t i;
-
     registry->forks++;
     cpi_store(&registry->closed, 0, relaxed); /* [none] */
     if (cpi_depot_forked(registry->depot))
         registry->disturbed = true;
-    for (i = 0; i < cpi_registry_made(registry); i++) {
+    for (size_t i = 0; i < cpi_registry_made(registry); i++) {
         struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
         if (cache->used && put_to_rest(cache))

@@ -33,7 +33,7 @@ static void *stealer(void *number)
     model_begin(number);
     model_be_lucky();
     for (i = 0; i < MODEL_SPARES; i++) {
-        stolen[i] = cpi_cache_steal(model_cache(1));
+        stolen[i] = cpi_cache_steal(model_cache(1), false);
         if (stolen[i] != 0)
             model_use_slot(cpi_depot_magazine(&model_depot, stolen[i])->rounds[0]);
     }

@@ -147,7 +147,7 @@ static void disturb(uint64_t *random, struct cpi_cache *cache, struct cpi_cache 
         fixture_give(other, slots, n);
     }
     if (random_once_in(random, 100)) {
-        node = cpi_cache_steal(cache);
+        node = cpi_cache_steal(cache, false);
         if (node != 0)
             cpi_depot_give(fixture_depot, &other->counters, node);
     }

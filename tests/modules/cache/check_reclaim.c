@@ -29,11 +29,11 @@ static struct cpi_cache *filled_cache(uint32_t quota, bool inline_path, size_t n
     return cache;
 }
 
-static void require_taken(const struct cpi_cache *cache)
+static void require_taken(struct cpi_cache *cache)
 {
     REQUIRE(!fixture_is_open(cache));
     REQUIRE_EQUAL(cpi_load(&cache->loaded, relaxed), 0);
-    REQUIRE(!cpi_cache_has_spare(cache));
+    REQUIRE(cpi_cache_steal(cache, true) == 0);
     REQUIRE_EQUAL(cpi_cache_rounds(cache), 0);
 }
 
