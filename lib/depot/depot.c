@@ -28,14 +28,9 @@
  * The partial magazine needs no tag: nobody reads a magazine's link or content before the CAS that
  * makes him its owner, so it does not matter whether the magazine left and came back in between.
  *
- * A drain releases for the same reason as a pop (tagstack.h): a thread that finds no partial
- * magazine goes on to check which parties are inside.  An account releases so that a thread that
- * searches everywhere twice, and reads the same counters both times, knows that it missed no
- * exchange in between (alloc.c).
- *
- * [enter] needs no release.  A thread that searches for slots acquires an exchange of the
- * operation, which comes later, and so sees the operation in flight.  All changes of `flights` are
- * read-modify-writes, so a load that acquires one of them acquires each [left] before it.
+ * [take], [drain] and [account] release, and the loads acquire, for threads that find the pool dry
+ * (doc/CONCURRENCY.md 3.6).  [enter] needs no release: such a thread acquires an exchange of the
+ * operation, which comes later, and so sees the operation in flight.
  */
 #include "depot/depot.h"
 
@@ -48,10 +43,10 @@
  *
  *   | moves 32 | epoch 16 | odd 8 | even 8 |
  *
- * An operation counts itself in the epoch in which it enters.  The epoch advances only while no
- * operation of the previous epoch is in flight, so those in flight belong to the current epoch or
- * the previous one.  After two advances, all that were in flight before the first have left.  When
- * the epoch wraps, its carry adds a move, which costs a searching thread one more search.
+ * An operation counts itself in the epoch in which it enters, and the epoch advances only while no
+ * operation of the previous one is in flight.  So after two advances, all that were in flight
+ * before the first have left.  When the epoch wraps, its carry adds a move, which costs a searching
+ * thread one more search.
  */
 #define CPI_COUNT_MAX 255u
 #define CPI_ONE_OF(epoch) ((uint64_t)1 << ((epoch) % 2 * 8))
@@ -147,11 +142,8 @@ static uint32_t make_any(struct cpi_depot *depot)
     return node;
 }
 
-/*
- * By the second invariant there is a magazine for each party at any time.  Once all magazines are
- * made, the one for this party lies on the stack, so a pop after the check of what is made finds
- * it.  The retries are for a processor that still shows an old head for a moment.
- */
+/* Once all magazines are made, the one for this party lies on the stack (doc/CONCURRENCY.md 3.3).
+ * The retries are for a processor that still shows an old head for a moment. */
 uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *counters)
 {
     uint32_t node = cpi_depot_pop(depot, &depot->empty, &counters->others);

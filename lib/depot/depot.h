@@ -17,14 +17,8 @@
  *   partial: i                       the one magazine that is neither, or 0
  *
  * Invariants
- * A stocked magazine is full.  So there are at most fresh / limit of them.  Threads that come and
- * go with partly filled caches cannot multiply magazines: if there is a partial magazine already, a
- * thread that returns another one merges the two.
- *
- * There is always an empty magazine, as long as no slot is freed twice.  The memory for the
- * magazines that handed out slots can fill is committed before the slots are handed out, and the
- * memory for the magazines that a cache can hold before the cache is registered.  That is why free
- * never fails and never commits memory.
+ * A stocked magazine is full.  There is always an empty magazine, as long as no slot is freed twice
+ * (doc/CONCURRENCY.md 3.2 and 3.3).
  *
  * Progress: everything here is lock-free, except `provide`, which may make a system call, and
  * take_empty, which yields a bounded number of times if it finds no empty magazine.
@@ -76,11 +70,10 @@ static inline void cpi_magazine_move(struct cpi_magazine *from, struct cpi_magaz
     uint32_t have = cpi_magazine_count(from);
     uint32_t held = cpi_magazine_count(to);
     uint32_t moved = have < limit - held ? have : limit - held;
-    uint32_t i;
 
     CPI_ASSERT(from != to);
     CPI_ASSERT(held <= limit);
-    for (i = 0; i < moved; i++)
+    for (uint32_t i = 0; i < moved; i++)
         to->rounds[held + i] = from->rounds[have - moved + i];
     cpi_magazine_set_count(from, have - moved);
     cpi_magazine_set_count(to, held + moved);

@@ -4,9 +4,6 @@
  *
  *   base                    base + committed               base + size
  *   | readable and writable | reserved, without memory  |
- *
- * Memory is committed in growing steps, so the number of system calls is logarithmic in the memory
- * used.
  */
 #ifndef CPI_EXTENT_H
 #define CPI_EXTENT_H

@@ -13,9 +13,8 @@
  * that), and nobody has written it.  Slots that a shrinking pool drained, and then lowered the
  * watermark below, hold what their last owner wrote, so the next bump acquires from the lowering.
  *
- * A bump releases, and a read of the bounds acquires.  A thread that finds no fresh slots left goes
- * on to check which parties are inside and which rounds they hold, so it must see the marks that
- * they set before they bumped.  Bumps and lowerings are read-modify-writes of the word, so the last
+ * A bump releases, and a read of the bounds acquires, for threads that find no fresh slots left
+ * (doc/CONCURRENCY.md 3.6).  Bumps and lowerings are read-modify-writes of the word, so the last
  * one carries what all before it released.
  *
  * A thread that validates a slot's address got the slot, through the caller's synchronisation, from

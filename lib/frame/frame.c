@@ -7,14 +7,11 @@
  *   [ s s s s s s s |  -  -  -  -  -  ]   full -> [ s s s s ... s ] -> [ s s s s ... s ]
  *
  * When the record is full, its slots move to an empty magazine of the depot, in front of the
- * frame's other magazines.
+ * frame's other magazines.  doc/CONCURRENCY.md 7.3 says why there is one, and what a fork finds.
  *
  * Invariants
- * Every slot on record is live, and recorded once.  So the magazines of frames and the depot's full
- * ones are no more than the magazines for all slots handed out, and there is an empty one for the
- * next (depot.h).  A record is not a magazine: it lies in memory of the frames.  `full` and `next`
- * change before the slots move, so that the child of a fork finds no slot twice.  A closed frame is
- * empty, and has neither a pool nor an owner.
+ * Every slot on record is live, and recorded once.  A closed frame is empty, and has neither a pool
+ * nor an owner.
  *
  * ORDERING TABLE
  *   claim  | open CAS that sets a bit     | acquire | close  | the frame, which was closed
@@ -404,8 +401,7 @@ static void give_one(struct cpi_pool *pool, void *slot, struct cpi_call call)
 }
 
 /* A plain pool gets its magazines whole, and others get their slots one by one, each with its word
- * and record.  The last slot keeps the pool from being destroyed, and its free calls waiters for
- * all of them. */
+ * and record.  The last slot comes last (doc/CONCURRENCY.md 7.3). */
 CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi_call call)
 {
     struct cpi_pool *pool = pool_of(frame, NULL, call.function);

@@ -20,13 +20,8 @@
  *     M  M  M  partial     1 1 0 1 1 1 0 0 1 ...    M  M  M  partial
  *     ---- begin ---->     a bit for each slot      ---- end ---->
  *
- * A draining thread takes all magazines, marks their slots in a bitmap, does its work, and fills
- * the magazines again, portion by portion from the highest slots down, so that the lowest slots
- * will be handed out first.  Other threads may take slots as soon as they have been given back.
- *
- * It holds the library's lock, so there is one draining thread at a time, and none at the moment of
- * a fork.  An alloc that finds the depot empty waits until there is something again
- * (cpi_drain_await).
+ * A draining thread fills the magazines again from the highest slots down, so that the lowest slots
+ * will be handed out first.  doc/CONCURRENCY.md 3.8 has the rest.
  *
  * Invariants
  * A marked slot lies below `slots`, and the drain holds it until it is given back.  The emptied

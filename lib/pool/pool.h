@@ -2,8 +2,6 @@
 /*
  * pool.h - the parts of a pool.
  *
- * The folders before this one do not know `struct cpi_pool`.
- *
  * A pool is one range of memory, from the operating system or from the caller:
  *
  *   +----------+--------+-----------+------------+--------+------+------+---------------+------+

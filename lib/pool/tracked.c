@@ -6,9 +6,7 @@
  * ORDERING TABLE
  *   peek  | word load | relaxed | - | -
  *
- * [peek] skips cache lines without a live slot.  A slot that was taken before the iteration (by
- * synchronisation), and is not freed during it, is live in the word that is read, because every
- * later word of that slot is.
+ * doc/CONCURRENCY.md 7.2, "Visits", argues why [peek] passes over no slot that is live throughout.
  */
 #include "pool/slots.h"
 

@@ -16,9 +16,8 @@
  *   hint  | hint load, store; opens load by who holds the lock | relaxed | - | -
  *   at    | cpi_handles_at store | relaxed | - | -
  *
- * A thread that looks up the pool of an address may read a descriptor while its pool is destroyed
- * and another pool takes it.  It trusts what it read only if the turn has not changed in between.
- * All other readers know that the pool is alive.
+ * doc/CONCURRENCY.md 3.9 argues why a thread that looks up an address never mixes two pools.  All
+ * other readers know that the pool is alive.
  */
 #include "process/descriptor.h"
 

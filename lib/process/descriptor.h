@@ -3,29 +3,17 @@
  * descriptor.h - the descriptors of pools, which are their handles, and the memory of other
  * structures after their end, kept so that stale handles are refused.
  *
- *   descriptors   | none | pool A | pool B | ...      one array, reserved for the first pool
- *                 :             :
- *   table         | zero | entry  | entry  | ...      one table per thread
- *
- * A descriptor and a thread's entry for the same pool lie at the same offset in their arrays.  The
- * thread's word is the distance between the two arrays, so handle + word is the thread's entry.
+ * doc/DESIGN.md, "A pool's memory", has the geometry: a handle plus the thread's word is the
+ * address of the thread's entry.
  *
  * Descriptors stay mapped until the library is unloaded without pools (thread.c).  A descriptor
- * without a pool has a `state` of NULL, and all threads' entries for it are zero.  Descriptors are
- * reused in the order in which they were given up, and late: a stale handle is recognised until
- * CPI_HANDLES_KEPT more pools have been destroyed.  Domains of retired slots have descriptors, too.
+ * without a pool has a `state` of NULL, and all threads' entries for it are zero.  Domains of
+ * retired slots have descriptors, too.
  *
  * A pool whose slots belong to a client (cpool/client.h) has two descriptors.  The client allocates
  * and frees slots through the first, which nobody else gets to see.  The second is the pool's face:
  * it tells everybody else where the slots lie.  It has no `state` and no entries, so no slot can be
  * allocated or freed through it.
- *
- * The array is far from all other memory.  Therefore NULL + word is no valid address, and an
- * operation on the handle NULL traps.
- *
- * An object pool, lanes, an allocator of many sizes and a domain have no descriptor that outlives
- * them.  Instead, their own memory stays mapped until CPI_ENDED_KEPT others, or CPI_ENDED_BYTES of
- * them, have ended.  It holds a mark that every function checks first (cpool_client_release).
  *
  * ORDERING TABLE
  *   at    | cpi_handles_at load | relaxed | - | -
@@ -51,8 +39,8 @@
 #define CPI_HANDLES ((sizeof(void *) >= 8) ? 16384u : 1024u)
 #endif
 
-/* Destroyed pools' descriptors that are kept before one is reused, as long as there are unused
- * ones.  A larger number would make the threads' tables grow. */
+/* Destroyed pools' descriptors that are kept before one is reused, in the order of their pools'
+ * ends, as long as there are unused ones.  A larger number would make the threads' tables grow. */
 #ifndef CPI_HANDLES_KEPT /* the explorer defines a small number */
 #define CPI_HANDLES_KEPT ((sizeof(void *) >= 8) ? 1023u : 255u)
 #endif
@@ -163,7 +151,8 @@ size_t cpi_handle_count(void);
 #define CPI_ENDED_KEPT 255u
 #define CPI_ENDED_BYTES ((size_t)1 << 20)
 
-/* Keeps the memory, from cpi_os_map, of a structure that has ended.  Takes the lock. */
+/* Keeps the memory, from cpi_os_map, of a structure that has ended, until that many others or bytes
+ * have.  Takes the lock. */
 CPI_COLD void cpi_ended_keep(void *memory, size_t size);
 
 /* Releases all of it, when the library is unloaded.  With the lock held. */

@@ -11,10 +11,8 @@
  *   register | handlers_registered exchange, store | relaxed | - | -
  *   holder  | lock_holder load, store | relaxed | - | -
  *
- * The end of a thread.  A pthread key's destructor gives the caches back and points the thread's
- * word at a second table of zeroes.  A destructor that runs later and allocates or frees works
- * without a cache, instead of creating one that nobody would give back.  (A thread that first uses
- * a pool in its last round of destructors, or later, leaves its cache registered.)
+ * doc/CONCURRENCY.md 5 says what happens to pools when a thread ends, the process forks or exits,
+ * or the library is unloaded.
  *
  * Startup.  The fork handlers are registered when the library is loaded, before anybody can have
  * taken the lock: in a child where they have not run, the lock may be held by a thread that does
@@ -22,16 +20,10 @@
  * them.)  The first pool creates the key.  All this happens without the lock, because the C library
  * may allocate.
  *
- * Unloading.  The destructor of the shared object deletes the key, so that no thread that ends
- * later jumps into unmapped code.  The C library drops the fork handlers of an object that it
- * unloads.  The destructor also runs when the process exits, possibly while other threads use
- * pools.  If a pool is left, it releases nothing.  Otherwise it releases all tables, except that of
- * a thread that is just ending.  The words of threads that still run dangle then, but only an
- * operation on a live pool follows them: if there are such threads, no pool can be created any
- * more.  At exit the descriptors stay, because slow paths in alloc.c may still read them.
- *
- * Tables of ended threads.  All are kept for later threads, because other threads may be reading a
- * count in one without the lock.
+ * Unloading.  The key is deleted, so that no thread that ends later jumps into unmapped code.  The
+ * words of threads that still run dangle once their tables are released, but only an operation on a
+ * live pool follows them.  At exit the descriptors stay, because slow paths in alloc.c may still
+ * read them.
  */
 #include "process/thread.h"
 

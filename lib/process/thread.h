@@ -3,10 +3,8 @@
  * thread.h - the library's data of each thread, the end of threads, fork, and the lock for
  * everything rare.
  *
- * A thread that has never taken a slow path has no data of its own: its word points to a static
- * table of closed entries that all such threads share.  Its first slow path gives it a `struct
- * cpi_thread` with its own table.  When the thread ends, its caches are given back, its word points
- * to a second table of closed entries, and the structure is kept for a later thread.
+ * A thread's word leads to a table of closed entries that all threads share until its first slow
+ * path gives it a `struct cpi_thread` with a table, and to a second one after the thread's end.
  */
 #ifndef CPI_THREAD_H
 #define CPI_THREAD_H
@@ -22,8 +20,6 @@
 
 struct cpi_cache;
 struct cpi_registry;
-
-struct cpi_thread;
 
 /* The lock guards all members except `table`, which belongs to the thread. */
 struct cpi_thread {

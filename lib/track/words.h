@@ -18,19 +18,14 @@
  * The generation has the bits that the index leaves: 30 in a pool of 2^32 slots, 42 with 2^20
  * slots, 62 with one slot.
  *
- * Only tracked and checked pools use this.
- *
  * ORDERING TABLE
  *   own   | word load, word store | relaxed | - | -
  *   taken | word store | release | see   | what the slot held when it was taken
  *   see   | word load  | acquire | taken | what the slot held when it was taken
  *   given | word CAS, CAS failure | relaxed | - | -
  *
- * Only in a double free do two threads change a word at the same time, and the CAS lets one of them
- * win.  The loser needs nothing from the winner.
- *
- * [own] needs no order.  A slot passes from one owner to the next through the depot, a cache, or
- * the caller's synchronisation, which also orders its word.
+ * [own] and [given] need no order, because the way of the slot from owner to owner orders its word
+ * (doc/CONCURRENCY.md 7.2).
  */
 #ifndef CPI_WORDS_H
 #define CPI_WORDS_H

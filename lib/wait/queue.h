@@ -11,14 +11,10 @@
  *   searches everywhere                   calls the first waiter: no ASKS any more,
  *   sleeps, unless its epoch has moved    its epoch moves, it is woken
  *
- * The word says ASKS while a freeing thread must call a waiter.  It does not say so from a call
- * until the called waiter announces itself again, or leaves.  A waiter that leaves after a call
- * passes the call on: it sets ASKS again on behalf of the others, and calls the next one if there
- * is anything left.  A waiter that was called and searches in vain need not do that: its
- * announcement came before its search, so a thread that frees a slot after the search calls it.
- *
- * The word says STARVES while the first waiter must get the next freed slot, although running
- * threads could use it sooner.  The slot is then handed over.
+ * The word says ASKS while a freeing thread must call a waiter, but not from a call until the
+ * called waiter announces itself again, or leaves.  It says STARVES while the first waiter must get
+ * the next freed slot, although running threads could use it sooner.  doc/CONCURRENCY.md 7.1 argues
+ * why no wake-up is lost, and why the inline path need not ask.
  *
  * ORDERING TABLE
  *   announce | word exchange          | acquire | ask      | -
@@ -26,12 +22,8 @@
  *   glance   | word load              | relaxed | -        | -
  *   own      | word load, with the lock held | relaxed | - | -
  *
- * [ask] and [announce] change the same word, so one of them comes first.  If it is [ask], the
- * waiter's search comes after it and sees the slots given back.  If it is [announce], the answer is
- * ASKS, or a call is on its way to a waiter that has yet to announce itself.  If the kernel has a
- * barrier, the waiter passes it after its announcement, and a [glance] suffices as the answer, as
- * in reclaim.c.  The inline path need not ask, because the entries are closed while anybody waits
- * (waiters.c).
+ * If the kernel has a barrier, the waiter passes it after its announcement, and a [glance] suffices
+ * in place of [ask].
  */
 #ifndef CPI_QUEUE_H
 #define CPI_QUEUE_H

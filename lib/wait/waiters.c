@@ -2,13 +2,8 @@
 /*
  * waiters.c - the sleep of waiting threads, notices for event loops, and the calls for both.
  *
- * queue.h has the protocol.  While anybody waits, all entries of the pool are closed (cache.h), so
- * each free takes the slow path, goes to the depot, and reads the queue's word.  Running threads
- * can use the slot while the called waiter wakes up.
- *
- * Waiting is fair in the long run, like Go's mutexes.  Once the first waiter has waited for
- * `starving_after`, slots that are freed, or that other waiters find, are handed to sleeping
- * waiters in the order of their arrival, until the first one has waited for less.
+ * queue.h has the protocol.  While anybody waits, all entries of the pool are closed, so that each
+ * free reads the queue's word.  doc/CONCURRENCY.md 7.1 has the rest, and says how waiting is fair.
  *
  * ORDERING TABLE
  *   tally | waits load, fetch-and-add | relaxed | - | -
@@ -243,11 +238,7 @@ bool cpi_sleeper_leave(struct cpi_waiters *waiters, const struct cpi_sleeper *se
     return pass_on;
 }
 
-/* --- Notices for event loops ---
- *
- * The bell of a pool is a waiter that does not sleep.  When called, it leaves at once, without a
- * search (cpi_waiters_call).  It joins the queue and announces itself like a thread, and a search
- * follows, so a slot that is freed after the search calls it. */
+/* --- Notices for event loops: the bell, which does not sleep (doc/CONCURRENCY.md 7.1) --- */
 
 void cpi_notice_announce(struct cpi_waiters *waiters)
 {
