@@ -77,8 +77,10 @@ CPOOL_API void *cpool_alloc_uncached(cpool_t *pool) CPOOL_MUST_USE_
 
 /*
  * cpool_calloc - like cpool_alloc, with the slot_size bytes set to zero.
+ *
+ * Inline: the library does not export it.
  */
-CPOOL_API void *cpool_calloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_FREED_BY_(cpool_free_uncached);
+CPOOL_LOCAL_ void *cpool_calloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /*
  * cpool_alloc_bulk - takes up to n slots, or none if it cannot have `least`.

@@ -45,15 +45,13 @@
     CPOOL_TAKEN_BY_(cpool_free, 2) CPOOL_TAKEN_BY_(cpool_cache_free, 2)               \
     CPOOL_TAKEN_BY_(cpool_free_uncached, 2)
 
-/* The functions of <cpool.h> with these attributes.  Clang assumes that a new slot is
- * uninitialised, so cpool_calloc gets no attribute for clang. */
+/* The functions of <cpool.h> with these attributes.  An analyzer looks into cpool_calloc. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls"
 void cpool_free(cpool_t *pool, void *slot) CPOOL_TAKES_(2);
 void cpool_cache_free(cpool_cache_t *cache, void *slot) CPOOL_TAKES_(2);
 void cpool_free_uncached(cpool_t *pool, void *slot) CPOOL_TAKES_(2);
 void *cpool_alloc(cpool_t *pool) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_;
-void *cpool_calloc(cpool_t *pool) CPOOL_TAKEN_BY_ANY_;
 void *cpool_cache_alloc(cpool_cache_t *cache) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_;
 void *cpool_alloc_uncached(cpool_t *pool) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_;
 void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKEN_BY_ANY_

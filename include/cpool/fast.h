@@ -56,7 +56,7 @@ struct cpool_pool {
     void *state;       /* the library's own part of the pool; NULL: not a pool */
     uintptr_t slots;   /* slots that have an address; 0: not a pool */
     uintptr_t stride;  /* bytes from slot to slot */
-    uintptr_t reserved[2]; /* for future layouts */
+    uintptr_t reserved[2]; /* a face's client; bytes of a slot */
 };
 
 /*
@@ -377,6 +377,15 @@ CPOOL_LOCAL_ void *cpool_at_near_(const cpool_t *pool, size_t index)
 #define cpool_at(pool, index) cpool_at_near_(pool, index)
 
 #endif /* CPOOL_IS_INLINE_ */
+
+CPOOL_LOCAL_ void *cpool_calloc(cpool_t *pool)
+{
+    void *slot = cpool_alloc(pool);
+
+    if (slot != NULL)
+        memset(slot, 0, pool->reserved[1]);
+    return slot;
+}
 
 /* These make calls, which detect a pointer that is not a pool. */
 CPOOL_LOCAL_ bool cpool_owns(const cpool_t *pool, const void *p)

@@ -270,7 +270,8 @@ static void open_handles(struct cpi_pool *pool)
 {
     cpool_t shape = {.base = pool->slab.base, .inverse = pool->slab.inverse,
                      .shift = pool->slab.shift, .state = pool, .slots = pool->slab.slots,
-                     .stride = pool->slab.stride};
+                     .stride = pool->slab.stride,
+                     .reserved = {0, pool->slab.slot_size}};
 
     if (pool->face == pool->handle) {
         cpi_handle_open(pool->handle, &shape);

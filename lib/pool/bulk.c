@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bulk.c - many slots at once, and further forms of alloc and free: zeroed, without a cache, by
+ * bulk.c - many slots at once, and further forms of alloc and free: without a cache, and by
  * address.
  *
  * In plain pools, runs of slots are copied between the caller's array and the loaded magazine.
  * Other pools handle slots one by one.
  */
-#include <string.h>
-
 #include <cpool/pools.h>
 
 #include "base/error.h"
@@ -124,24 +122,6 @@ size_t cpool_alloc_bulk(cpool_t *handle, void **slots, size_t n, size_t least)
 }
 
 /* --- Other forms --- */
-
-void *cpool_calloc(cpool_t *handle)
-{
-    static const char function[] = "cpool_calloc";
-    struct cpi_pool *pool = cpi_pool_of(handle, function);
-    void *slot;
-
-    if (pool == NULL)
-        return NULL;
-    slot = pool->registry.inline_path
-               ? cpool_alloc(handle)
-               : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), CPI_CALL(function));
-    if (slot != NULL) {
-        memset(slot, 0, pool->slab.slot_size);
-        cpi_tools_wrote(slot, pool->slab.slot_size);
-    }
-    return slot;
-}
 
 void *cpool_alloc_uncached(cpool_t *handle)
 {

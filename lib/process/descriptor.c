@@ -159,6 +159,7 @@ void cpi_handle_open(cpool_t *handle, const cpool_t *shape)
     cpi_word_store(&handle->shift, shape->shift, release);     /* [write] */
     cpi_word_store(&handle->stride, shape->stride, release);   /* [write] */
     handle->state = shape->state;
+    handle->reserved[1] = shape->reserved[1];
     cpi_word_store(&handle->slots, shape->slots, release); /* [write] */
     count_open();
 }

@@ -121,7 +121,7 @@ void cpi_handle_release(void);
 cpool_t *cpi_handle_take(void);
 
 /* Connects a descriptor to a pool: `shape` has the base, the inverse, the shift, the stride, the
- * number of slots and the state.  With the lock held. */
+ * number of slots, the bytes of a slot and the state.  With the lock held. */
 void cpi_handle_open(cpool_t *handle, const cpool_t *shape);
 
 /* close undoes open, and give undoes take.  All threads' entries must be zero before.  With the

@@ -150,7 +150,7 @@ APART void sized_double_free(void)
 APART void no_pool(void)
 {
     pool = NULL;
-    sink = cpool_calloc(pool);
+    sink = cpool_alloc_uncached(pool);
 }
 
 static const struct {

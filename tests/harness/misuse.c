@@ -104,7 +104,7 @@ struct way {
 
 /* These look at the handle themselves: they take or give slots, or change how many there are, */
 static const struct way takes[] = {
-    BY(alloc_zeroed), BY(alloc_bulk), BY(free_bulk), BY(depot_alloc), BY(depot_free),
+    BY(alloc_bulk), BY(free_bulk), BY(depot_alloc), BY(depot_free),
     BY(cache_create), BY(flush), BY(reset), BY(grow), BY(shrink), BY(trim), BY(reserve),
     BY(alloc_wait), BY(alloc_or_notify), BY(set_ready), BY(destroy),
 };
@@ -120,7 +120,9 @@ static const struct way by_cache[] = {
 };
 
 /* These find the thread's entry of a descriptor, which is zero. */
-static const struct way inlined[] = { BY(alloc), BY(give), BY(alloc_slow), BY(free_slow) };
+static const struct way inlined[] = {
+    BY(alloc), BY(alloc_zeroed), BY(give), BY(alloc_slow), BY(free_slow),
+};
 
 static const char *misuse_by(struct misuse *misuse, const struct way *ways, size_t n)
 {

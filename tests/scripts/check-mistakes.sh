@@ -126,7 +126,7 @@ is_refused() {
     says 'not a pool: it or its cache has been destroyed'
     run "$1" no_pool ${2:+"$2"}
     aborts
-    says 'cpool_calloc: the pool is NULL: it was never created, or cpool_create'
+    says 'cpool_alloc_uncached: the pool is NULL: it was never created, or cpool_create'
 }
 
 is_refused ''
