@@ -16,19 +16,14 @@
 
 cpool_t *crew_create(unsigned flags, size_t capacity, size_t rounds)
 {
-    cpool_config_t config = support_config(CREW_SLOT_SIZE, capacity);
-
-    config.flags = flags;
-    config.magazine_rounds = rounds;
-    config.thread_caches = 2 * CREW_MAX;
-    return support_create(&config);
+    return SUPPORT_CREATE(CREW_SLOT_SIZE, capacity, .flags = flags, .magazine_rounds = rounds,
+                          .thread_caches = 2 * CREW_MAX);
 }
 
 void crew_require_obtainable_here(cpool_t *pool)
 {
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     hold_take(&hold, SIZE_MAX);
     REQUIRE_EQUAL(hold.count, support_stats(pool).capacity);
     hold_free_all(&hold);
@@ -122,7 +117,7 @@ void crew_init(struct crew *crew, struct worker **workers, size_t count, cpool_t
     crew->count = count;
     for (size_t i = 0; i < count; i++) {
         crew->members[i].worker = workers[i];
-        hold_init(&crew->members[i].hold, pool);
+        crew->members[i].hold = hold_of(pool);
     }
 }
 

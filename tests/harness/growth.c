@@ -26,11 +26,7 @@ const unsigned growth_kinds[GROWTH_KINDS] = { 0, CPOOL_CHECKED };
 
 cpool_t *growth_pool(size_t slot_size, unsigned flags, size_t capacity, size_t max_capacity)
 {
-    cpool_config_t config = support_config(slot_size, capacity);
-
-    config.flags = flags;
-    config.max_capacity = max_capacity;
-    return support_create(&config);
+    return SUPPORT_CREATE(slot_size, capacity, .flags = flags, .max_capacity = max_capacity);
 }
 
 void growth_require_capacity(const cpool_t *pool, size_t capacity)
@@ -121,19 +117,18 @@ void worker_stop(struct worker *worker)
  * ---- Holds ---------------------------------------------------------------
  */
 
-void hold_init(struct hold *hold, cpool_t *pool)
+struct hold hold_of(cpool_t *pool)
 {
     static _Atomic uint64_t stamps;
+    struct hold hold = {.pool = pool, .room = cpool_index_limit(pool)};
 
-    hold->pool = pool;
     /* relaxed: a number that nobody else has, no more. */
-    hold->stamp = (atomic_fetch_add_explicit(&stamps, 1, memory_order_relaxed) + 1) *
-                  UINT64_C(0x9E3779B97F4A7C15);
-    hold->bytes = support_stats(pool).slot_size;
-    REQUIRE_EQUAL(hold->bytes % sizeof(hold->stamp), 0);
-    hold->room = cpool_index_limit(pool);
-    hold->count = 0;
-    hold->slots = support_calloc(hold->room, sizeof(*hold->slots));
+    hold.stamp = (atomic_fetch_add_explicit(&stamps, 1, memory_order_relaxed) + 1) *
+                 UINT64_C(0x9E3779B97F4A7C15);
+    hold.bytes = support_stats(pool).slot_size;
+    REQUIRE_EQUAL(hold.bytes % sizeof(hold.stamp), 0);
+    hold.slots = support_calloc(hold.room, sizeof(*hold.slots));
+    return hold;
 }
 
 void hold_fini(struct hold *hold)
@@ -192,6 +187,13 @@ void hold_free(struct hold *hold, size_t n)
 void hold_free_all(struct hold *hold)
 {
     hold_free(hold, hold->count);
+}
+
+void hold_end(struct hold *hold)
+{
+    hold_free_all(hold);
+    hold_fini(hold);
+    support_destroy_empty(hold->pool);
 }
 
 void hold_free_one(struct hold *hold, size_t i)

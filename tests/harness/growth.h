@@ -62,7 +62,7 @@ struct hold {
 };
 
 /* Room for as many slots as the pool can ever have. */
-void hold_init(struct hold *hold, cpool_t *pool);
+struct hold hold_of(cpool_t *pool);
 void hold_fini(struct hold *hold);
 
 /* Takes up to n more slots and returns how many there were. */
@@ -77,6 +77,9 @@ void hold_verify(const struct hold *hold);
 /* Frees the n slots taken last, or all. */
 void hold_free(struct hold *hold, size_t n);
 void hold_free_all(struct hold *hold);
+
+/* Frees all, and destroys the pool, in which nothing else may be live. */
+void hold_end(struct hold *hold);
 
 /* Frees the i-th, and puts the last one in its place. */
 void hold_free_one(struct hold *hold, size_t i);

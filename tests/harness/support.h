@@ -158,11 +158,17 @@ static inline void support_set_flags(cpool_config_t *config, unsigned flags)
 
 /* Creates a pool that must come to be. */
 cpool_t *support_create(const cpool_config_t *config);
+/* With more members of its configuration: SUPPORT_CREATE(64, 100, .flags = CPOOL_CHECKED). */
+#define SUPPORT_CREATE(slots_of, so_many, ...)                                        \
+    support_create(&(cpool_config_t){.size = sizeof(cpool_config_t), .name = "tested", \
+                                     .slot_size = (slots_of), .capacity = (so_many), __VA_ARGS__})
 cpool_t *support_create_plain(size_t slot_size, size_t capacity);
 cpool_t *support_create_kind(size_t slot_size, size_t capacity, unsigned flags);
 
-/* Destroys a pool in which nothing may be live. */
+/* Destroys a pool in which nothing may be live, or, before that, takes all its slots and gives
+ * them back. */
 void support_destroy_empty(cpool_t *pool);
+void support_destroy_whole(cpool_t *pool);
 
 /* The oldest pool of this name: a cpool_t if `kind` is 0, and otherwise the owner of this
  * CPOOL_VIEW_*.  NULL if there is none. */

@@ -56,6 +56,12 @@ void support_destroy_empty(cpool_t *pool)
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
 }
 
+void support_destroy_whole(cpool_t *pool)
+{
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
 struct wanted {
     const char *name;
     void *found;

@@ -10,10 +10,7 @@
 
 cpool_t *waiter_pool(unsigned flags, size_t capacity)
 {
-    cpool_config_t config = support_config(WAITER_SLOT_SIZE, capacity);
-
-    config.flags = flags;
-    return support_create(&config);
+    return support_create_kind(WAITER_SLOT_SIZE, capacity, flags);
 }
 
 void waiter_await_sleep(const cpool_t *pool, uint64_t waits)

@@ -62,8 +62,7 @@ TEST_TIMES(destroyed_pool_refused_by_every_function, KINDS)
     support_in_thread(refused_elsewhere, &misuse);
     next = support_create_plain(SLOT_SIZE, CAPACITY);
     require_all_refused(&misuse);
-    support_require_obtainable(next, 0);
-    support_destroy_empty(next);
+    support_destroy_whole(next);
 }
 
 /* A handle is not soon that of another pool. */
@@ -128,8 +127,7 @@ TEST(pointer_that_is_no_handle_refused_by_every_function)
         require_none_wrong(misuse_out_of_line(&misuse));
     }
     cpool_free(pool, slot);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 /*

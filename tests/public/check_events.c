@@ -31,15 +31,8 @@ static void scene_init(struct scene *scene)
     scene->pool = waiter_pool(0, CAPACITY);
     atomic_init(&scene->notices, 0);
     REQUIRE_EQUAL(cpool_set_ready(scene->pool, count, &scene->notices), 0);
-    hold_init(&scene->hold, scene->pool);
+    scene->hold = hold_of(scene->pool);
     REQUIRE_EQUAL(hold_take(&scene->hold, SIZE_MAX), CAPACITY);
-}
-
-static void scene_fini(struct scene *scene)
-{
-    hold_free_all(&scene->hold);
-    hold_fini(&scene->hold);
-    support_destroy_empty(scene->pool);
 }
 
 /* The request itself brings them back, and its caller may hold a lock that the notice takes. */
@@ -60,7 +53,7 @@ TEST(request_that_finds_retired_slots_is_told_of_none)
     REQUIRE_EQUAL(scene.notices, 0);
     cpool_free(scene.pool, slot);
     cpool_domain_destroy(domain);
-    scene_fini(&scene);
+    hold_end(&scene.hold);
 }
 
 TEST(notice_follows_the_free_after_null)
@@ -86,7 +79,7 @@ TEST(notice_follows_the_free_after_null)
         cpool_set_ready(scene.pool, count, &scene.notices);
         hold_add(&scene.hold, cpool_alloc(scene.pool));
     }
-    scene_fini(&scene);
+    hold_end(&scene.hold);
 }
 
 /* Then the thread has looked for the last time, unless it is called. */
@@ -111,7 +104,7 @@ static unsigned pass_on_a_notice(void)
     notices = scene.notices;
     hold_add(&scene.hold, waiter.slot);
     worker_stop(waiter.worker);
-    scene_fini(&scene);
+    hold_end(&scene.hold);
     return notices;
 }
 
@@ -140,7 +133,7 @@ TEST(notice_comes_after_threads_that_waited_before)
     worker_stop(waiter.worker);
     hold_free(&scene.hold, 1);
     REQUIRE_EQUAL(scene.notices, 1);
-    scene_fini(&scene);
+    hold_end(&scene.hold);
 }
 
 TEST(notice_follows_a_reset)
@@ -154,7 +147,7 @@ TEST(notice_follows_a_reset)
     scene.hold.count = 0; /* none of them is live */
     REQUIRE_EQUAL(cpool_reset(scene.pool), 0);
     REQUIRE_EQUAL(scene.notices, 1); /* nobody has asked again */
-    scene_fini(&scene);
+    hold_end(&scene.hold);
 }
 
 /* A call that had to look further for its slot leaves no bell behind, which it would ring
@@ -167,7 +160,7 @@ TEST(one_question_gets_one_notice)
     unsigned round;
 
     REQUIRE_EQUAL(cpool_set_ready(pool, count, &notices), 0);
-    hold_init(&hold, pool);
+    hold = hold_of(pool);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
     for (round = 1; round <= 3; round++) {
         REQUIRE(cpool_alloc_or_notify(pool) == NULL);
@@ -203,7 +196,7 @@ TEST(slot_that_is_there_needs_no_notice)
     hold_add(&scene.hold, cpool_alloc_or_notify(scene.pool));
     hold_free(&scene.hold, 1);
     REQUIRE_EQUAL(scene.notices, 0);
-    scene_fini(&scene);
+    hold_end(&scene.hold);
 }
 
 TEST(no_pool_is_reported)
@@ -304,7 +297,7 @@ TEST_TIMES(wait_close_and_cancel_let_waiters_return_null, 2)
     REQUIRE_EQUAL(scene.notices, 0);
     hold_free(&scene.hold, 1);
     REQUIRE_EQUAL(scene.notices, 1); /* the bell still waits */
-    scene_fini(&scene);
+    hold_end(&scene.hold);
 }
 
 TEST(wait_close_keeps_later_threads_from_waiting)
@@ -327,5 +320,5 @@ TEST(wait_close_keeps_later_threads_from_waiting)
     REQUIRE(waiter_end(&waiter) != NULL);
     hold_add(&scene.hold, waiter.slot);
     worker_stop(waiter.worker);
-    scene_fini(&scene);
+    hold_end(&scene.hold);
 }

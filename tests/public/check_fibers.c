@@ -232,11 +232,8 @@ static void try_crowd(cpool_t *pool, travel_fn *travel)
 
 TEST(fibers_by_descriptor_share_no_slot)
 {
-    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
-
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers do not know of switched stacks");
-    config.magazine_rounds = MAGAZINE;
-    by_descriptor = support_create(&config);
+    by_descriptor = SUPPORT_CREATE(SLOT_SIZE, CAPACITY, .magazine_rounds = MAGAZINE);
     try_crowd(by_descriptor, travel_by_descriptor);
     support_destroy_empty(by_descriptor);
 }

@@ -213,14 +213,11 @@ TEST_TIMES(frame_goes_from_thread_to_thread, MODES)
 /* No thread but the first has a cache. */
 TEST_TIMES(frame_begin_without_a_cache_serves, MODES)
 {
-    cpool_config_t config = support_config(16, CAPACITY);
     struct job job = {NULL, NULL, 2 * ROUNDS + 3, false};
     void *slot;
 
-    config.flags = modes[_i] & ~CALLERS;
-    config.magazine_rounds = ROUNDS;
-    config.thread_caches = 1;
-    job.pool = support_create(&config);
+    job.pool = SUPPORT_CREATE(16, CAPACITY, .flags = modes[_i] & ~CALLERS,
+                              .magazine_rounds = ROUNDS, .thread_caches = 1);
     slot = cpool_alloc(job.pool);
     support_in_thread(go_on, &job);
     support_require_live(job.pool, 2 * ROUNDS + 4);

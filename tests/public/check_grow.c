@@ -22,9 +22,8 @@ TEST_TIMES(alloc_grows_the_pool_up_to_its_maximum, GROWTH_KINDS)
     char *base = cpool_at(pool, 0);
     size_t stride = support_stats(pool).slot_stride;
     size_t capacity = CAPACITY;
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(support_stats(pool).max_capacity, MAX_CAPACITY);
     while (hold_take(&hold, 1) == 1) {
         struct figures stats;
@@ -42,9 +41,8 @@ TEST_TIMES(alloc_grows_the_pool_up_to_its_maximum, GROWTH_KINDS)
     REQUIRE(support_stats(pool).growths > 5);
     hold_free_all(&hold);
     growth_require_capacity(pool, MAX_CAPACITY);
-    support_require_obtainable(pool, 0);
     hold_fini(&hold);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 TEST_TIMES(grow_returns_what_it_added, GROWTH_KINDS)
@@ -62,8 +60,7 @@ TEST_TIMES(grow_returns_what_it_added, GROWTH_KINDS)
     REQUIRE_EQUAL(cpool_grow(pool, 1), 0);
     REQUIRE_EQUAL(cpool_grow(pool, SIZE_MAX), 0);
     support_require_live(pool, 0);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 TEST_TIMES(alloc_grows_within_callers_memory, GROWTH_KINDS)
@@ -79,14 +76,12 @@ TEST_TIMES(alloc_grows_within_callers_memory, GROWTH_KINDS)
     REQUIRE_EQUAL(posix_memalign(&memory, CPOOL_MEMORY_ALIGN, config.memory_size), 0);
     config.memory = memory;
     pool = support_create(&config);
-    hold_init(&hold, pool);
+    hold = hold_of(pool);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 5000);
     hold_free_all(&hold);
     REQUIRE(cpool_shrink(pool, SIZE_MAX) <= 4999);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 5000);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
     free(memory);
 }
 
@@ -97,9 +92,8 @@ TEST_TIMES(alloc_grows_within_callers_memory, GROWTH_KINDS)
 TEST_TIMES(shrink_removes_fresh_slots_first, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1000, 0);
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(cpool_shrink(pool, 0), 0);
     REQUIRE_EQUAL(cpool_shrink(pool, 300), 300);
     growth_require_capacity(pool, 700);
@@ -116,9 +110,7 @@ TEST_TIMES(shrink_removes_fresh_slots_first, GROWTH_KINDS)
     REQUIRE_EQUAL(cpool_grow(pool, SIZE_MAX), 400);
     hold_take(&hold, SIZE_MAX);
     REQUIRE_EQUAL(hold.count, 1000);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 /* Frees all but the slots below an index. */
@@ -132,9 +124,8 @@ static void keep_below(struct hold *hold, size_t index)
 TEST_TIMES(shrink_removes_free_slots_at_the_top, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1000, 0);
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 1000);
     REQUIRE_EQUAL(cpool_shrink(pool, 1), 0);
     keep_below(&hold, 700);
@@ -148,17 +139,14 @@ TEST_TIMES(shrink_removes_free_slots_at_the_top, GROWTH_KINDS)
     REQUIRE(cpool_alloc(pool) == NULL);
     keep_below(&hold, 350);
     support_require_obtainable(pool, 350);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 TEST_TIMES(shrink_leaves_one_slot, GROWTH_KINDS)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1000, 0);
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), 999);
     growth_require_capacity(pool, 1);
     REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), 0);
@@ -171,9 +159,7 @@ TEST_TIMES(shrink_leaves_one_slot, GROWTH_KINDS)
     REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), 999);
     growth_require_capacity(pool, 1);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 1);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 /* Sanitizers keep memory of their own, but not in the slab. */
@@ -182,15 +168,13 @@ TEST_TIMES(shrink_gives_the_memory_back, GROWTH_KINDS)
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 10000, 0);
     size_t bytes = 10000 * support_stats(pool).slot_stride;
     bool keeps = (growth_kinds[_i] & CPOOL_CHECKED) != 0;
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 10000);
     REQUIRE(support_resident_inside(cpool_at(pool, 0), bytes) > bytes - 2 * support_page_size());
     hold_free_all(&hold);
     REQUIRE_EQUAL(cpool_shrink(pool, 9000), 9000);
     REQUIRE(keeps || support_resident_inside(cpool_at(pool, 0), bytes) < bytes / 8);
-    support_require_obtainable(pool, 0);
     hold_fini(&hold);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }

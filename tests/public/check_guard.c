@@ -15,12 +15,8 @@ enum { CAPACITY = 200 };
 
 static cpool_t *make_checked(size_t slot_size, size_t align)
 {
-    cpool_config_t config = support_config(slot_size, CAPACITY);
-
-    config.slot_align = align;
-    config.flags = CPOOL_CHECKED;
     support_capture_reports();
-    return support_create(&config);
+    return SUPPORT_CREATE(slot_size, CAPACITY, .slot_align = align, .flags = CPOOL_CHECKED);
 }
 
 static const struct shape {

@@ -162,15 +162,12 @@ TEST(failures_are_counted)
 
 TEST(stats_after_shrinking_are_exact)
 {
-    cpool_config_t config = support_config(64, 1000);
+    /* All magazines that are taken are whole. */
+    cpool_t *pool = SUPPORT_CREATE(64, 1000, .max_capacity = 2000, .magazine_rounds = 8);
     struct figures before;
     struct figures after;
     void *slots[600];
-    cpool_t *pool;
 
-    config.max_capacity = 2000;
-    config.magazine_rounds = 8; /* of which all that are taken are whole */
-    pool = support_create(&config);
     for (size_t i = 0; i < 600; i++)
         REQUIRE(cpool_index(pool, slots[i] = cpool_alloc(pool)) == i);
     require_figures(pool, 1000, 600, 600);
@@ -320,11 +317,7 @@ static void use(cpool_t *pool, void **slots, size_t n)
 
 static cpool_t *create(unsigned flags)
 {
-    cpool_config_t config = support_config(32, CAPACITY);
-
-    config.flags = flags;
-    config.magazine_rounds = 8;
-    return support_create(&config);
+    return SUPPORT_CREATE(32, CAPACITY, .flags = flags, .magazine_rounds = 8);
 }
 
 /* With one thread each count is exact. */

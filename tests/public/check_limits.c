@@ -37,20 +37,15 @@ static void set_limit(enum resource resource, rlim_t bytes)
 /* A pool as large as this reserves more than a small machine has. */
 static cpool_t *create_huge(unsigned flags)
 {
-    cpool_config_t config = support_config(64, (size_t)1 << 20);
-
-    config.flags = flags;
-    config.max_capacity = (size_t)1 << 30;
-    return support_create(&config);
+    return SUPPORT_CREATE(64, (size_t)1 << 20, .flags = flags, .max_capacity = (size_t)1 << 30);
 }
 
 /* No address space is left beside what was reserved: the pool goes on. */
 static void live_without_address_space(void *argument)
 {
     cpool_t *pool = create_huge(*(const unsigned *)argument);
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, 1000), 1000);
     support_limit_address_space(0);
     REQUIRE_EQUAL(hold_take(&hold, 50000), 50000);

@@ -31,9 +31,8 @@ static cpool_t *create(unsigned flags, size_t max_capacity)
 TEST_TIMES(reserve_of_more_than_is_free_refused, KINDS)
 {
     cpool_t *pool = create(kinds[_i], 0);
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(cpool_reserve(pool, 0), 0);
     support_require_live(pool, 0);
     REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), 0);
@@ -46,9 +45,7 @@ TEST_TIMES(reserve_of_more_than_is_free_refused, KINDS)
     hold_verify(&hold);
     support_require_live(pool, COUNT);
     support_require_obtainable(pool, COUNT);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
     support_capture_reports();
     REQUIRE_EQUAL(cpool_reserve(NULL, 1), CPOOL_EPOOL);
     REQUIRE_REPORT(CPOOL_EPOOL);
@@ -65,16 +62,14 @@ TEST_TIMES(reserve_counts_free_slots_of_other_caches, KINDS)
 {
     cpool_t *pool = create(kinds[_i], 0);
     struct worker *worker = worker_start();
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     worker_do(worker, take_and_free_all, &hold);
     REQUIRE(support_stats(pool).in_caches > 0);
     REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), 0);
     worker_stop(worker);
     hold_fini(&hold);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 TEST_TIMES(reserve_grows_the_pool, KINDS)
@@ -84,8 +79,7 @@ TEST_TIMES(reserve_grows_the_pool, KINDS)
     REQUIRE_EQUAL(cpool_reserve(pool, 2 * CAPACITY), 0);
     REQUIRE_EQUAL(support_stats(pool).capacity, 2 * CAPACITY);
     REQUIRE_EQUAL(cpool_reserve(pool, 2 * CAPACITY + 1), CPOOL_EDRY);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 /*

@@ -120,7 +120,6 @@ static void use_up_and_reset(cpool_t *pool, void **slots)
 /* The memory taken by then is all that is ever taken. */
 TEST_TIMES(reset_often_takes_no_more_memory, 2)
 {
-    cpool_config_t config = support_config(16, CAPACITY);
     void **slots = support_calloc(CAPACITY, sizeof(*slots));
     struct figures before;
     struct figures after;
@@ -128,9 +127,7 @@ TEST_TIMES(reset_often_takes_no_more_memory, 2)
     cpool_t *pool;
 
     /* A checked pool makes all caches before it gives a handle out again. */
-    config.flags = modes[_i];
-    config.thread_caches = 8;
-    pool = support_create(&config);
+    pool = SUPPORT_CREATE(16, CAPACITY, .flags = modes[_i], .thread_caches = 8);
     for (int i = 0; i < 10; i++)
         use_up_and_reset(pool, slots);
     before = support_stats(pool);
@@ -150,13 +147,10 @@ TEST_TIMES(reset_often_takes_no_more_memory, 2)
  * pool and resetting it. */
 static size_t touched_by_reset(size_t capacity)
 {
-    cpool_config_t config = support_config(4096, capacity);
-    cpool_t *pool;
+    cpool_t *pool = SUPPORT_CREATE(4096, capacity, .magazine_rounds = 8);
     size_t before;
     size_t after;
 
-    config.magazine_rounds = 8;
-    pool = support_create(&config);
     for (int i = 0; i < 20; i++)
         REQUIRE(cpool_alloc(pool) != NULL);
     before = support_resident();

@@ -13,11 +13,8 @@ enum { SLOT_SIZE = 16, CAPACITY = 100000, ROUNDS = 16, WARM_UP = 50, BURSTS = 20
 
 static cpool_t *create(size_t rounds, size_t cache_slots)
 {
-    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
-
-    config.magazine_rounds = rounds;
-    config.cache_slots = cache_slots;
-    return support_create(&config);
+    return SUPPORT_CREATE(SLOT_SIZE, CAPACITY, .magazine_rounds = rounds,
+                          .cache_slots = cache_slots);
 }
 
 static void run_bursts(cpool_t *pool, size_t length, size_t bursts)
@@ -93,22 +90,17 @@ TEST(callers_memory_holds_the_configured_cache)
     config.memory = support_lines(config.memory_size);
     pool = support_create(&config);
     REQUIRE_EQUAL(exchanges_of_bursts(pool, 900), 0);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 TEST(alloc_takes_what_a_hundred_caches_have_loaded)
 {
     enum { CACHES = 100, SLOTS = 400 };
-    cpool_config_t config = support_config(16, SLOTS);
+    cpool_t *pool = SUPPORT_CREATE(16, SLOTS, .thread_caches = CACHES + 1, .magazine_rounds = 4);
     cpool_cache_t *caches[CACHES];
     void *slots[SLOTS];
-    cpool_t *pool;
     uint64_t calls;
 
-    config.thread_caches = CACHES + 1;
-    config.magazine_rounds = 4;
-    pool = support_create(&config);
     support_require_obtainable(pool, 0); /* so that all memory is there */
     cpool_flush(pool);
     for (size_t i = 0; i < CACHES; i++) {

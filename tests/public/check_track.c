@@ -332,14 +332,12 @@ TEST(iter_next_of_wrong_size_refused)
 TEST_TIMES(trim_keeps_bytes_only_where_asked, 2)
 {
     enum { MANY = 20000 };
-    cpool_config_t config = support_config(64, MANY);
     bool keeps = _i == 1;
+    unsigned flags = CPOOL_TRACKED | CPOOL_NO_POISON | (keeps ? CPOOL_KEEP_PAGES : 0);
+    cpool_t *pool = support_create_kind(64, MANY, flags);
     void **slots = support_calloc(MANY, sizeof(*slots));
     size_t zero = 0;
-    cpool_t *pool;
 
-    config.flags = CPOOL_TRACKED | CPOOL_NO_POISON | (keeps ? CPOOL_KEEP_PAGES : 0);
-    pool = support_create(&config);
     REQUIRE_EQUAL(support_take_all(pool, slots), MANY);
     for (int i = 0; i < MANY; i++)
         memset(slots[i], 7, 64);

@@ -49,9 +49,8 @@ TEST(trim_of_free_pool_gives_all_back)
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
     size_t page = support_page_size();
     uint64_t random = 1;
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     for (uint64_t round = 1; round <= 3; round++) {
         size_t bytes;
 
@@ -65,9 +64,7 @@ TEST(trim_of_free_pool_gives_all_back)
         support_require_live(pool, 0);
     }
     require_in_order(pool, &hold, COUNT);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 TEST(trim_of_unused_pool_gives_nothing)
@@ -78,8 +75,7 @@ TEST(trim_of_unused_pool_gives_nothing)
     support_require_live(pool, 0);
     cpool_free(pool, cpool_alloc(pool));
     REQUIRE(cpool_trim(pool) < COUNT * (size_t)SLOT_SIZE); /* nothing of what was never used */
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
     support_capture_reports();
     REQUIRE_EQUAL(cpool_trim(NULL), 0);
     REQUIRE_REPORT(CPOOL_EPOOL);
@@ -91,11 +87,10 @@ TEST(trim_leaves_live_slots_alone)
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
     size_t live = COUNT / 100;
     uint64_t random = 7;
-    struct hold hold;
+    struct hold hold = hold_of(pool);
     size_t before;
     size_t bytes;
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
     free_at_random(&hold, &random, COUNT - live);
     before = resident(pool);
@@ -108,19 +103,17 @@ TEST(trim_leaves_live_slots_alone)
     support_require_live(pool, live);
     require_in_order(pool, &hold, COUNT - live - 200);
     hold_free_all(&hold);
-    support_require_obtainable(pool, 0);
     hold_fini(&hold);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 /* With checks, and in the caller's memory, slots keep their bytes, too. */
 static void require_order_only(cpool_t *pool)
 {
     uint64_t random = 5;
-    struct hold hold;
+    struct hold hold = hold_of(pool);
     size_t before;
 
-    hold_init(&hold, pool);
     support_capture_reports();
     REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
     free_at_random(&hold, &random, COUNT);
@@ -164,9 +157,8 @@ TEST(trim_takes_the_slots_of_other_threads)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, COUNT, 0);
     struct worker *worker = worker_start();
-    struct hold theirs;
+    struct hold theirs = hold_of(pool);
 
-    hold_init(&theirs, pool);
     worker_do(worker, fill_cache, &theirs); /* with new magazines, which is no exchange */
     for (int round = 0; round < 5; round++) {
         worker_do(worker, fill_cache, &theirs);
@@ -203,7 +195,7 @@ static void *use(void *argument)
     struct user *user = argument;
     struct hold hold;
 
-    hold_init(&hold, user->pool);
+    hold = hold_of(user->pool);
     while (!atomic_load_explicit(user->over, memory_order_relaxed)) {
         size_t wanted = random_below(&user->random, user->most - hold.count + 1);
         size_t got = hold_take(&hold, wanted);
@@ -264,20 +256,16 @@ TEST_TIMES(grow_and_shrink_while_threads_allocate_add_up, GROWTH_KINDS)
 TEST_TIMES(shrink_and_grow_often_loses_no_magazine, GROWTH_KINDS)
 {
     enum { WHOLE = 1000, ROUNDS = 10 };
-    cpool_config_t config = support_config(SLOT_SIZE, WHOLE);
-    cpool_t *pool;
+    cpool_t *pool = SUPPORT_CREATE(SLOT_SIZE, WHOLE, .flags = growth_kinds[_i],
+                                   .magazine_rounds = ROUNDS);
 
-    config.flags = growth_kinds[_i];
-    config.magazine_rounds = ROUNDS;
-    pool = support_create(&config);
     for (int round = 0; round < 20; round++) {
         support_require_obtainable(pool, 0);
         cpool_flush(pool);
         REQUIRE_EQUAL(cpool_shrink(pool, WHOLE / 2), WHOLE / 2);
         REQUIRE_EQUAL(cpool_grow(pool, WHOLE / 2), WHOLE / 2);
     }
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 /*
@@ -353,9 +341,8 @@ TEST_TIMES(trim_and_shrink_find_slots_removed_before, 2)
     struct worker *worker = worker_start();
     struct stale stale = { pool, NULL, cpool_at(pool, COUNT - 1) };
     struct support_report report;
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
     hold_free_all(&hold);
     hold_fini(&hold);

@@ -181,12 +181,8 @@ TEST_TIMES(free_first_unused_slot_refused, DOORS)
 /* In the padding between slots, and in a slab that begins inside its memory. */
 TEST(free_address_in_padding_refused)
 {
-    cpool_config_t config = support_config(40, CAPACITY);
-    cpool_t *pool;
+    cpool_t *pool = SUPPORT_CREATE(40, CAPACITY, .slot_align = 256, .slot_offset = 24);
 
-    config.slot_align = 256;
-    config.slot_offset = 24;
-    pool = support_create(&config);
     support_capture_reports();
     for (int i = 0; i < CAPACITY / 2; i++)
         REQUIRE(cpool_alloc(pool) != NULL);
@@ -245,13 +241,11 @@ static void require_message(const struct misuse *what, int code)
 
 TEST(free_wrong_address_by_default_aborts_with_message)
 {
-    cpool_config_t config = support_config(24, CAPACITY);
+    /* The nearest is one that there is, without growing. */
+    cpool_t *pool = SUPPORT_CREATE(24, CAPACITY, .max_capacity = 2 * CAPACITY);
     char *slot = NULL;
-    cpool_t *pool;
     char *end;
 
-    config.max_capacity = 2 * CAPACITY; /* the nearest is one that there is, without growing */
-    pool = support_create(&config);
     end = (char *)cpool_at(pool, cpool_index_limit(pool) - 1);
     for (int i = 0; i < 100; i++)
         slot = cpool_alloc(pool);

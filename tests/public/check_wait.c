@@ -33,24 +33,20 @@ static double seconds_now(void)
 TEST_TIMES(wait_while_slots_are_free_is_alloc, 2)
 {
     cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     for (int i = 0; i < CAPACITY; i++)
         hold_add(&hold, cpool_alloc_wait(pool, i % 2 == 0 ? NULL : &no_time));
     REQUIRE_EQUAL(support_stats(pool).waits, 0);
     REQUIRE(cpool_alloc(pool) == NULL);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 TEST_TIMES(wait_until_time_is_up_is_null, 2)
 {
     cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
     support_capture_reports();
     for (unsigned i = 1; i <= 20; i++) {
@@ -67,9 +63,8 @@ TEST_TIMES(wait_until_time_is_up_is_null, 2)
     REQUIRE_NO_REPORT();
     support_require_live(pool, CAPACITY);
     hold_free_all(&hold);
-    support_require_obtainable(pool, 0);
     hold_fini(&hold);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 /*
@@ -84,7 +79,7 @@ static void release_to_waiter(unsigned flags, void (*body)(void *argument))
     struct hold hold;
 
     REQUIRE_EQUAL(cpool_cache_create(&release.cache, release.pool), 0);
-    hold_init(&hold, release.pool);
+    hold = hold_of(release.pool);
     waiter_start(&waiter, release.pool, NULL);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
     for (unsigned i = 1; i <= 50; i++) {
@@ -104,9 +99,8 @@ static void release_to_waiter(unsigned flags, void (*body)(void *argument))
     worker_stop(waiter.worker);
     worker_stop(other);
     cpool_cache_destroy(release.cache);
-    support_require_obtainable(release.pool, 0);
     hold_fini(&hold);
-    support_destroy_empty(release.pool);
+    support_destroy_whole(release.pool);
 }
 
 TEST_TIMES(wait_ends_with_the_slot_that_is_freed, 2 * WAITER_RELEASES)
@@ -119,10 +113,9 @@ TEST_TIMES(wait_ends_with_the_slot_that_is_freed, 2 * WAITER_RELEASES)
 TEST(free_of_a_removed_slot_keeps_no_thread_waiting)
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
-    struct hold hold;
+    struct hold hold = hold_of(pool);
     void *last;
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
     last = hold.slots[0];
     for (size_t i = 1; i < CAPACITY; i++)
@@ -143,9 +136,8 @@ TEST_TIMES(wait_ends_when_the_pool_is_grown, 2)
 {
     cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
     struct waiter waiter;
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(cpool_shrink(pool, 5), 5);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY - 5);
     waiter_start(&waiter, pool, NULL);
@@ -156,28 +148,20 @@ TEST_TIMES(wait_ends_when_the_pool_is_grown, 2)
         hold_add(&hold, waiter_end(&waiter));
     }
     worker_stop(waiter.worker);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 /* A pool that may grow does, before anybody waits. */
 TEST(wait_grows_the_pool_first)
 {
-    cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
-    struct hold hold;
-    cpool_t *pool;
+    cpool_t *pool = SUPPORT_CREATE(WAITER_SLOT_SIZE, CAPACITY, .max_capacity = 3 * CAPACITY);
+    struct hold hold = hold_of(pool);
 
-    config.max_capacity = 3 * CAPACITY;
-    pool = support_create(&config);
-    hold_init(&hold, pool);
     for (int i = 0; i < 3 * CAPACITY; i++)
         hold_add(&hold, cpool_alloc_wait(pool, NULL));
     REQUIRE_EQUAL(support_stats(pool).waits, 0);
     REQUIRE(cpool_alloc_wait(pool, &a_moment) == NULL);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 /*
@@ -212,10 +196,9 @@ TEST_TIMES(wait_for_no_positive_time_does_not_sleep, ODD_TIMES)
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
     struct attempt trial = { pool, &odd_times[_i], false };
-    struct hold hold;
+    struct hold hold = hold_of(pool);
     pthread_t thread;
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
     thread = support_start(attempt, &trial);
     while (!atomic_load_explicit(&trial.over, memory_order_relaxed)) {
@@ -224,9 +207,7 @@ TEST_TIMES(wait_for_no_positive_time_does_not_sleep, ODD_TIMES)
     }
     support_join(thread);
     REQUIRE_EQUAL(support_stats(pool).waits, 0);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 /* Times of ten minutes that are no timespec elsewhere. */
@@ -240,9 +221,8 @@ static void serve_sleeper(const struct timespec *timeout)
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
     struct waiter waiter;
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
     waiter_start(&waiter, pool, timeout);
     waiter_begin(&waiter);
@@ -251,9 +231,7 @@ static void serve_sleeper(const struct timespec *timeout)
     REQUIRE(waiter_end(&waiter) != NULL);
     hold_add(&hold, waiter.slot);
     worker_stop(waiter.worker);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 TEST_TIMES(wait_for_sum_of_members_sleeps, ODD_MINUTES)
@@ -308,9 +286,8 @@ TEST_TIMES(wait_is_no_point_of_cancellation, 4)
     static const struct timespec long_time = { 1000000, 0 };
     cpool_t *pool = waiter_pool(_i < 2 ? 0 : CPOOL_CHECKED, CAPACITY);
     struct doomed doomed = { pool, _i % 2 == 0 ? NULL : &long_time, false, NULL };
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
     for (uint64_t i = 1; i <= 20; i++) {
         pthread_t thread = support_start(wait_to_be_cancelled, &doomed);
@@ -325,7 +302,6 @@ TEST_TIMES(wait_is_no_point_of_cancellation, 4)
         REQUIRE_EQUAL(hold_take(&hold, 1), 1);
     }
     hold_free_all(&hold);
-    support_require_obtainable(pool, 0);
     hold_fini(&hold);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }

@@ -61,8 +61,7 @@ static inline void end_all(cpool_t *pool, cpool_frame_t *frame)
 {
     cpool_frame_end(frame);
     support_require_live(pool, 0);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 #endif /* CPOOL_TESTS_FRAMES_H */

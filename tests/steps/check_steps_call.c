@@ -237,9 +237,8 @@ TEST(wait_beside_a_trim_keeps_its_time)
     cpool_t *pool = steps_pool(0, 4, 0, 2);
     struct beside beside = { { { pool, &moment, NULL, false }, { pool, &long_time, NULL, false } },
                              { worker_start(), worker_start() }, false };
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     for (int i = 0; i < 2; i++)
         worker_do(beside.workers[i], use_once, pool);
     while (hold.count < 4)

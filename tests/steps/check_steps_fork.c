@@ -442,6 +442,5 @@ TEST_TIMES(fork_takes_steps_for_threads_and_not_for_magazines, 2)
         steps_go_on(&stop);
     for (size_t i = 0; i < CROWD; i++)
         worker_stop(workers[i]);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }

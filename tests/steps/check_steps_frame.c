@@ -128,8 +128,7 @@ static bool fork_beside(unsigned flags, void (*body)(void *argument), size_t tak
     steps_go_on(&stop);
     if (body != end)
         cpool_frame_end(party.frame);
-    support_require_obtainable(party.pool, 0);
-    support_destroy_empty(party.pool);
+    support_destroy_whole(party.pool);
     return stopped;
 }
 
@@ -164,8 +163,7 @@ static bool take_beside(unsigned flags, void (*body)(void *argument), struct wor
     support_require_live(party.pool, got);
     for (size_t i = 0; i < got; i++)
         cpool_free(party.pool, slots[i]);
-    support_require_obtainable(party.pool, 0);
-    support_destroy_empty(party.pool);
+    support_destroy_whole(party.pool);
     return stopped;
 }
 

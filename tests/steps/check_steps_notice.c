@@ -116,11 +116,9 @@ static void ask_beside(struct scene *scene, struct worker *worker)
 
 static cpool_t *make_pool(void)
 {
-    cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
-
-    config.magazine_rounds = ROUNDS;
-    config.stall_limit_ms = 1; /* a thread that a test has stopped is not waited for */
-    return support_create(&config);
+    /* A thread that a test has stopped is not waited for. */
+    return SUPPORT_CREATE(WAITER_SLOT_SIZE, CAPACITY, .magazine_rounds = ROUNDS,
+                          .stall_limit_ms = 1);
 }
 
 static void scene_init(struct scene *scene, struct worker **workers)
@@ -133,7 +131,7 @@ static void scene_init(struct scene *scene, struct worker **workers)
     atomic_init(&scene->notices, 0);
     inside(scene->pool)->waiters.starving_after = MEETING_LONG; /* no look before */
     REQUIRE_EQUAL(cpool_set_ready(scene->pool, count, scene), 0);
-    hold_init(&scene->hold, scene->pool);
+    scene->hold = hold_of(scene->pool);
     worker_do(scene->gives, take_all, scene);
 }
 

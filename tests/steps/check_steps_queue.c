@@ -245,7 +245,7 @@ static bool shrink_at(struct worker **workers, bool gives_up, size_t nth)
 
     /* Until when it would look again. */
     inside(pool)->waiters.starving_after = MEETING_LONG;
-    hold_init(&hold, pool);
+    hold = hold_of(pool);
     worker_do(workers[0], take_all, &hold);
     stopped = gives_up ? steps_run(&stop, workers[2], NULL, nth, wait_for_moment, &first)
                        : steps_run(&stop, workers[0], NULL, nth, shrink, &hold);

@@ -20,14 +20,10 @@ enum { FOR_EVER = 600000 };
 
 static cpool_t *make_pool(unsigned flags, size_t capacity, size_t thread_caches, size_t stall)
 {
-    cpool_config_t config = support_config(64, capacity);
-
-    config.flags = flags;
-    config.magazine_rounds = capacity < ROUNDS ? capacity : ROUNDS;
-    config.cache_slots = (SPARES + 1) * ROUNDS;
-    config.thread_caches = thread_caches;
-    config.stall_limit_ms = stall;
-    return support_create(&config);
+    return SUPPORT_CREATE(64, capacity, .flags = flags,
+                          .magazine_rounds = capacity < ROUNDS ? capacity : ROUNDS,
+                          .cache_slots = (SPARES + 1) * ROUNDS, .thread_caches = thread_caches,
+                          .stall_limit_ms = stall);
 }
 
 static void nap(long milliseconds)
@@ -267,18 +263,13 @@ enum { MOST = 4 };
 TEST(free_beyond_those_in_flight_waits_for_one)
 {
     static _Alignas(64) char memory[1 << 20];
-    cpool_config_t config = support_config(64, CAPACITY);
+    cpool_t *pool = SUPPORT_CREATE(64, CAPACITY, .magazine_rounds = ROUNDS, .memory = memory,
+                                   .memory_size = sizeof memory, .stall_limit_ms = 1);
     struct slot_user users[MOST + 1];
     struct steps_stop stops[MOST];
     struct worker *workers[MOST + 1];
     void *slots[CAPACITY];
-    cpool_t *pool;
 
-    config.magazine_rounds = ROUNDS;
-    config.memory = memory;
-    config.memory_size = sizeof memory;
-    config.stall_limit_ms = 1;
-    pool = support_create(&config);
     REQUIRE_EQUAL(take_rest(pool, slots, 0), CAPACITY);
     for (int i = 0; i <= MOST; i++) {
         users[i].pool = pool;

@@ -32,9 +32,8 @@ static void free_meanwhile(void *argument)
 TEST(trim_leaves_empty_magazines_for_frees_meanwhile)
 {
     cpool_t *pool = steps_pool(0, 20 * MANY, 0, 0);
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     while (hold.count < MANY)
         hold_add(&hold, cpool_alloc_uncached(pool));
     support_capture_reports();
@@ -139,8 +138,8 @@ static void collect_init(struct encounter *encounter, const struct variant *vari
     const struct room *room = variant->room;
 
     encounter->pool = steps_pool(0, CAPACITY, room->max_capacity, ROUNDS);
-    hold_init(&encounter->here, encounter->pool);
-    hold_init(&encounter->there, encounter->pool);
+    encounter->here = hold_of(encounter->pool);
+    encounter->there = hold_of(encounter->pool);
     while (encounter->here.count < room->used)
         take_uncached(&encounter->here);
     hold_free_all(&encounter->here);
@@ -249,11 +248,10 @@ static void take_above(void *argument)
 static bool shrink_beside_at(void (*meanwhile)(void *hold), size_t nth)
 {
     cpool_t *pool = steps_pool(0, BIG, 2 * BIG, BIG_ROUNDS);
-    struct hold hold;
+    struct hold hold = hold_of(pool);
     size_t removed;
     bool met;
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, BIG), BIG);
     hold_free_all(&hold);
     cpool_flush(pool);
@@ -269,9 +267,7 @@ static bool shrink_beside_at(void (*meanwhile)(void *hold), size_t nth)
     (void)hold_take(&hold, SIZE_MAX);
     for (size_t i = 1; i < hold.count; i++)
         REQUIRE(hold.slots[i] != hold.slots[0]);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
     return met;
 }
 

@@ -76,7 +76,7 @@ void meeting_init(struct meeting *meeting, struct worker **workers, enum manner 
     meeting->timeout = NULL;
     REQUIRE_EQUAL(cpool_shrink(giver->pool, 1), 1);
     REQUIRE_EQUAL(cpool_cache_create(&giver->cache, giver->pool), 0);
-    hold_init(&giver->hold, giver->pool);
+    giver->hold = hold_of(giver->pool);
     meeting->gives = workers[0];
     meeting->waits = workers[1];
     meeting->slot = NULL;
@@ -99,8 +99,7 @@ void meeting_fini(struct meeting *meeting)
     worker_do(meeting->gives, give_all, giver);
     cpool_cache_destroy(giver->cache);
     hold_fini(&giver->hold);
-    support_require_obtainable(giver->pool, 0);
-    support_destroy_empty(giver->pool);
+    support_destroy_whole(giver->pool);
 }
 
 static void wait_for_slot(void *argument)

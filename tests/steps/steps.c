@@ -13,13 +13,9 @@
 
 cpool_t *steps_pool(unsigned flags, size_t capacity, size_t max_capacity, size_t rounds)
 {
-    cpool_config_t config = support_config(64, capacity);
-
-    config.flags = flags;
-    config.max_capacity = max_capacity;
-    config.magazine_rounds = rounds;
-    config.stall_limit_ms = 1; /* a thread that a test has stopped is not waited for */
-    return support_create(&config);
+    /* A thread that a test has stopped is not waited for. */
+    return SUPPORT_CREATE(64, capacity, .flags = flags, .max_capacity = max_capacity,
+                          .magazine_rounds = rounds, .stall_limit_ms = 1);
 }
 
 /*

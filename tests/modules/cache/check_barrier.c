@@ -152,9 +152,8 @@ static void end_crew(struct crew *crew)
 /* All but what the owners have loaded. */
 static void require_most_obtainable(cpool_t *pool)
 {
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     hold_take(&hold, SIZE_MAX);
     REQUIRE(hold.count < CAPACITY);
     REQUIRE_EQUAL(hold.count + support_stats(pool).in_caches, CAPACITY);
@@ -315,8 +314,7 @@ static void wait_after_loss(const struct scene *scene)
     }
     worker_stop(waiter.worker);
     worker_stop(owner);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 TEST_TIMES(wait_after_loss_ends_when_the_owner_comes, VARIANTS)

@@ -14,11 +14,8 @@ static cpool_t *pool;
 
 static void make_pool(size_t thread_caches)
 {
-    cpool_config_t config = support_config(16, CAPACITY);
-
-    config.thread_caches = thread_caches;
-    config.magazine_rounds = ROUNDS;
-    pool = support_create(&config);
+    pool = SUPPORT_CREATE(16, CAPACITY, .thread_caches = thread_caches,
+                          .magazine_rounds = ROUNDS);
 }
 
 /*
@@ -120,13 +117,10 @@ static size_t register_caches(cpool_cache_t **caches, size_t n)
 /* The memory of the spares that a cache may have is there before the cache. */
 TEST(register_provides_the_magazines_of_the_quota)
 {
-    cpool_config_t config = support_config(16, (size_t)1 << 20);
     cpool_cache_t *cache, *none;
 
-    config.magazine_rounds = 1000;
-    config.cache_slots = 100 * 1000;
-    config.thread_caches = 1;
-    pool = support_create(&config);
+    pool = SUPPORT_CREATE(16, (size_t)1 << 20, .magazine_rounds = 1000, .cache_slots = 100 * 1000,
+                          .thread_caches = 1);
     REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
     REQUIRE_EQUAL(cpool_cache_create(&none, pool), CPOOL_ELIMIT);
     REQUIRE(((struct cpi_cache *)cache->home)->quota > CPI_QUOTA_MIN);

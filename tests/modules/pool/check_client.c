@@ -82,12 +82,9 @@ TEST_TIMES(fresh_slots_come_in_runs, MODES)
 TEST(fresh_slots_in_a_long_run_can_all_go_back)
 {
     enum { MANY = 1 << 16 };
-    cpool_config_t config = support_config(16, MANY);
+    cpool_t *pool = SUPPORT_CREATE(16, MANY, .magazine_rounds = 1);
     size_t n = MANY;
-    cpool_t *pool;
 
-    config.magazine_rounds = 1;
-    pool = support_create(&config);
     REQUIRE(cpool_client_take(pool, CPOOL_CLIENT_FRESH, &n) == cpool_at(pool, 0));
     for (size_t i = 0; i < n; i++)
         cpool_free_uncached(pool, cpool_at(pool, i));
@@ -162,13 +159,10 @@ TEST(client_show_twice_keeps_those_behind)
 TEST(discarded_slots_are_zero_and_their_neighbours_are_not)
 {
     enum { MANY = 64, SIZE = 1024, FROM = 16, N = 32 };
-    cpool_config_t config = support_config(SIZE, MANY);
-    cpool_t *pool;
+    cpool_t *pool = support_create_kind(SIZE, MANY, CPOOL_NO_POISON);
     char *slots[MANY];
     size_t zero = 0;
 
-    config.flags = CPOOL_NO_POISON;
-    pool = support_create(&config);
     for (size_t i = 0; i < MANY; i++) {
         slots[i] = fresh(pool);
         REQUIRE(slots[i] != NULL);

@@ -15,19 +15,15 @@ enum { SLOT_SIZE = 512, CAPACITY = 3000, ROUNDS = 50 };
 
 static cpool_t *create(size_t max_capacity)
 {
-    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
-
-    config.magazine_rounds = ROUNDS;
-    config.max_capacity = max_capacity;
-    return support_create(&config);
+    return SUPPORT_CREATE(SLOT_SIZE, CAPACITY, .magazine_rounds = ROUNDS,
+                          .max_capacity = max_capacity);
 }
 
 /* Takes and frees so many, with a stamp in each. */
 static void use(cpool_t *pool, size_t n)
 {
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, n), n);
     hold_free_all(&hold);
     hold_fini(&hold);
@@ -54,8 +50,7 @@ TEST(reserve_touches_no_free_slot)
     REQUIRE_EQUAL(mprotect(base, size, PROT_NONE), 0);
     REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), 0);
     REQUIRE_EQUAL(mprotect(base, size, PROT_READ | PROT_WRITE), 0);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 /* Those in circulation, and as many fresh ones as are asked for. */

@@ -162,8 +162,7 @@ static void create_and_use(void)
 {
     cpool_t *pool = support_create_plain(16, 100);
 
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 static void create_first(void (*in_between)(void))
@@ -245,8 +244,7 @@ TEST(first_use_inside_the_first_use_makes_one_cache)
         support_require_live(heap, 0);
     }
     REQUIRE_EQUAL(calls_with_lock_held, 0);
-    support_require_obtainable(heap, 0);
-    support_destroy_empty(heap);
+    support_destroy_whole(heap);
 }
 
 /* Then it is without a cache, and asks seldom.  The cache it had made meanwhile is gone. */
@@ -268,8 +266,7 @@ TEST(first_use_whose_end_cannot_be_noticed_makes_no_cache)
     heap = support_create_plain(16, CAPACITY);
     support_in_thread(use_refused, NULL);
     REQUIRE_EQUAL(support_stats(heap).caches, 0);
-    support_require_obtainable(heap, 0);
-    support_destroy_empty(heap);
+    support_destroy_whole(heap);
 }
 
 /* A destructor after the library's, in which the C library has forgotten all values,
@@ -300,6 +297,5 @@ TEST(use_after_all_destructors_makes_no_cache)
         support_in_thread(use_to_the_end, NULL);
         REQUIRE_EQUAL(support_stats(heap).caches, 0);
     }
-    support_require_obtainable(heap, 0);
-    support_destroy_empty(heap);
+    support_destroy_whole(heap);
 }

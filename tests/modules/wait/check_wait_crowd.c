@@ -64,7 +64,7 @@ static void *visit(void *argument)
     struct guest *guest = argument;
     struct hold hold;
 
-    hold_init(&hold, guest->pool);
+    hold = hold_of(guest->pool);
     for (size_t turn = 0; turn < guest->turns; turn++) {
         void *slot = wait_for_turn(guest);
 
@@ -107,8 +107,7 @@ static void crowd(unsigned flags, size_t capacity, size_t turns, bool restless)
             support_join(threads[i]);
     }
     REQUIRE_EQUAL(support_stats(pool).capacity, capacity);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 static void crowds(void *argument)

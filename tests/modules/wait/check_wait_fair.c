@@ -43,9 +43,8 @@ TEST_TIMES(waiting_threads_are_served_in_order, 2)
 {
     cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
     struct waiter waiters[WAITERS];
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
     for (int i = 0; i < WAITERS; i++)
         waiter_start(&waiters[i], pool, NULL);
@@ -54,9 +53,8 @@ TEST_TIMES(waiting_threads_are_served_in_order, 2)
     hold_free_all(&hold);
     for (int i = 0; i < WAITERS; i++)
         worker_stop(waiters[i].worker);
-    support_require_obtainable(pool, 0);
     hold_fini(&hold);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 /* A thread that comes later does not get what is freed while a waiter starves. */
@@ -64,9 +62,8 @@ TEST(waiting_thread_is_not_overtaken)
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
     struct waiter waiter;
-    struct hold hold;
+    struct hold hold = hold_of(pool);
 
-    hold_init(&hold, pool);
     waiter_start(&waiter, pool, NULL);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
     for (unsigned i = 1; i <= 100; i++) {
