@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * crew.c - shared by the tests of recall (crew.h).
- *
- * Includes reclaim.h.
  */
 #include "crew.h"
 

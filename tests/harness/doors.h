@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * doors.h - every way to take a slot, and every way to free one, by a number.
- *
- * Includes support.h.
  */
 #ifndef CPOOL_TESTS_DOORS_H
 #define CPOOL_TESTS_DOORS_H

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fault.c - goes through tables of refused calls (fault.h).
- *
- * Includes POSIX, and reclaim.h.
  */
 #include "fault.h"
 

@@ -11,8 +11,6 @@
  * one: figures, names and codes, indices and handles, cpool_of, active objects, and layers.  The
  * halves out of line of inline functions are reached by those.  The two functions that unload
  * typed pools are for destructors, and close.
- *
- * Includes refuse.h.
  */
 #ifndef CPOOL_TESTS_FAULT_H
 #define CPOOL_TESTS_FAULT_H

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fault_pool.h - the pools of the tables of refused calls, and the look at them afterwards.
- *
- * Includes fault.h.
  */
 #ifndef CPOOL_TESTS_FAULT_POOL_H
 #define CPOOL_TESTS_FAULT_POOL_H

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fixture.h - what the tests of caches share: a slab, a depot and a registry, without a pool.
- *
- * Includes support.h and reclaim.h.
  */
 #ifndef CPOOL_TESTS_FIXTURE_H
 #define CPOOL_TESTS_FIXTURE_H

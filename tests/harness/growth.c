@@ -2,8 +2,6 @@
 /*
  * growth.c - shared by the tests of recall, growth, trimming and waiting
  * (growth.h).
- *
- * Includes POSIX, and the kernel's filter interface on Linux.
  */
 #include "growth.h"
 

@@ -3,8 +3,6 @@
  * growth.h - what the tests of recall, growth, trimming and waiting share: pools
  * of every kind, threads that work on command and sleep in between, slots held
  * with a stamp in every byte, and filters of system calls.
- *
- * Includes support.h.
  */
 #ifndef CPOOL_TESTS_GROWTH_H
 #define CPOOL_TESTS_GROWTH_H

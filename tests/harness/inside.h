@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * inside.h - what lies behind a pool's handle, for white-box tests.
- *
- * Includes pool.h.
  */
 #ifndef INSIDE_H
 #define INSIDE_H

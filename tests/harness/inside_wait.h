@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * inside_wait.h - the waiters of a pool, for tests.
- *
- * Includes inside.h, waiters.h.
  */
 #ifndef INSIDE_WAIT_H
 #define INSIDE_WAIT_H

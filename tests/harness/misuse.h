@@ -2,8 +2,6 @@
 /*
  * misuse.h - every public function, with a handle that leads to no pool of this copy
  * of the library.
- *
- * Includes the public API only.
  */
 #ifndef CPOOL_TESTS_MISUSE_H
 #define CPOOL_TESTS_MISUSE_H

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * refuse.c - the calls that the linker sends here (refuse.h).
- *
- * Includes support.h, and the system's.
  */
 #include "support.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * support_pool.c - shared by the check programs, with the library (support.h).
- *
- * Includes the public API.
  */
 #include "support.h"
 

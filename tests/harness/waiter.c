@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * waiter.c - shared by the tests of waiting (waiter.h).
- *
- * Includes POSIX.
  */
 #include "waiter.h"
 

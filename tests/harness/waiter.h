@@ -2,8 +2,6 @@
 /*
  * waiter.h - what the tests of waiting share: threads that wait for a slot, and
  * the ways in which the slot may come.
- *
- * Includes growth.h.
  */
 #ifndef CPOOL_TESTS_WAITER_H
 #define CPOOL_TESTS_WAITER_H

@@ -2,8 +2,6 @@
 /*
  * check_calls.c - the system calls that a pool counts are those that were made: a tracer
  * counts them as well.
- *
- * Includes growth.h.
  */
 #include "growth.h"
 

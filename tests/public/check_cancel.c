@@ -3,8 +3,6 @@
  * check_cancel.c - no function of the library is a point of cancellation, those
  * that write to a stream excepted: a thread with a cancellation pending comes
  * back from each, in every kind of pool.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

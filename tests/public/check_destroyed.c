@@ -2,8 +2,6 @@
 /*
  * check_destroyed.c - handles that lead to no pool: every public function refuses and
  * reports them, and does nothing else.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

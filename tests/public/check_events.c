@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_events.c - notices for event loops, and the end of all waiting.
- *
- * Includes waiter.h.
  */
 #include "waiter.h"
 

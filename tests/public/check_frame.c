@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_frame.c - slots that go back with their frame.
- *
- * Includes the public API only.
  */
 #include "frames.h"
 

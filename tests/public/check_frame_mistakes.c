@@ -2,8 +2,6 @@
 /*
  * check_frame_mistakes.c - frames that have ended, slots that are freed twice or damaged, and pools
  * that end before their frames.
- *
- * Includes the public API only.
  */
 #include "frames.h"
 

@@ -2,8 +2,6 @@
 /*
  * check_grow.c - pools that grow by themselves, that are grown and that are
  * shrunk: addresses stay, and the slots added and removed add up.
- *
- * Includes growth.h.
  */
 #include "growth.h"
 

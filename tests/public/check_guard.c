@@ -3,8 +3,6 @@
  * check_guard.c - checked pools: bytes overwritten before and after a slot are
  * found when it or its neighbour is freed or allocated, and when the pool is
  * reset.  The slot itself is the user's.
- *
- * Includes the public API only.
  */
 #include "doors.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_huge.c - pools with slots in huge pages, where there are any.
- *
- * Includes support.h and the system's.
  */
 #include "support.h"
 

@@ -2,8 +2,6 @@
 /*
  * check_info.c - questions: which address is a slot, the figures, with the peak and the average
  * of live slots, the meaning of the codes, and the bytes that a small pool takes.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

@@ -4,8 +4,6 @@
  * abort with the site of the last operation, and the live slots at destruction
  * by the address that allocated them.  Compiled a second time with
  * CPOOL_NO_INLINE.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

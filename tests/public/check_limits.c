@@ -6,8 +6,6 @@
  * A limit on the memory of a process (RLIMIT_DATA) is also what a system without overcommit
  * is like (vm.overcommit_memory=2), for a process.  The kernel refuses both at the same calls:
  * those that make a private range writable.
- *
- * Includes the public API only.
  */
 #include "growth.h"
 

@@ -2,8 +2,6 @@
 /*
  * check_many.c - many pools: one after the other, as many as there can be, and the tables of
  * threads that have used many.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

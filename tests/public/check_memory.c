@@ -3,8 +3,6 @@
  * check_memory.c - what a pool costs: creation touches nothing, slots become
  * resident when their user writes them, free slots are never touched, memory of
  * the caller's is all that is taken, and a refusal of the system does no harm.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

@@ -2,8 +2,6 @@
 /*
  * check_pools.c - the pool of an address: of slots in every kind of pool, of addresses
  * between and beside them, beside pools that come and go.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

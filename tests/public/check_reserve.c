@@ -2,8 +2,6 @@
 /*
  * check_reserve.c - after a reservation, allocs neither enter the kernel nor take a
  * page fault.
- *
- * Includes growth.h.
  */
 #include "growth.h"
 

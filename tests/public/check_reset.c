@@ -2,8 +2,6 @@
 /*
  * check_reset.c - taking back every slot at once, and destroying with slots
  * live.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

@@ -2,8 +2,6 @@
 /*
  * check_share.c - how much a thread's cache may hold: that of the configuration, or one that
  * follows from the pool's size, and the statistics show it.
- *
- * Includes support.h.
  */
 #include "support.h"
 

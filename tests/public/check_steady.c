@@ -3,8 +3,6 @@
  * check_steady.c - the steady state: a pool that has what it needs asks the operating system
  * for nothing more.  Two readings of the counters say so, and a filter that ends a process
  * which makes a system call.
- *
- * Includes growth.h.
  */
 #include "growth.h"
 

@@ -2,8 +2,6 @@
 /*
  * check_structs.c - programs built against a header of the past with structures shorter
  * than the library's, and of the future with longer ones.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

@@ -2,8 +2,6 @@
 /*
  * check_thread.c - the end of threads: however they end, their cached slots
  * return, and destructors of thread-specific data may go on using the pool.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

@@ -2,8 +2,6 @@
 /*
  * check_track.c - tracked pools: frees that must not be, handles and visits.
  * (The words alone: check_slotmap.c.)
- *
- * Includes the public API only.
  */
 #include "doors.h"
 

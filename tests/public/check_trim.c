@@ -3,8 +3,6 @@
  * check_trim.c - memory of free slots returns to the system, that of live ones
  * does not, and slots come in order of address again.  Pools that are grown and shrunk while
  * other threads allocate: the slots added and removed add up.
- *
- * Includes growth.h.
  */
 #include "growth.h"
 

@@ -3,8 +3,6 @@
  * check_typed.c - typed pools: their functions, their creation on first use, their bound, waiters
  * that their functions call, the ends of threads, processes and pools, and reports, which name
  * the function of the type.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

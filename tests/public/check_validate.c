@@ -2,8 +2,6 @@
 /*
  * check_validate.c - every free is verified: foreign, misaligned and unused
  * addresses are refused and reported, through every door, and for any stride.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

@@ -3,8 +3,6 @@
  * check_wait.c - sleeping until a slot is free: a thread that frees one wakes a
  * waiter, and giving up is nothing special.  Any pool can be waited for.  The ends that nobody
  * hopes for: odd times, and threads that are cancelled.
- *
- * Includes waiter.h.
  */
 #include "waiter.h"
 

@@ -2,8 +2,6 @@
 /*
  * check_walk.c - all pools of the process, one after the other, beside pools that come
  * and go.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * frames.h - the pools under the frames of tests.
- *
- * Includes support.h.
  */
 #ifndef CPOOL_TESTS_FRAMES_H
 #define CPOOL_TESTS_FRAMES_H

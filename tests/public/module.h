@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * module.h - what the plug-in of check_dlopen offers.
- *
- * Includes <stdbool.h>, <stddef.h>.
  */
 #ifndef CPOOL_TESTS_MODULE_H
 #define CPOOL_TESTS_MODULE_H

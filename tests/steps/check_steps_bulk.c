@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_bulk.c - a reset makes no more steps for many slots than for few.
- *
- * Includes steps.h.
  */
 #include "steps.h"
 

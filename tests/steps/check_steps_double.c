@@ -3,8 +3,6 @@
  * check_steps_double.c - slots that are freed twice.  A pool that is not checked, into
  * which one slot is freed until there is no room: each further free is refused and
  * reported, after a bounded number of steps.
- *
- * Includes steps.h.
  */
 #include "steps.h"
 

@@ -2,8 +2,6 @@
 /*
  * check_steps_empty.c - what an alloc that finds nothing concludes from what it
  * has seen, while others take and free at just the steps at which it looks.
- *
- * Includes steps.h and the depot's header.
  */
 #include "steps.h"
 

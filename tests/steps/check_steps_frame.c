@@ -2,8 +2,6 @@
 /*
  * check_steps_frame.c - a thread stops at every step of an alloc in a frame, of a reset and of an
  * end, and the process forks, another thread takes all that it can have, or waits for a slot.
- *
- * Includes steps.h.
  */
 #include "steps.h" /* first: it says which system interfaces are wanted */
 

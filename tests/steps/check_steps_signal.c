@@ -2,8 +2,6 @@
 /*
  * check_steps_signal.c - a handler of a signal runs at every step of what takes the library's lock,
  * and returns, or ends the process by exit, which waits for nobody.
- *
- * Includes steps.h.
  */
 #include "steps.h"
 

@@ -3,8 +3,6 @@
  * check_steps_stall.c - threads that lose their processor inside the library, with
  * slots in their hands: others find what they can reach, wait for the rest as long
  * as they were told to, and are refused nothing that is theirs.
- *
- * Includes steps.h.
  */
 #include "inline_steps.h" /* first */
 

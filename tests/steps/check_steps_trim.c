@@ -2,8 +2,6 @@
 /*
  * check_steps_trim.c - what others do while a trim or shrink has the depot's slots
  * in its hands: frees find empty magazines, and allocs wait.
- *
- * Includes steps.h.
  */
 #include "steps.h"
 

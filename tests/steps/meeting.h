@@ -2,8 +2,6 @@
 /*
  * meeting.h - a thread that waits for a slot and one that gives it, of which
  * one stops at a step.  Shared by the tests of waiting at every step.
- *
- * Includes steps.h and waiter.h.
  */
 #ifndef CPOOL_TESTS_MEETING_H
 #define CPOOL_TESTS_MEETING_H

@@ -7,8 +7,6 @@
  * The effects of two threads on each other are produced at every step in turn,
  * so these tests need no luck and no time.  They do not vary the order of
  * memory, which is the models' part.
- *
- * Includes growth.h.
  */
 #ifndef CPOOL_TESTS_STEPS_H
 #define CPOOL_TESTS_STEPS_H

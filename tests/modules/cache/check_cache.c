@@ -2,8 +2,6 @@
 /*
  * check_cache.c - refilling and spilling, the owner's mark, open and closed entries
  * (lib/cache/cache.h), with a slab, a depot and a registry, and without a pool.
- *
- * Includes fixture.h.
  */
 #include "fixture.h"
 

@@ -2,8 +2,6 @@
 /*
  * check_reclaim.c - closing entries, taking what lies in them, counts that tell of changes, and
  * waiting for owners (lib/cache/reclaim.h), on caches without a pool and inside real pools.
- *
- * Includes fixture.h, inside.h.
  */
 #include "fixture.h"
 

@@ -3,8 +3,6 @@
  * check_layout.c - from a configuration to a layout (lib/pool/config.c), near the
  * limits of 32 bits.  The slots are as many as were asked for, every part has the room it
  * needs, and a layout that does not fit is refused.
- *
- * Includes support.h and pool.h.
  */
 #include "support.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_populate.c - how cpool_reserve makes slots resident: by the system, where it can.
- *
- * Includes growth.h and the system's.
  */
 #include "growth.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_reserved.c - address space that a client has reserved, and that is no place for a pool.
- *
- * Includes client.h.
  */
 #include "support.h"
 
