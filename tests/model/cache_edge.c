@@ -48,16 +48,14 @@ static void *giver(void *number)
         give(second);
     if (first != NULL)
         give(first);
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 static void *taker(void *number)
 {
     int *slot;
 
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     slot = take_one();
     if (slot != NULL)
         give(slot);
@@ -66,8 +64,7 @@ static void *taker(void *number)
 
 static void *closer(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     if (!cpi_reclaim_spare(&model_registry))
         return model_reclaimer(number);
     return NULL;
@@ -94,11 +91,9 @@ static void prepare(void)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {giver, taker, closer};
-
     model_open_pool(2, 0);
     prepare();
-    model_run(3, bodies);
+    MODEL_RUN(giver, taker, closer);
     model_audit_caches();
     return 0;
 }

@@ -23,8 +23,7 @@ static void *freer(void *number)
         if (i == 1)
             cpi_cache_flush(model_own_cache());
     }
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 static void *allocator(void *number)
@@ -36,11 +35,9 @@ static void *allocator(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {freer, allocator};
-
     model_open_caches(2);
     model_stock(3, 1);
-    model_run(2, bodies);
+    MODEL_RUN(freer, allocator);
     assert(kept != NULL);
     model_give_back(kept);
     model_audit_caches();

@@ -18,20 +18,17 @@ static void *owner(void *number)
 {
     int i;
 
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     for (i = 2; i < MODEL_SLOTS; i++)
         model_free(&model_slots[i]);
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 static void *stealer(void *number)
 {
     int i;
 
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     for (i = 0; i < MODEL_SPARES; i++) {
         stolen[i] = cpi_cache_steal(model_cache(1), false);
         if (stolen[i] != 0)
@@ -42,13 +39,12 @@ static void *stealer(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, stealer};
     int i;
 
     model_open_caches(1);
     for (i = 0; i < 2; i++)
         model_free_by(model_cache(1), &model_slots[i]);
-    model_run(2, bodies);
+    MODEL_RUN(owner, stealer);
     for (i = 0; i < MODEL_SPARES; i++)
         if (stolen[i] != 0)
             cpi_depot_give(&model_depot, &model_counters[0], stolen[i]);

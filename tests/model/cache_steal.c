@@ -33,8 +33,7 @@ static void *owner(void *number)
         held[i] = model_alloc();
     free_all();
     cpi_cache_flush(model_own_cache());
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 static void *stealer(void *number)
@@ -47,13 +46,12 @@ static void *stealer(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, stealer};
     int i;
 
     model_open_caches(1);
     for (i = 0; i < MODEL_SLOTS; i++)
         held[i] = &model_slots[i];
-    model_run(2, bodies);
+    MODEL_RUN(owner, stealer);
     model_audit_caches();
     return 0;
 }

@@ -25,12 +25,11 @@ static void *taker(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {taker, taker, taker};
     int i;
 
     model_open_committed_depot();
     cpi_depot_give(&model_depot, &model_counters[0], make_any(&model_depot));
-    model_run(3, bodies);
+    MODEL_RUN(taker, taker, taker);
     for (i = 1; i <= 3; i++)
         cpi_depot_give(&model_depot, &model_counters[0], taken[i]);
     assert(cpi_depot_made(&model_depot) == 3);

@@ -59,12 +59,11 @@ static void *giver(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {taker, giver};
     int i;
 
     model_open_committed_depot();
     model_stock(0, MODEL_LIMIT);
-    model_run(2, bodies);
+    MODEL_RUN(taker, giver);
     assert(model_slot_uses() == 2 * MODEL_LIMIT);
     for (i = 0; i < MODEL_LIMIT; i++)
         cpi_depot_free_slot(&model_depot, &model_counters[0], taken[i]);

@@ -56,11 +56,9 @@ static void *await(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {operate, operate_twice, await};
-
     model_open_committed_depot();
     model_depot.uncached = 2;
-    model_run(3, bodies);
+    MODEL_RUN(operate, operate_twice, await);
     assert(cpi_depot_in_flight(cpi_depot_flights(&model_depot)) == 0);
     assert(done[1] == 1);
     return 0;

@@ -58,13 +58,12 @@ static void *drainer(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {leave_1, leave_2, drainer};
     uint32_t i;
 
     model_open_committed_depot();
     for (i = 1; i <= 2; i++)
         assert(make_any(&model_depot) == i);
-    model_run(3, bodies);
+    MODEL_RUN(leave_1, leave_2, drainer);
     if (collected != 0)
         cpi_depot_give(&model_depot, &model_counters[0], collected);
     model_audit_depot(MODEL_SLOTS);

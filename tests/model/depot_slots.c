@@ -38,11 +38,9 @@ static void *borrower(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {maintenance, borrower};
-
     model_open_committed_depot();
     model_stock(0, 3);
-    model_run(2, bodies);
+    MODEL_RUN(maintenance, borrower);
     if (kept != NULL)
         cpi_depot_free_slot(&model_depot, &model_counters[0], kept);
     model_audit_depot(3);

@@ -22,12 +22,10 @@ static void *owner(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, model_looker};
-
     model_open_pool(1, 0);
     model_free_by(model_cache(1), &model_slots[0]);
     (void)close_all(&model_registry);
-    model_run(2, bodies);
+    MODEL_RUN(owner, model_looker);
     model_audit_caches();
     return 0;
 }

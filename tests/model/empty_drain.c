@@ -23,8 +23,7 @@ static void *drainer(void *number)
         cpi_depot_give(&model_depot, &uncached.counters, node);
     cpi_depot_turn_drain(&model_depot);
     cpi_depot_leave(&model_depot, &uncached);
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 static void *looker(void *number)
@@ -36,10 +35,8 @@ static void *looker(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {drainer, looker};
-
     model_open_pool(0, 1);
     model_stock(0, 1);
-    model_run(2, bodies);
+    MODEL_RUN(drainer, looker);
     return 0;
 }

@@ -51,8 +51,7 @@ static void *ender(void *number)
     model_begin(number);
     exchange_magazine(&model_pool, unchain_top(&model_depot, &model_frames.frame[0]));
     model_kept = model_alloc();
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 /* Slot 0 is on record. */
@@ -73,13 +72,11 @@ static void fill_frame(void)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {ender, model_looker};
-
     model_open_pool(1, 0);
     model_self = 1;
     fill_frame();
     model_self = 0;
     model_free_by(model_cache(1), &model_slots[1]);
-    model_run(2, bodies);
+    MODEL_RUN(ender, model_looker);
     return 0;
 }

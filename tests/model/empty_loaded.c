@@ -12,11 +12,9 @@
 
 int main(void)
 {
-    static model_thread *const bodies[] = {model_flusher, model_looker};
-
     model_open_pool(1, 0);
     model_free_by(model_cache(1), &model_slots[0]);
-    model_run(2, bodies);
+    MODEL_RUN(model_flusher, model_looker);
     model_audit_caches();
     return 0;
 }

@@ -15,11 +15,9 @@
 
 int main(void)
 {
-    static model_thread *const bodies[] = {model_owner, model_looker};
-
     model_open_pool(1, 0);
     model_stock(0, MODEL_SLOTS);
-    model_run(2, bodies);
+    MODEL_RUN(model_owner, model_looker);
     model_give_back(model_kept);
     model_audit_caches();
     return 0;

@@ -12,19 +12,16 @@
 
 static void *owner(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     model_register();
     return model_owner(number);
 }
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, model_looker};
-
     model_open_pool(0, 0);
     model_stock(0, MODEL_SLOTS);
-    model_run(2, bodies);
+    MODEL_RUN(owner, model_looker);
     model_give_back(model_kept);
     model_audit_caches();
     return 0;

@@ -13,7 +13,6 @@
 
 int main(void)
 {
-    static model_thread *const bodies[] = {model_flusher, model_looker};
     int i;
 
     model_open_pool(1, 0);
@@ -22,7 +21,7 @@ int main(void)
     model_kept = model_alloc_by(model_cache(1));
     (void)close_all(&model_registry);
     assert(take_loaded(&model_registry, model_cache(1), NULL));
-    model_run(2, bodies);
+    MODEL_RUN(model_flusher, model_looker);
     model_give_back(model_kept);
     model_audit_caches();
     return 0;

@@ -12,23 +12,20 @@
 
 static void *stealer(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     (void)cpi_reclaim_spare(&model_registry);
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 int main(void)
 {
-    static model_thread *const bodies[] = {stealer, model_looker};
     int i;
 
     model_open_pool(1, 0);
     for (i = 0; i < MODEL_SLOTS; i++)
         model_free_by(model_cache(1), &model_slots[i]);
     model_kept = model_alloc_by(model_cache(1));
-    model_run(2, bodies);
+    MODEL_RUN(stealer, model_looker);
     model_give_back(model_kept);
     model_audit_caches();
     return 0;

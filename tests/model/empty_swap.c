@@ -13,17 +13,14 @@
 
 static void *owner(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     model_give(&model_slots[1]);
     model_kept = model_alloc();
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, model_looker};
     int i;
 
     model_open_pool(1, 0);
@@ -32,7 +29,7 @@ int main(void)
     for (i = 0; i < MODEL_SLOTS; i++)
         (void)model_alloc_by(model_cache(1));
     model_free_by(model_cache(1), &model_slots[0]);
-    model_run(2, bodies);
+    MODEL_RUN(owner, model_looker);
     model_give_back(model_kept);
     model_audit_caches();
     return 0;

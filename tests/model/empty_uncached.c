@@ -14,17 +14,14 @@ static void *taker(void *number)
 {
     model_begin(number);
     model_kept = model_take();
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 int main(void)
 {
-    static model_thread *const bodies[] = {taker, model_looker};
-
     model_open_pool(0, 0);
     model_stock(0, MODEL_SLOTS);
-    model_run(2, bodies);
+    MODEL_RUN(taker, model_looker);
     model_give_back(model_kept);
     model_audit_caches();
     return 0;

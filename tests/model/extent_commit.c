@@ -47,9 +47,7 @@ static void *maker(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {stepper, leaper, maker};
-
     model_open_depot();
-    model_run(3, bodies);
+    MODEL_RUN(stepper, leaper, maker);
     return 0;
 }

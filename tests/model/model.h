@@ -51,6 +51,12 @@ static inline void model_be_lucky(void)
     model_failures = MODEL_COINS;
 }
 
+static inline void model_begin_lucky(void *number)
+{
+    model_begin(number);
+    model_be_lucky();
+}
+
 static inline void model_run(int threads, model_thread *const bodies[])
 {
     static pthread_t thread[MODEL_THREADS_MAX];
@@ -64,6 +70,14 @@ static inline void model_run(int threads, model_thread *const bodies[])
         if (pthread_join(thread[i], NULL) != 0)
             abort();
 }
+
+/* Runs each of these bodies in a thread, which has its number, from 1. */
+#define MODEL_RUN(...)                                                                \
+    do {                                                                              \
+        static model_thread *const model_bodies[] = {__VA_ARGS__};                    \
+                                                                                      \
+        model_run((int)(sizeof model_bodies / sizeof model_bodies[0]), model_bodies); \
+    } while (0)
 
 /*
  * Counts the nodes of a stack into seen[], zeroes at first, which has an element for

@@ -119,8 +119,7 @@ static inline void *model_owner(void *number)
 {
     model_begin(number);
     model_kept = model_alloc();
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 /* An owner that flushes its cache. */
@@ -128,8 +127,7 @@ static inline void *model_flusher(void *number)
 {
     model_begin(number);
     cpi_cache_flush(model_own_cache());
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 #endif /* MODEL_POOL_H */

@@ -19,8 +19,7 @@ static void *owner(void *number)
     struct cpi_cache *cache;
     void **round;
 
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     cache = model_own_cache();
     round = cpi_cache_refill_from_spare(cache, cpi_cache_active(cache), 0, 1);
     kept = round != NULL ? *round : NULL;
@@ -33,8 +32,7 @@ static void *owner(void *number)
 
 static void *closer(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     (void)take_loaded(&model_registry, model_cache(1), NULL);
     return NULL;
 }
@@ -54,11 +52,9 @@ static void prepare(struct cpi_cache *cache)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, closer};
-
     model_open_caches(1);
     prepare(model_cache(1));
-    model_run(2, bodies);
+    MODEL_RUN(owner, closer);
     model_give_back(kept);
     model_audit_caches();
     return 0;

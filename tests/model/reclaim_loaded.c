@@ -19,16 +19,14 @@ static void *owner(void *number)
     model_begin(number);
     model_free(&model_slots[1]);
     kept = model_alloc();
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 static void *reclaimer(void *number)
 {
     unsigned begun;
 
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     begun = cpi_reclaim_begin(&model_registry);
     (void)cpi_reclaim_all(&model_registry, NULL, false);
     assert(cpi_depot_free_slot(&model_depot, model_own_counters(), &model_slots[2]));
@@ -40,11 +38,9 @@ static void *reclaimer(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, reclaimer};
-
     model_open_caches(1);
     model_free_by(model_cache(1), &model_slots[0]);
-    model_run(2, bodies);
+    MODEL_RUN(owner, reclaimer);
     model_give_back(kept);
     model_give_back(second);
     model_audit_caches();

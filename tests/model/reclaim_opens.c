@@ -12,13 +12,11 @@
 
 static void *owner(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     model_free(&model_slots[0]);
     model_free(&model_slots[1]);
     model_free(model_alloc());
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 static int *second;
@@ -32,10 +30,8 @@ static void *reclaimer(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, reclaimer};
-
     model_open_caches(1);
-    model_run(2, bodies);
+    MODEL_RUN(owner, reclaimer);
     model_give_back(second);
     model_audit_caches();
     return 0;

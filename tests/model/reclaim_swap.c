@@ -20,23 +20,19 @@ static void *owner(void *number)
 {
     int i;
 
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     model_free(&model_slots[1]);
     model_free(&model_slots[2]);
     for (i = 0; i < 2; i++)
         kept[i] = model_alloc();
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, model_reclaimer};
-
     model_open_caches(1);
     model_free_by(model_cache(1), &model_slots[0]);
-    model_run(2, bodies);
+    MODEL_RUN(owner, model_reclaimer);
     model_give_back(kept[0]);
     model_give_back(kept[1]);
     model_audit_caches();

@@ -12,27 +12,23 @@
 
 static void *owner(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     model_free(&model_slots[1]);
 #ifdef MODEL_TURNS
     model_free(model_alloc());
 #endif
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, model_reclaimer, model_reclaimer};
-
     model_open_caches(1);
 #ifndef MODEL_CLOSED
     model_free_by(model_cache(1), &model_slots[0]);
 #else
     model_reclaimed[0] = &model_slots[0];
 #endif
-    model_run(3, bodies);
+    MODEL_RUN(owner, model_reclaimer, model_reclaimer);
     model_audit_caches();
     return 0;
 }

@@ -12,8 +12,7 @@
 
 static void *owner(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
 #ifdef MODEL_UNCACHED
     assert(cpi_pool_give(&model_pool, NULL, &model_slots[0]));
 #elif defined(MODEL_NEAR)
@@ -21,14 +20,12 @@ static void *owner(void *number)
 #else
     assert(cpi_pool_give(&model_pool, model_own_cache(), &model_slots[0]));
 #endif
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 static void *destroyer(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     __VERIFIER_assume(model_find() != NULL);
     cpi_await_rest(&model_registry);
     memset(&model_waiters.queue, 0, sizeof model_waiters.queue);
@@ -38,10 +35,8 @@ static void *destroyer(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, destroyer};
-
     model_open_pool(1, 0);
     model_open_waiters();
-    model_run(2, bodies);
+    MODEL_RUN(owner, destroyer);
     return 0;
 }

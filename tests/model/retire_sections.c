@@ -160,8 +160,7 @@ static void *reader(void *number)
     if (cpi_reader_is_empty(cpi_reader_of(readers[1])))
         assert(is_free[0]);
 #endif
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 static void *writer(void *number)
@@ -206,8 +205,7 @@ static void *helper(void *number)
 {
     model_begin(number);
     (void)cpi_retire_reclaim((struct cpool_domain *)(void *)memory, NULL, true, NULL);
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 /* Retires and does not flush.  First, because it has to pass the helper's barriers. */
@@ -228,8 +226,7 @@ static void *retirer(void *number)
         if (cpool_retire(readers[1], pool_of(round), node) != 0)
             left[round] = node;
     }
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 #endif
 

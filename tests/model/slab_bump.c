@@ -32,11 +32,9 @@ static void *claimer(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {claimer, claimer, claimer};
-
     model_open_depot();
     model_open_slab();
-    model_run(3, bodies);
+    MODEL_RUN(claimer, claimer, claimer);
     assert(length[1] + length[2] + length[3] == MODEL_SLOTS);
     assert(model_slot_uses() == MODEL_SLOTS);
     assert(cpi_slab_fresh(&model_slab) == MODEL_SLOTS);

@@ -34,13 +34,12 @@ static void *claimer(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {returner, claimer, claimer};
     uintptr_t first;
 
     model_open_committed_depot();
     model_open_slab();
     assert(model_claim(1, &first) == 1 && first == 0);
-    model_run(3, bodies);
+    MODEL_RUN(returner, claimer, claimer);
     assert(cpi_slab_fresh(&model_slab) == MODEL_SLOTS);
     assert(model_slot_uses() == 2 + returned);
     return 0;

@@ -48,9 +48,7 @@ static void *finder(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {taker, finder};
-
-    model_run(2, bodies);
+    MODEL_RUN(taker, finder);
     assert(freed[0] + freed[1] == 1);
     assert(cpi_slotmap_state(&map, 3) == CPOOL_EDOUBLEFREE);
     return 0;

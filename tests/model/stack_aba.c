@@ -40,10 +40,8 @@ static void *recycler(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {victim, recycler};
-
     model_fill();
-    model_run(2, bodies);
+    MODEL_RUN(victim, recycler);
     model_push(popped);
     model_push(kept);
     model_audit_full();

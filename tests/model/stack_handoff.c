@@ -45,10 +45,9 @@ static void *taker(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {give_1, give_2, taker};
     int i, taken = 0;
 
-    model_run(3, bodies);
+    MODEL_RUN(give_1, give_2, taker);
     for (i = 0; i < 2; i++) {
         if (last[i] != 0) {
             taken++;

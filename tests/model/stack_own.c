@@ -34,10 +34,8 @@ static void *twice(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {once, twice};
-
     model_fill();
-    model_run(2, bodies);
+    MODEL_RUN(once, twice);
     model_audit_full();
     assert(model_uses() == 3);
     return 0;

@@ -13,21 +13,17 @@
 
 static void *owner(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     model_give(&model_slots[0]);
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, model_waiter};
-
     model_open_pool(1, 0);
     model_open_waiters();
     model_cache(1)->calm = 0;
-    model_run(2, bodies);
+    MODEL_RUN(owner, model_waiter);
     model_audit_waiter();
     return 0;
 }

@@ -12,31 +12,27 @@
 
 static void *owner(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     model_kept = cpi_pool_alloc(&model_pool, model_own_cache(), CPI_CALL("model"));
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 static void *finder(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     model_reclaimed[model_self] = cpi_pool_alloc(&model_pool, NULL, CPI_CALL("model"));
     return NULL;
 }
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, model_waiter, finder};
     int i;
 
     model_open_pool(1, 0);
     model_open_waiters();
     for (i = 0; i < MODEL_SLOTS; i++)
         model_free_by(model_cache(1), &model_slots[i]);
-    model_run(3, bodies);
+    MODEL_RUN(owner, model_waiter, finder);
     model_audit_waiter();
     return 0;
 }

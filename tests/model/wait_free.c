@@ -16,21 +16,17 @@ static void *owner(void *number)
 {
     int i;
 
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
 #ifdef MODEL_REGISTERS
     model_register();
 #endif
     for (i = 0; i < MODEL_SLOTS; i++)
         model_give(&model_slots[i]);
-    model_barrier_end();
-    return NULL;
+    return model_end();
 }
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, model_waiter};
-
 #ifdef MODEL_REGISTERS
     model_open_pool(0, 0);
     model_open_waiters();
@@ -40,7 +36,7 @@ int main(void)
     model_free_by(model_cache(1), &model_slots[0]);
     (void)model_alloc_by(model_cache(1));
 #endif
-    model_run(2, bodies);
+    MODEL_RUN(owner, model_waiter);
     model_audit_waiter();
     return 0;
 }

@@ -40,8 +40,7 @@ static inline void model_open_waiters(void)
 /* A thread that waits. */
 static inline void *model_waiter(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_begin_lucky(number);
     (void)cpi_reclaim_begin(&model_registry);
     cpi_sleeper_join(&model_waiters, &model_sleeper);
     model_found = look_as_waiter(&model_pool, &model_sleeper);
