@@ -128,10 +128,6 @@ TEST(pointer_that_is_no_handle_refused_by_every_function)
     support_destroy_whole(pool);
 }
 
-/*
- * ---- Structures of layers --------------------------------------------------
- */
-
 /* One of each, and whether its functions refuse it. */
 static struct {
     cpool_objects_t *objects;

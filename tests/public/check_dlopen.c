@@ -211,10 +211,6 @@ TEST_TIMES(use_by_old_thread_after_load_again_works, 2)
         require_outlived(paths[_i], reload);
 }
 
-/*
- * ---- Typed pools ---------------------------------------------------------
- */
-
 static void *outlive_typed(void *argument)
 {
     struct crew *crew = argument;

@@ -212,10 +212,6 @@ TEST(no_pool_is_reported)
     REQUIRE_REPORT(CPOOL_EPOOL);
 }
 
-/*
- * ---- No notice is lost ---------------------------------------------------
- */
-
 struct loop {
     cpool_t *pool;
     int wakeup[2];  /* a pipe: the loop sleeps in it */
@@ -269,10 +265,6 @@ TEST(loop_that_sleeps_misses_no_slot)
         close(loop.handed[i]);
     }
 }
-
-/*
- * ---- The end of waiting --------------------------------------------------
- */
 
 TEST_TIMES(wait_close_and_cancel_let_waiters_return_null, 2)
 {

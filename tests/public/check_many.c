@@ -45,10 +45,6 @@ TEST(create_and_destroy_often_leaves_nothing_behind)
     REQUIRE_EQUAL(support_open_files(), files);
 }
 
-/*
- * ---- As many as there can be ---------------------------------------------
- */
-
 enum { CROWD = 17000 };
 
 CPOOL_DECLARE(late, long);

@@ -126,10 +126,6 @@ TEST(of_any_other_address_is_none)
     free(block);
 }
 
-/*
- * ---- In the caller's memory ----------------------------------------------
- */
-
 static cpool_config_t small_config(size_t slots)
 {
     cpool_config_t config = support_config(24, slots);
@@ -168,10 +164,6 @@ TEST(of_slots_in_neighbouring_memory_is_the_right_pool)
         pools[next] = NULL;
     }
 }
-
-/*
- * ---- Beside others -------------------------------------------------------
- */
 
 static _Atomic bool over;
 

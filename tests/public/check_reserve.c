@@ -22,10 +22,6 @@ static cpool_t *create(unsigned flags, size_t max_capacity)
     return growth_pool(SLOT_SIZE, flags, CAPACITY, max_capacity);
 }
 
-/*
- * ---- How much can be reserved --------------------------------------------
- */
-
 TEST_TIMES(reserve_of_more_than_is_free_refused, KINDS)
 {
     cpool_t *pool = create(kinds[_i], 0);
@@ -79,10 +75,6 @@ TEST_TIMES(reserve_grows_the_pool, KINDS)
     REQUIRE_EQUAL(cpool_reserve(pool, 2 * CAPACITY + 1), CPOOL_EDRY);
     support_destroy_whole(pool);
 }
-
-/*
- * ---- Page faults ---------------------------------------------------------
- */
 
 static long faults(void)
 {
@@ -138,10 +130,6 @@ TEST_TIMES(alloc_after_reserve_takes_no_page_fault, KINDS)
             "sanitizers take page faults of their own, or the system cannot populate");
     REQUIRE_EQUAL(least_faults(kinds[_i], COUNT), 0);
 }
-
-/*
- * ---- System calls --------------------------------------------------------
- */
 
 struct silence {
     unsigned flags;

@@ -50,10 +50,6 @@ static cpool_t *warm(unsigned flags)
     return pool;
 }
 
-/*
- * ---- The counters --------------------------------------------------------
- */
-
 static void require_same(const struct figures *before, const struct figures *after)
 {
     REQUIRE_EQUAL(after->system_calls, before->system_calls);
@@ -197,10 +193,6 @@ TEST_TIMES(system_call_in_the_steady_state_is_found, KINDS * NOISES)
     support_fork(use_under_filter, &steady, &outcome);
     REQUIRE(WIFSIGNALED(outcome.status) && WTERMSIG(outcome.status) == SIGSYS);
 }
-
-/*
- * ---- Objects -------------------------------------------------------------
- */
 
 enum { OBJECTS = 200 };
 

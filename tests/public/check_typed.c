@@ -201,10 +201,6 @@ TEST(typed_free_of_nothing_makes_no_pool)
     close_empty();
 }
 
-/*
- * ---- Threads -------------------------------------------------------------
- */
-
 static pthread_barrier_t barrier;
 static _Atomic(cpool_t *) seen;
 
@@ -245,10 +241,6 @@ static void *use_and_end(void *count)
     use_jobs(*(size_t *)count);
     return NULL;
 }
-
-/*
- * ---- The bound -----------------------------------------------------------
- */
 
 /* Takes all that there is, returns how many those were, and gives them back. */
 static size_t take_all(void)
@@ -301,10 +293,6 @@ TEST(typed_alloc_at_the_bound_never_exceeds_the_capacity)
     close_empty();
 }
 
-/*
- * ---- Waiters -------------------------------------------------------------
- */
-
 static void await_sleeper(void)
 {
     while (support_stats(ones_pool()).waits == 0)
@@ -341,10 +329,6 @@ TEST(typed_close_by_the_thread_that_waited_for_the_last_slot)
         support_join(thread);
     }
 }
-
-/*
- * ---- Opening and closing -------------------------------------------------
- */
 
 /* One report, which names the pool and why there is none. */
 static void require_cause(int code, const char *name)
@@ -511,10 +495,6 @@ TEST_TIMES(typed_open_of_every_kind_of_pool, KINDS)
     }
     close_empty();
 }
-
-/*
- * ---- Reports -----------------------------------------------------------------
- */
 
 /* Requires one report since the last call, on behalf of this function. */
 static void require_named(int code, const char *function)

@@ -191,10 +191,6 @@ TEST(free_address_in_padding_refused)
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
 }
 
-/*
- * ---- The default handler -------------------------------------------------
- */
-
 /* The mistake of a child, and the slot nearest to its address. */
 struct misuse {
     cpool_t *pool;
@@ -262,10 +258,6 @@ TEST(free_wrong_address_by_default_aborts_with_message)
     }
     REQUIRE_EQUAL(support_destroy(pool), 100);
 }
-
-/*
- * ---- Slots freed twice, in pools that are not checked ------------------------
- */
 
 /* Volatile, because compilers see a slot that is freed twice. */
 static void give(cpool_t *pool, void *slot, bool to_depot)

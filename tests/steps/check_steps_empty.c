@@ -11,10 +11,6 @@
 #include "depot/depot.h"
 
 /*
- * ---- Growing -------------------------------------------------------------
- */
-
-/*
  * The allocs of another thread that grows the pool twice.  It stands still when it has raised the
  * capacity, when it has taken what that gave, and when it has raised it once more.  Each part of
  * it happens so many of the alloc's looks at the bounds after the one before.  There are no caches,
@@ -97,10 +93,6 @@ TEST(alloc_beside_one_that_grows_the_pool_finds_a_slot)
     worker_stop(worker);
 }
 
-/*
- * ---- An empty magazine ---------------------------------------------------
- */
-
 enum { LONE_ROUNDS = 2, LONE_MAGAZINES = 3 };
 
 /* All magazines of a depot, and the counters of another party. */
@@ -140,10 +132,6 @@ TEST(empty_magazine_that_comes_between_two_looks_is_found)
     REQUIRE_EQUAL(cpi_load(&mine.others, relaxed), 1);
 }
 
-/*
- * ---- A cache of one's own ------------------------------------------------
- */
-
 struct own {
     cpool_cache_t *cache;
     void *slot;
@@ -173,10 +161,6 @@ TEST(empty_magazine_that_is_taken_back_counts_for_nothing)
     cpool_cache_free(own.cache, own.slot);
     support_destroy_empty(pool);
 }
-
-/*
- * ---- Others that never pause ---------------------------------------------
- */
 
 static void leave_and_enter(void *argument)
 {

@@ -19,10 +19,6 @@ enum { MOST_LOST = 3 * ROUNDS };
 static const unsigned kinds[] = { 0, CPOOL_TRACKED };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/*
- * ---- A thread that stops at its end --------------------------------------
- */
-
 struct end {
     cpool_t *pool;
     size_t used; /* slots, which it leaves in its cache */
@@ -121,10 +117,6 @@ static bool lock_is_free(void)
     return true;
 }
 
-/*
- * ---- Others meanwhile ----------------------------------------------------
- */
-
 static void live_and_die(void)
 {
     cpool_t *other = steps_pool(0, CAPACITY, 0, ROUNDS);
@@ -156,10 +148,6 @@ TEST_TIMES(thread_stopped_at_its_end_holds_up_no_other_pool, KINDS)
     /* The whole of the flush.  Without the lock it would be the first step only. */
     REQUIRE(with_lock_free > 10);
 }
-
-/*
- * ---- Those who find the pool dry -----------------------------------------
- */
 
 static size_t take_all(cpool_t *pool, void **slots, size_t count)
 {
@@ -197,10 +185,6 @@ TEST_TIMES(thread_stopped_at_its_end_hides_what_it_has_in_its_hands, KINDS)
     }
 }
 
-/*
- * ---- Forks ---------------------------------------------------------------
- */
-
 static void use_and_destroy(void *argument)
 {
     cpool_t *pool = argument;
@@ -231,10 +215,6 @@ TEST_TIMES(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable, KINDS)
             break;
     }
 }
-
-/*
- * ---- Destroying the pool -------------------------------------------------
- */
 
 /* The stopped thread is on its way, but inside nothing that destroy awaits anyway. */
 static bool only_leaves(const cpool_t *pool)
@@ -286,10 +266,6 @@ TEST_TIMES(destroy_and_reset_wait_for_a_thread_that_leaves, 2 * KINDS)
     REQUIRE(waited > 0);
     worker_stop(worker);
 }
-
-/*
- * ---- Those who wait ------------------------------------------------------
- */
 
 /* All slots are loaded in the cache of the thread that ends. */
 TEST(thread_stopped_at_its_end_wakes_who_waits)

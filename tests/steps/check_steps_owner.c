@@ -83,10 +83,6 @@ static void sweep_variant(bool (*at)(const struct sweep *sweep, size_t nth), int
         crew_without_barrier(sweep_body, &sweep);
 }
 
-/*
- * ---- All that can be had -------------------------------------------------
- */
-
 /* All but what the stopped operation has in its hands, and no more.  What the owner does
  * afterwards loses nothing. */
 static bool drain_at(const struct sweep *sweep, size_t nth)
@@ -115,10 +111,6 @@ TEST_TIMES(owner_stopped_anywhere_hides_what_it_has_in_its_hands, SWEEPS)
 {
     sweep_variant(drain_at, _i);
 }
-
-/*
- * ---- Waiting -------------------------------------------------------------
- */
 
 /* All is live, or in the owner's hands.  It goes on to free all that it has, which the waiter
  * learns of. */
@@ -200,10 +192,6 @@ TEST_TIMES(notice_beside_an_owner_stopped_anywhere_comes, SWEEPS)
     sweep_variant(ask_at, _i);
 }
 
-/*
- * ---- Trimming ------------------------------------------------------------
- */
-
 static bool trim_at(const struct sweep *sweep, size_t nth)
 {
     struct steps_stop stop;
@@ -220,10 +208,6 @@ TEST_TIMES(trim_beside_an_owner_stopped_anywhere_loses_nothing, SWEEPS)
 {
     sweep_variant(trim_at, _i);
 }
-
-/*
- * ---- Two that find the pool dry ------------------------------------------
- */
 
 enum { FEW = SCRIPT_ROUNDS };
 

@@ -26,10 +26,6 @@ static bool says(const struct meeting *meeting, uint32_t bit)
     return (cpi_queue_glance(&inside(meeting->giver.pool)->waiters.queue) & bit) != 0;
 }
 
-/*
- * ---- Who is served -------------------------------------------------------
- */
-
 /* A slot that is not handed over, because the pool has grown: the first waiter is called
  * and finds it, and keeps it, however long the second one has waited. */
 TEST(first_that_starves_keeps_what_it_finds)
@@ -72,10 +68,6 @@ TEST(slots_go_the_ordinary_way_when_a_waiter_that_starved_gives_up)
     meeting_fini(&meeting);
     stop_workers(workers);
 }
-
-/*
- * ---- Calls ---------------------------------------------------------------
- */
 
 /* The waiter is on its way: the slot lies in the depot, where it looks first, and nobody
  * else need call. */
@@ -151,10 +143,6 @@ TEST(waiter_called_in_vain_goes_to_sleep_again)
     stop_workers(workers);
 }
 
-/*
- * ---- Nobody sleeps beside a free slot ------------------------------------
- */
-
 /* Nobody waits yet, and the giver's entry is open again: the slots stay in its cache. */
 static void give_two(void *argument)
 {
@@ -194,10 +182,6 @@ TEST_TIMES(two_that_wait_share_what_one_of_them_moves, MANNERS)
 {
     meeting_sweep(share_at, (enum manner)_i, give_two);
 }
-
-/*
- * ---- A pool that shrinks and may grow again ------------------------------
- */
 
 enum { SMALL = 4, LARGE = 6 };
 

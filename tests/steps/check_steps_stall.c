@@ -31,10 +31,6 @@ static void nap(long milliseconds)
     nanosleep(&time, NULL);
 }
 
-/*
- * ---- Stopped in a flush --------------------------------------------------
- */
-
 static void fill_cache(void *pool)
 {
     void *slots[(SPARES + 1) * ROUNDS];
@@ -93,10 +89,6 @@ TEST_TIMES(flush_stopped_anywhere_hides_no_spare, 2)
     REQUIRE(nth > 50);
     worker_stop(worker);
 }
-
-/*
- * ---- Waiting for a thread that was stopped -------------------------------
- */
 
 struct slot_user {
     cpool_t *pool;
@@ -249,10 +241,6 @@ TEST(alloc_gives_up_on_a_free_without_a_cache)
     REQUIRE(stalls > 2);
     worker_stop(worker);
 }
-
-/*
- * ---- More operations without a cache than may be in flight ---------------
- */
 
 enum { MOST = 4 };
 

@@ -9,10 +9,6 @@
 
 enum { CAPACITY = 32, ROUNDS = 4 };
 
-/*
- * ---- Frees meanwhile -----------------------------------------------------
- */
-
 enum { MANY = 5000 };
 
 /* Each time the draining thread is about to take the partial magazine, a free has left another
@@ -46,10 +42,6 @@ TEST(trim_leaves_empty_magazines_for_frees_meanwhile)
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
-
-/*
- * ---- Allocs meanwhile ----------------------------------------------------
- */
 
 /* A thread that allocates, and this one, which collects. */
 struct encounter {
@@ -223,10 +215,6 @@ TEST_TIMES(alloc_before_slots_are_collected_waits_for_them, COLLECTORS * VARIANT
     worker_stop(encounter.worker);
 }
 
-/*
- * ---- Shrinking meanwhile -------------------------------------------------
- */
-
 enum { BIG = 512, BIG_ROUNDS = 64 };
 
 static void grow_meanwhile(void *argument)
@@ -277,10 +265,6 @@ TEST_TIMES(shrink_that_removes_nothing_leaves_the_bytes_of_slots, 2)
         nth++;
     REQUIRE(nth > 10);
 }
-
-/*
- * ---- Growing meanwhile ---------------------------------------------------
- */
 
 static void grow_all(void *pool)
 {

@@ -78,10 +78,6 @@ TEST(report_by_default_writes_a_line_and_aborts)
     REQUIRE(outcome.text[outcome.length - 1] == '\n');
 }
 
-/*
- * ---- Changed while others report -----------------------------------------
- */
-
 static _Atomic size_t calls[2];
 static _Atomic bool stop;
 

@@ -121,10 +121,6 @@ TEST(give_two_partial_merges_them)
         }
 }
 
-/*
- * ---- Operations without a cache ------------------------------------------
- */
-
 /* The second invariant: every uncached operation may have two magazines in its hands, neither
  * full nor empty, beside a partial magazine and all others full. */
 TEST(every_visitor_gets_two_magazines)
