@@ -8,13 +8,7 @@
 # srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
 # build tree.  Exit status: 77 without either of them.
 
-set -u
-top=${srcdir:-.}
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-status=0
-library=lib/.libs/libcpool.so
-[ -e "$library" ] || library=lib/.libs/libcpool.a
+. "${srcdir:-.}/tests/harness/script.sh"
 warnings='-std=c11 -Wall -Wextra -Wpedantic -Wredundant-decls -Wmissing-prototypes -Werror'
 
 cat > "$work/head.h" << 'END'

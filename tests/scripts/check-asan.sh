@@ -4,13 +4,9 @@
 # check-asan.sh - programs of a user's, compiled with -fsanitize=address and linked with
 # the library as it is installed: AddressSanitizer has nothing to say about one that is
 # correct, and names the line of each mistake that it can see.
-#
-# srcdir, CC: see tests/tools/programs.sh.  Run in the top of the build tree.
 
-set -u
 tool=AddressSanitizer
 sanitizer=address
-# shellcheck source=tests/tools/programs.sh
 . "${srcdir:-.}/tests/tools/programs.sh"
 ASAN_OPTIONS=detect_leaks=1
 export ASAN_OPTIONS

@@ -11,19 +11,8 @@
 #              static library has the same libraries behind it by pkg-config and find_package
 #   plain      each source compiles with nothing but -Iinclude -Ilib, as a program that
 #              has a copy of lib/ and include/ compiles it
-#
-# srcdir: top of the source tree.  CC: the configured compiler.
 
-set -u
-top=${srcdir:-.}
-status=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-
-complain() {
-    echo "$*"
-    status=1
-}
+. "${srcdir:-.}/tests/harness/script.sh"
 
 # shellcheck disable=SC1003,SC2020 # sets of characters are meant
 sed 's/#.*//' "$top/lib/sources.mk" | tr ' \t\\' '\n\n\n' | grep '^\(lib\|ext\)/.*\.[ch]$' | sort > "$work/made"

@@ -8,12 +8,9 @@
 # A figure that is still above its ceiling has a ratchet, the figure of the day on which it was
 # set, and fails above that.  Whoever makes room lowers the ratchet, and deletes it once the figure is
 # below its ceiling.  check-text.sh has the ceiling of a program's text.
-#
-# srcdir: top of the source tree.
 
-set -u
-cd "${srcdir:-.}" || exit 1
-status=0
+. "${srcdir:-.}/tests/harness/script.sh"
+cd "$top" || exit 1
 
 # ceiling NAME FIGURE CEILING [RATCHET]
 ceiling() {

@@ -11,16 +11,10 @@
 # srcdir: top of the source tree.  CXX: the configured C++ compiler.  Run in the top of
 # the build tree.
 
-set -u
-top=${srcdir:-.}
-status=0
+. "${srcdir:-.}/tests/harness/script.sh"
 built=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 
 warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Weffc++ -Wold-style-cast -Werror'
-library=lib/.libs/libcpool.so
-[ -e "$library" ] || library=lib/.libs/libcpool.a
 
 if [ -z "${CXX:-}" ]; then
     echo 'SKIP: C++ without a C++ compiler'

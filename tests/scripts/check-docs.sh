@@ -19,16 +19,10 @@
 #   evidence    every name in the table of claims of doc/TESTING.md stands in
 #               a test, a model, a scenario or a stress mode; "..." in a name stands for a part left out
 #   tests       in "`check_file` `name`, `name`" of this document the file has the tests
-#
-# srcdir: top of the source tree.
 
-set -u
+. "${srcdir:-.}/tests/harness/script.sh"
 export LC_ALL=C
-cd "${srcdir:-.}" || exit 1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-status=0
-complain() { echo "$1"; status=1; }
+cd "$top" || exit 1
 
 documents='README.md HACKING.md CONTRIBUTING.md SECURITY.md lib/README.md NEWS'
 for document in doc/*.md doc/performance/*.md; do

@@ -7,12 +7,8 @@
 #
 # srcdir: top of the source tree.  CC: the configured compiler.  CLANGD: another clangd.
 
-set -u
-top=$(cd "${srcdir:-.}" && pwd) || exit 1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-status=0
-complain() { echo "$*"; status=1; }
+. "${srcdir:-.}/tests/harness/script.sh"
+top=$(cd "$top" && pwd) || exit 1
 
 cat > "$work/user.c" << 'END'
 #include <cpool.h>

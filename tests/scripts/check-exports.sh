@@ -10,15 +10,8 @@
 #
 # The layouts that inline code knows have a number, which ends the names that such code needs.
 # A program with headers of another number does not link.
-#
-# srcdir: top of the source tree.  NM, CC: the configured ones.  Run in the top of the
-# build tree.
 
-set -u
-top=${srcdir:-.}
-status=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. "${srcdir:-.}/tests/harness/script.sh"
 
 # The declared name: the one before the first parenthesis after CPOOL_API, or,
 # of a variable, the last of the line.

@@ -6,15 +6,9 @@
 #   instructions  the table of doc/PERFORMANCE.md has the counts of
 #                 bench/golden-instructions.txt, for gcc and clang
 #   facts         a document has the words on the left, and a source the line on the right
-#
-# srcdir: top of the source tree.
 
-set -u
-cd "${srcdir:-.}" || exit 1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-status=0
-complain() { echo "$*"; status=1; }
+. "${srcdir:-.}/tests/harness/script.sh"
+cd "$top" || exit 1
 
 # --- Instructions: "N / M" in the columns of an alloc and of a free ---
 

@@ -7,19 +7,10 @@
 # A file includes headers of its own folder and of those that stand before it, by
 # "folder/name.h", and public headers.  A folder of ext/ is a library over the public headers, and
 # may include its own alone.  The name of an operating system is asked for in host/ alone.
-#
-# srcdir: top of the source tree.
 
-set -u
-top=${srcdir:-.}
+. "${srcdir:-.}/tests/harness/script.sh"
 lib=$top/lib
 ext=$top/ext
-status=0
-
-complain() {
-    echo "$*"
-    status=1
-}
 
 folders=$(sed -n 's/^| `\([a-z]*\)\/` .*/\1/p' "$lib/README.md")
 [ "$(echo "$folders" | wc -l)" -gt 5 ] || { echo 'lib/README.md lists no folders'; exit 1; }

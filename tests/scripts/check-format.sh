@@ -7,16 +7,11 @@
 # Comments and the spaces before them are the author's.  Versions of the tool differ in
 # some lines, and no option of the tool gives the indentation of some tables.  So a
 # file may differ in 2 lines, and in 4 of 100 more.
-#
-# srcdir: top of the source tree.
 
-set -u
-cd "${srcdir:-.}" || exit 1
+. "${srcdir:-.}/tests/harness/script.sh"
+cd "$top" || exit 1
 version=$(clang-format --version 2> /dev/null | sed 's/.*version \([0-9]*\).*/\1/')
-[ "${version:-0}" -ge 14 ] || { echo 'skipped: no clang-format of version 14 or later'; exit 77; }
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-status=0
+[ "${version:-0}" -ge 14 ] || skip 'no clang-format of version 14 or later'
 count=0
 
 # Without comments, and with single spaces but for the indentation.

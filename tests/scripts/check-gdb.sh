@@ -3,20 +3,9 @@
 #
 # check-gdb.sh - the script gdb/cpool.py tells the truth about the pools of a program: in a
 # process, in a core file, and loaded by gdb itself from beside the library.
-#
-# srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
-# build tree.
 
-set -u
-top=$(cd "${srcdir:-.}" && pwd)
-status=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
+. "${srcdir:-.}/tests/harness/script.sh"
+top=$(cd "$top" && pwd)
 
 command -v gdb > /dev/null || skip 'there is no gdb'
 [ "$(gdb -nx -batch -ex 'python print(6 * 7)' 2> /dev/null)" = 42 ] || skip 'gdb has no Python'

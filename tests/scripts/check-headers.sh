@@ -7,15 +7,9 @@
 # and LLVM where they are found.
 #
 # With CPOOL_TEST_QUICK only with the configured compilers, in the oldest and the newest language.
-#
-# srcdir: top of the source tree.  CC, CXX: the configured compilers.  Run in
-# the top of the build tree.
 
-set -u
-top=${srcdir:-.}
+. "${srcdir:-.}/tests/harness/script.sh"
 compiled=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 
 warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Werror
 -pedantic-errors'

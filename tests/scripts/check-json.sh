@@ -7,25 +7,12 @@
 # With Debian's python3-jsonschema and python3-prometheus-client, what is written for pools of every
 # kind, all and each, is as doc/json-schema.json says and as these parsers read it, and the metrics
 # are the figures of the JSON.  Each document is also spoilt, and must be refused.
-#
-# srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
-# build tree.
 
-set -u
+. "${srcdir:-.}/tests/harness/script.sh"
 export LC_ALL=C
-top=${srcdir:-.}
-status=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 export LD_LIBRARY_PATH="lib/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
-library=lib/.libs/libcpool.so
-[ -e "$library" ] || library=lib/.libs/libcpool.a
-[ -e "$library" ] || { echo 'skipped: there is no library to link'; exit 77; }
-! nm "$library" 2> /dev/null | grep -q '__[amt]san_init' || {
-    echo 'skipped: the library is built for a sanitizer'
-    exit 77
-}
+skip_without_plain_library
 
 # Pools of every kind, at rest.  All of them, and then each one alone: the JSON and the metrics.
 cat > "$work/print.c" << 'END_OF_SOURCE'

@@ -6,21 +6,10 @@
 # tests/scripts is run too, and scripts can be executed.  A program in C without a list of
 # sources has the source of its name.  tests/machines/known.txt names programs and tests that there
 # are.
-#
-# srcdir: top of the source tree.
 
-set -u
-top=${srcdir:-.}
+. "${srcdir:-.}/tests/harness/script.sh"
 tests=$top/tests
-status=0
 count=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-
-complain() {
-    echo "$*"
-    status=1
-}
 
 # The lists, with a blank on both sides of each word.
 words=" $(sed 's/#.*//' "$tests"/local.mk "$tests"/*/local.mk "$top"/ext/*/local.mk | tr '\t\\\n' '   ') "

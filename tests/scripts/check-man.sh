@@ -8,17 +8,8 @@
 #
 # srcdir: top of the source tree.  CPOOL_TEST_QUICK: no formatter, and no HTML.
 
-set -u
-top=${srcdir:-.}
-status=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. "${srcdir:-.}/tests/harness/script.sh"
 mkdir "$work/man3"
-
-complain() {
-    echo "$*"
-    status=1
-}
 
 headers=$(sed -n -e ':a' -e '/\\$/{ N; s/\\\n//; ta' -e '}' -e 's/^man_headers = //p' "$top/doc/local.mk")
 # shellcheck disable=SC2086 # several headers

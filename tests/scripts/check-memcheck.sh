@@ -4,13 +4,9 @@
 # check-memcheck.sh - programs of a user's, compiled for no tool, with the library as it is
 # installed, under Valgrind: Memcheck has nothing to say about one that is correct, and
 # names the lines of each mistake, where the slot was taken, and where it was freed.
-#
-# srcdir, CC: see tests/tools/programs.sh.  Run in the top of the build tree.
 
-set -u
 tool=Memcheck
 sanitizer=
-# shellcheck source=tests/tools/programs.sh
 . "${srcdir:-.}/tests/tools/programs.sh"
 
 command -v valgrind > /dev/null || skip 'there is no valgrind'

@@ -4,24 +4,12 @@
 # check-mistakes.sh - a program that knows nothing of checks makes mistakes, with the
 # library as it is installed and nothing but CPOOL_OPTIONS set.  The reports name the
 # mistake, the slot, the thread and the places, which addr2line finds.
-#
-# srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
-# build tree.
 
-set -u
-top=${srcdir:-.}
-status=0
+. "${srcdir:-.}/tests/harness/script.sh"
 tried=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 source=$top/tests/debug/mistakes.c
 
-library=lib/.libs/libcpool.so
-[ -e "$library" ] || library=lib/.libs/libcpool.a
-[ -e "$library" ] || { echo 'skipped: there is no library to link'; exit 77; }
-# What a sanitizer adds is not for these tests.
-! nm "$library" 2> /dev/null | grep -q '__[amt]san_init' ||
-    { echo 'skipped: the library is built for a sanitizer'; exit 77; }
+skip_without_plain_library
 LD_LIBRARY_PATH=$(pwd)/lib/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 

@@ -4,13 +4,9 @@
 # check-msan.sh - programs of a user's, compiled with -fsanitize=memory and linked with the
 # library as it is installed, which is not: MemorySanitizer has nothing to say about one
 # that is correct, and names the line that decides by bytes of a slot that nobody has set.
-#
-# srcdir, CC: see tests/tools/programs.sh.  Run in the top of the build tree.
 
-set -u
 tool=MemorySanitizer
 sanitizer=memory
-# shellcheck source=tests/tools/programs.sh
 . "${srcdir:-.}/tests/tools/programs.sh"
 
 try() {

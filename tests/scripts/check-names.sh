@@ -12,14 +12,10 @@
 #   stats.x, config.x   a member of a public structure, and so for the names below
 #
 # check-json.sh has the names of metrics.
-#
-# srcdir: top of the source tree.
 
-set -u
+. "${srcdir:-.}/tests/harness/script.sh"
 export LC_ALL=C
-cd "${srcdir:-.}" || exit 1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+cd "$top" || exit 1
 
 # No header has these.
 cat > "$work/others" << 'END_OF_LIST'

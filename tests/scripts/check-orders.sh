@@ -18,12 +18,8 @@
 # and not in the table, a row cited nowhere, a row of another order than the
 # sites that cite it, a site with an order that none of its tags has, an
 # operation past lib/base/atomic.h, and in include/ an operation without an order.
-#
-# srcdir: top of the source tree.
 
-set -u
-top=${srcdir:-.}
-status=0
+. "${srcdir:-.}/tests/harness/script.sh"
 
 # The macros that are operations, as alternatives of a regular expression.
 operations=$(sed -n 's/^#define \(cpi_[a-z_]*\)(.*/\1/p' "$top/lib/base/atomic.h" | sort -u |
@@ -281,8 +277,6 @@ done
 # An apparent assignment is an operation too, if its object is atomic.  One
 # compiler tells, and takes all sources at once as the two files.
 if command -v clang > /dev/null; then
-    work=$(mktemp -d) || exit 1
-    trap 'rm -rf "$work"' EXIT
     sh "$top/lib/amalgamate.sh" "$work" all &&
         clang -std=c11 -fsyntax-only -Werror=atomic-implicit-seq-cst "$work"/*.c || status=1
 else

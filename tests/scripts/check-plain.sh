@@ -10,15 +10,13 @@
 # srcdir: top of the source tree.  CC: the compiler.  Exit status: 77 if it does not know the
 # pragma, or the system has no Linux to be without.
 
-set -u
-top=$(cd "${srcdir:-.}" && pwd) || exit 1
+. "${srcdir:-.}/tests/harness/script.sh"
+top=$(cd "$top" && pwd) || exit 1
 # All sources in one, which is faster.
 sources=$(pwd)/amalgamation/cpool.c
 [ -e "$sources" ] && sources=$(echo "${sources%/*}"/*.c) || sources=$(echo "$top"/lib/*/*.c "$top"/ext/*/*.c)
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-[ "$(uname -s)" = Linux ] || { echo 'skipped: not on Linux'; exit 77; }
+[ "$(uname -s)" = Linux ] || skip 'not on Linux'
 failed=0
 
 cat > poison.h << 'EOF'
@@ -52,7 +50,7 @@ compile() {
 }
 
 echo 'int page(void) { return madvise(0, 0, 0); }' > poisoned.c
-! compile -include poison.h -c poisoned.c 2> /dev/null || { echo 'skipped: the compiler poisons no word'; exit 77; }
+! compile -include poison.h -c poisoned.c 2> /dev/null || skip 'the compiler poisons no word'
 
 compile -include poison.h -fsyntax-only "$top"/lib/host/*.c || failed=1
 

@@ -3,18 +3,10 @@
 #
 # check-planted.sh - every edit of tests/planted/list.txt changes one line of the sources as
 # they are, and the tests that shall find the bug exist.
-#
-# srcdir: top of the source tree.
 
-set -u
-tests=${srcdir:-.}/tests
+. "${srcdir:-.}/tests/harness/script.sh"
+tests=$top/tests
 list=$tests/planted/list.txt
-status=0
-
-complain() {
-    echo "$*"
-    status=1
-}
 
 sh "$tests/planted/plant.sh" --check "$tests/../lib" || status=1
 

@@ -4,15 +4,9 @@
 # check-scripts.sh - the other scripts find what they are for: each is run on a
 # copy of the sources into which one mistake was planted, and must complain, in its form of
 # `make check`.
-#
-# srcdir: top of the source tree.  Run in the top of the build tree.
 
-set -u
-top=${srcdir:-.}
-status=0
+. "${srcdir:-.}/tests/harness/script.sh"
 planted=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 
 # The sources alone: a build in the same folder leaves a hundred times as much.
 mkdir "$work/tree"

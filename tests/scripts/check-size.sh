@@ -4,13 +4,10 @@
 # check-size.sh - holds the sizes that HACKING.md sets for C: lines of 100 columns and
 # functions of 60 lines.  A function begins with a brace in the first column and ends with
 # one, as all of ours do.
-#
-# srcdir: top of the source tree.
 
-set -u
-cd "${srcdir:-.}" || exit 1
-list=$(mktemp) || exit 1
-trap 'rm -f "$list"' EXIT
+. "${srcdir:-.}/tests/harness/script.sh"
+cd "$top" || exit 1
+list=$work/list
 
 find include lib ext tests bench stress examples \
     \( -name build -o -name results \) -prune -o \

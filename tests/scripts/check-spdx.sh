@@ -3,20 +3,10 @@
 #
 # check-spdx.sh - the list of what a release holds names each file with its licence, and a file
 # that is changed, added or removed since is noticed.
-#
-# srcdir: top of the source tree.
 
-set -u
+. "${srcdir:-.}/tests/harness/script.sh"
 make=$(cd "${srcdir:-.}" && pwd)/doc/make-spdx.sh
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 folder=$work/release
-status=0
-
-complain() {
-    echo "$*"
-    status=1
-}
 
 begin() {
     rm -rf "$folder"

@@ -13,12 +13,8 @@
 # A function that a typed program does not reach stands in another file than those that it reaches,
 # where that saves enough.  The budget is what gcc 12 has reached, and raised for a reason alone.
 # Other versions may take a fiftieth more.
-#
-# srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
-# build tree.
 
-set -u
-top=${srcdir:-.}
+. "${srcdir:-.}/tests/harness/script.sh"
 ceiling=60000
 budget=73000    # bytes, on x86-64
 collected=63000 # with --gc-sections
@@ -42,8 +38,6 @@ esac
 if [ "$($compiler -dumpversion | cut -d. -f1)" -ne 12 ]; then
     budget=$((budget + budget / 50)) collected=$((collected + collected / 50))
 fi
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 flags="-std=c11 -O2 -ffunction-sections -fdata-sections -D_GNU_SOURCE -DCPOOL_TSAN=0 -I$top/include -I$top/lib -I$top/ext -Iinclude"
 
 for source in "$top"/lib/*/*.c "$top"/ext/*/*.c; do

@@ -4,13 +4,9 @@
 # check-tsan.sh - programs of a user's, compiled with -fsanitize=thread and linked
 # with the library as it is installed: ThreadSanitizer has nothing to say about one
 # that is correct, and finds the race of one that uses a slot after its free.
-#
-# srcdir, CC: see tests/tools/programs.sh.  Run in the top of the build tree.
 
-set -u
 tool=ThreadSanitizer
 sanitizer=thread
-# shellcheck source=tests/tools/programs.sh
 . "${srcdir:-.}/tests/tools/programs.sh"
 TSAN_OPTIONS='exitcode=66 halt_on_error=0'
 export TSAN_OPTIONS

@@ -6,17 +6,8 @@
 #
 # Compiles tests/public/typed_builds.c and runs it, six times with a compiler.  Programs of two
 # source files and a shared library have a pool that a header defines.
-#
-# srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
-# build tree.
 
-set -u
-top=${srcdir:-.}
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-library=lib/.libs/libcpool.so
-[ -e "$library" ] || library=lib/.libs/libcpool.a
-status=0
+. "${srcdir:-.}/tests/harness/script.sh"
 ran=0
 left=
 

@@ -11,16 +11,10 @@
 # The sources are compiled without optimisation, so that inline functions are entered by a call
 # too, and with -finstrument-functions, which notes the address of each function entered.
 # addr2line names its file.
-#
-# srcdir: top of the source tree.  CC: the configured compiler.
 
-set -u
-top=${srcdir:-.}
+. "${srcdir:-.}/tests/harness/script.sh"
 compiler=${CC:-cc}
 command -v addr2line > /dev/null || { echo 'SKIP: ways: no addr2line'; exit 77; }
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-status=0
 
 cat > "$work/ways.c" << 'END'
 #include <stdio.h>

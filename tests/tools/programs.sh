@@ -2,26 +2,13 @@
 # programs.sh - builds programs of a user's against the library as it is installed, and
 # reads what a tool says of them.  The scripts check-asan.sh and its like read it.
 #
-# They set sanitizer, the argument of -fsanitize, or nothing.  srcdir: top of the source
-# tree.  CC: the configured compiler.  Run in the top of the build tree.
+# They set tool, its name, and sanitizer, the argument of -fsanitize, or nothing.
 
-top=${srcdir:-.}
-status=0
+. "${srcdir:-.}/tests/harness/script.sh"
 tried=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-
-# A test that has failed already is not skipped.
-skip() {
-    [ "$status" -eq 0 ] || exit 1
-    echo "skipped: $*"
-    exit 77
-}
 
 # The tool's own library would be another one than the program's.
 grep -q 'SANITIZER_CFLAGS = ..*' Makefile && skip 'the library is built for a sanitizer'
-library=lib/.libs/libcpool.so
-[ -e "$library" ] || library=lib/.libs/libcpool.a
 [ -e "$library" ] || skip 'there is no library to link'
 LD_LIBRARY_PATH=$(pwd)/lib/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
