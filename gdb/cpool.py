@@ -15,7 +15,7 @@ INDEX_MASK = (1 << 24) - 1
 TAKEN = 1 | 2  # of a slot's word: live, or held back for readers, which counts as live
 HEADER = 8  # bytes of a magazine before its rounds
 LINE = 64
-FLAGS = {0x1: "checked", 0x8: "tracked", 0x10: "fill", 0x10000000: "reserved", 0x1000: "huge pages",
+FLAGS = {0x1: "checked", 0x8: "tracked", 0x10000000: "reserved", 0x1000: "huge pages",
          0x2000: "coloured"}
 LAYERS = {0x4: "objects", 0x8: "sized", 0x10: "lanes"}
 

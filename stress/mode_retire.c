@@ -3,10 +3,9 @@
  * mode_retire.c - lock-free lists whose nodes are retired.
  *
  * Includes worker.h.  The lists are Harris and Michael's, with few keys and several threads at each
- * node.  The nodes come from two pools of one domain.  A node that went back is poisoned by a
- * checked pool's fill, or else by the thread that takes it next, before anything else.  A reader
- * that finds the poison in its section fails, and a read that the domain does not order before the
- * poison is a data race.
+ * node.  The nodes come from two pools of one domain.  A node that went back is poisoned by
+ * the thread that takes it next, before anything else.  A reader that finds the poison in its
+ * section fails, and a read that the domain does not order before the poison is a data race.
  *
  * The threads end in all ways, also inside sections.  The remaining keys are those that were
  * inserted and not removed, and a drained pool has all slots except theirs.
@@ -341,8 +340,8 @@ static void retire_open_pool(struct retire *retire, size_t i, uint64_t *random)
     if (random_once_in(random, 3))
         config.flags |= CPOOL_TRACKED;
     else if (random_once_in(random, 3))
-        config.flags |= CPOOL_FILL;
-    retire->tracked[i] = (config.flags & (CPOOL_FILL | CPOOL_TRACKED)) != 0;
+        config.flags |= CPOOL_CHECKED;
+    retire->tracked[i] = (config.flags & (CPOOL_CHECKED | CPOOL_TRACKED)) != 0;
     STRESS_REQUIRE(cpool_create(&retire->pools[i], &config) == 0);
 }
 

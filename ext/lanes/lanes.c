@@ -152,7 +152,7 @@ static int read_lanes_config(const cpool_lanes_config_t *given, cpool_config_t *
     if (code != 0)
         return code;
     *n = config.lanes;
-    if ((slots->flags & (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL)) != 0)
+    if ((slots->flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0)
         return CPOOL_EFLAGS;
     if (slots->max_capacity != 0 && slots->max_capacity != slots->capacity)
         return CPOOL_ECAPACITY;

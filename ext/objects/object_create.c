@@ -46,10 +46,10 @@ static int read_config(cpool_objects_config_t *config, cpool_object_type_t *type
     if (type->object_align != 0 && ((type->object_align & (type->object_align - 1)) != 0 ||
                                     type->object_align > CPOOL_ALIGN_MAX))
         return CPOOL_EALIGN; /* a fake pool makes no pool of slots that would look at it */
-    /* Nobody waits in a pool that takes objects back, and objects stay constructed. */
-    refused = CPOOL_FILL | CPOOL_CLIENT_RESERVED |
-              ((config->flags & CPOOL_OBJECT_PRIORITY) != 0 ? CPOOL_OBJECT_WAITABLE
-                                                            : CPOOL_OBJECT_KEEP_LARGER);
+    /* Nobody waits in a pool that takes objects back. */
+    refused = CPOOL_CLIENT_RESERVED | ((config->flags & CPOOL_OBJECT_PRIORITY) != 0
+                                           ? CPOOL_OBJECT_WAITABLE
+                                           : CPOOL_OBJECT_KEEP_LARGER);
     if ((config->flags & refused) != 0)
         return CPOOL_EFLAGS;
     return 0;

@@ -42,13 +42,6 @@
 #define CPOOL_CHECKED 0x1u
 
 /*
- * CPOOL_FILL      Freed slots are filled with the byte 0xDF, so that objects do not stay
- *                 constructed in them.  A write to a free slot is reported as CPOOL_EFREED
- *                 when the slot is taken again, and by cpool_verify.  Implies CPOOL_CHECKED.
- */
-#define CPOOL_FILL 0x10u
-
-/*
  * CPOOL_TRACKED   The pool knows which slots are live: <cpool/track.h> has handles of
  *                 slots and visits to all live ones.  Each free of a slot that is already
  *                 free, or was never taken, is reported and refused.  Every alloc and
@@ -255,8 +248,8 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_M
  *                       standard error
  *   CPOOL_EDOUBLEFREE   more slots are free than were ever handed out.  Reported, in
  *                       any pool.  A leaked slot cancels out a double free
- *   CPOOL_EGUARD        bytes around slots, or in freed ones, were overwritten, and
- *                       nothing else is wrong but live slots.  Reported, in checked pools
+ *   CPOOL_EGUARD        bytes around slots were overwritten, and nothing else is wrong
+ *                       but live slots.  Reported, in checked pools
  *   CPOOL_EPOOL         the pointer is not a living pool.  Reported
  *
  * It may block and makes system calls.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/debug.h - damage, use after free, double frees and leaks, with their places in the
- * program.
+ * cpool/debug.h - damage, double frees and leaks, with their places in the program.
  *
  * <cpool.h> does not include it.
  *
@@ -10,7 +9,7 @@
  * A pool created with CPOOL_CHECKED verifies every operation.  So does every pool of a program
  * started with CPOOL_OPTIONS in its environment, without recompilation:
  *
- *     CPOOL_OPTIONS=checked,fill ./program
+ *     CPOOL_OPTIONS=checked ./program
  *
  * Each mistake is reported with the state of the slot, with the threads and the places that last
  * took and freed it, and with the overwritten bytes.
@@ -36,13 +35,12 @@ extern "C" {
  *
  * slot   live or free.  NULL: all slots that were ever handed out
  *
- * Verifies the bytes around a slot, and its own if it is free and the pool fills freed slots.
- * All damage is reported, as CPOOL_EGUARD or CPOOL_EFREED, and repaired, so that it is found once.
+ * Verifies the bytes around a slot.  All damage is reported, as CPOOL_EGUARD, and repaired, so
+ * that it is found once.
  *
- * Returns 0, or the first code that was reported: CPOOL_EGUARD or CPOOL_EFREED in a checked pool,
- * CPOOL_EFOREIGN, CPOOL_EMISALIGNED or CPOOL_EUNUSED for the address in any pool, or CPOOL_EPOOL.
- * Any thread, while others use the pool.  It may block.  An alloc of the slot that is being
- * verified waits.
+ * Returns 0, or the first code that was reported: CPOOL_EGUARD in a checked pool, CPOOL_EFOREIGN,
+ * CPOOL_EMISALIGNED or CPOOL_EUNUSED for the address in any pool, or CPOOL_EPOOL.  Any thread,
+ * while others use the pool.  It may block.
  */
 CPOOL_API int cpool_verify(cpool_t *pool, const void *slot);
 

@@ -54,17 +54,16 @@ enum {
     CPOOL_EUNUSED = -105,     /* the slot has never been handed out */
     CPOOL_EDOUBLEFREE = -106, /* the slot is already free (see cpool_free) */
     CPOOL_EGUARD = -107,      /* bytes around the slot were overwritten (checked pools) */
-    CPOOL_EFREED = -108,      /* a slot was written while it was free (CPOOL_FILL) */
-    CPOOL_ELIVE = -109,       /* the pool was destroyed, with slots still live */
-    CPOOL_EOPEN = -110,       /* already open: a typed pool, for example */
-    CPOOL_EINACTIVE = -111,   /* the object is not active (cpool/object.h) */
-    CPOOL_EHOOK = -112,       /* a hook of an object pool was left without returning */
-    CPOOL_EREADER = -113,     /* a reader is inside a section (cpool/retire.h) */
-    CPOOL_ESTALLED = -114,    /* a section has held slots back for too long (cpool/retire.h) */
-    CPOOL_ERETIRED = -115,    /* the slot is retired already (tracked and checked pools) */
-    CPOOL_EFRAME = -116,      /* not an open frame, or one of another pool */
-    CPOOL_EFRAMED = -117,     /* the slot goes back with its frame (checked pools) */
-    CPOOL_EKIND = -118,       /* the pool lacks the flag that the function needs: CPOOL_TRACKED,
+    CPOOL_ELIVE = -108,       /* the pool was destroyed, with slots still live */
+    CPOOL_EOPEN = -109,       /* already open: a typed pool, for example */
+    CPOOL_EINACTIVE = -110,   /* the object is not active (cpool/object.h) */
+    CPOOL_EHOOK = -111,       /* a hook of an object pool was left without returning */
+    CPOOL_EREADER = -112,     /* a reader is inside a section (cpool/retire.h) */
+    CPOOL_ESTALLED = -113,    /* a section has held slots back for too long (cpool/retire.h) */
+    CPOOL_ERETIRED = -114,    /* the slot is retired already (tracked and checked pools) */
+    CPOOL_EFRAME = -115,      /* not an open frame, or one of another pool */
+    CPOOL_EFRAMED = -116,     /* the slot goes back with its frame (checked pools) */
+    CPOOL_EKIND = -117,       /* the pool lacks the flag that the function needs: CPOOL_TRACKED,
                                  or CPOOL_OBJECT_WAITABLE */
 
     CPOOL_ENOMEM = -201, /* the operating system refused memory, or another resource */

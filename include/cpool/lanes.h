@@ -66,7 +66,7 @@ typedef struct cpool_lanes cpool_lanes_t;
 typedef struct cpool_lanes_config {
     size_t size;                 /* sizeof(cpool_lanes_config_t), set by the initialiser */
     const cpool_config_t *slots; /* as for cpool_create.  max_capacity must be 0 or the capacity.
-                                    CPOOL_TRACKED, CPOOL_CHECKED and CPOOL_FILL are refused */
+                                    CPOOL_TRACKED and CPOOL_CHECKED are refused */
     size_t lanes;                /* 1 to capacity.  At first all have the same number of slots,
                                     but the first ones one more if that does not divide the
                                     capacity */

@@ -154,8 +154,7 @@ typedef struct cpool_objects_config {
     size_t max_inactive;     /* a put beyond this number of inactive objects destroys its
                                 object.  0: all are kept */
     unsigned flags;          /* CPOOL_OBJECT_EAGER ..., and those of the pool of slots:
-                                CPOOL_CHECKED ..., or 0.  CPOOL_FILL is refused, and
-                                CPOOL_NO_POISON always set */
+                                CPOOL_CHECKED ..., or 0.  CPOOL_NO_POISON is always set */
     size_t thread_caches;    /* as of cpool_config_t */
 } cpool_objects_config_t;
 

@@ -158,7 +158,7 @@ public:
         int code = cpool_create(&handle_, &config);
 
         open_ = code == 0;
-        tracked_ = open_ && (config.flags & (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL)) != 0;
+        tracked_ = open_ && (config.flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0;
         return code;
     }
 

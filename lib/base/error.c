@@ -34,7 +34,6 @@
     CODE(CPOOL_EUNUSED, "the slot has never been handed out") \
     CODE(CPOOL_EDOUBLEFREE, "the slot is free already") \
     CODE(CPOOL_EGUARD, "bytes around the slot were overwritten") \
-    CODE(CPOOL_EFREED, "the slot was written while it was free") \
     CODE(CPOOL_ELIVE, "slots were still live") \
     CODE(CPOOL_EOPEN, "it is open already") \
     CODE(CPOOL_EINACTIVE, "the object is not active") \

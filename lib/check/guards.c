@@ -1,48 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * guards.c - the gaps between slots, and the contents of freed slots.
+ * guards.c - the gaps between slots.
  *
  * ORDERING TABLE
- *   born   | state store        | release | filled | the gap after the slot is filled
- *   filled | state load         | acquire | born   | the gap before the slot is filled
- *   free   | state store        | release | hold   | the slot's contents
- *   hold   | state CAS to HELD  | acquire | free   | the slot's contents
- *   let    | state store        | release | take   | the look at the contents is over
- *   take   | state CAS to TAKEN | acquire | let    | that the inspection is over
- *   look   | state load, CAS failure | relaxed | - | -
- *
- * A slot passes from one owner to the next through the depot or through the caller's
- * synchronisation, which also orders its record.  The only other thread is one that inspects: it
- * holds the record of a freed slot, and the next owner waits until it lets go.
+ *   born   | filled store | release | filled | the gap after the slot is filled
+ *   filled | filled load  | acquire | born   | the gap before the slot is filled
  */
 #include "check/guards.h"
 
 #include <inttypes.h>
 
 #include "base/tools.h"
-#include "host/os.h"
 
 /*
- * The filling: freed slots are filled with one byte, gaps with a different byte at each address.
- * glibc's free takes the word before a block for its size, and the lowest bits for flags.  Bits 1
- * and 2 would make it unmap the block or look for the head of an arena.  With these bits 0, and bit
- * 3 set, it reports an invalid size.
+ * The filling: gaps are filled with a different byte at each address.  glibc's free takes the word
+ * before a block for its size, and the lowest bits for flags.  Bits 1 and 2 would make it unmap the
+ * block or look for the head of an arena.  With these bits 0, and bit 3 set, it reports an invalid
+ * size.
  */
-static unsigned char filling_byte(enum cpi_damage_place place, const unsigned char *at)
+static unsigned char filling_byte(const unsigned char *at)
 {
-    unsigned varies = place == CPI_DAMAGE_INSIDE ? 0 : ~0x0eu;
-    unsigned fixed = place == CPI_DAMAGE_INSIDE ? CPI_GUARD_FREED : 0xb8u;
-
-    return (unsigned char)(((uintptr_t)at * 29u & varies) ^ fixed);
+    return (unsigned char)(((uintptr_t)at * 29u & ~0x0eu) ^ 0xb8u);
 }
 
-/* Tools must not report these accesses: to them, gaps and freed slots belong to nobody. */
-CPI_UNINSTRUMENTED static void fill_bytes(enum cpi_damage_place place, unsigned char *from,
-                                          size_t n)
+/* Tools must not report these accesses: to them, gaps belong to nobody. */
+CPI_UNINSTRUMENTED static void fill_bytes(unsigned char *from, size_t n)
 {
     cpi_tools_pause();
     for (size_t i = 0; i < n; i++)
-        from[i] = filling_byte(place, from + i);
+        from[i] = filling_byte(from + i);
     cpi_tools_resume();
 }
 
@@ -51,10 +37,8 @@ CPI_UNINSTRUMENTED static void fill_bytes(enum cpi_damage_place place, unsigned 
 CPI_UNINSTRUMENTED static void search_damage(const unsigned char *bytes, size_t from, size_t to,
                                              struct cpi_damage *damage)
 {
-    enum cpi_damage_place place = damage->place;
-
     for (size_t i = from; i < to; i++) {
-        if (bytes[i] == filling_byte(place, bytes + i))
+        if (bytes[i] == filling_byte(bytes + i))
             continue;
         if (damage->first > damage->last)
             damage->first = i;
@@ -67,29 +51,9 @@ CPI_UNINSTRUMENTED static void copy_damage(const unsigned char *bytes, size_t en
                                            struct cpi_damage *damage)
 {
     for (size_t i = damage->first; i < end && damage->shown < CPI_DAMAGE_SHOWN; i++) {
-        damage->expected[damage->shown] = filling_byte(damage->place, bytes + i);
+        damage->expected[damage->shown] = filling_byte(bytes + i);
         damage->found[damage->shown++] = bytes[i];
     }
-}
-
-/* Verifies both ends of these bytes, `start` bytes each.  Returns whether they are intact. */
-static bool are_bytes_intact(const unsigned char *bytes, size_t size, size_t start,
-                             enum cpi_damage_place place, struct cpi_damage *damage)
-{
-    size_t end = size - start > start ? size - start : start;
-
-    damage->place = place;
-    damage->size = size;
-    damage->first = 1;
-    damage->last = 0;
-    damage->shown = 0;
-    cpi_tools_pause();
-    search_damage(bytes, 0, start, damage);
-    search_damage(bytes, end, size, damage);
-    if (damage->first <= damage->last)
-        copy_damage(bytes, damage->first < start ? start : size, damage);
-    cpi_tools_resume();
-    return damage->first > damage->last;
 }
 
 /* --- Gaps --- */
@@ -117,23 +81,37 @@ static unsigned char *gap_before(const struct cpi_slab *slab, uintptr_t index, s
 
 static void fill_gap(unsigned char *gap, size_t size)
 {
-    fill_bytes(CPI_DAMAGE_AFTER, gap, gap_reach(size));
-    fill_bytes(CPI_DAMAGE_AFTER, gap + size - gap_reach(size), gap_reach(size));
+    fill_bytes(gap, gap_reach(size));
+    fill_bytes(gap + size - gap_reach(size), gap_reach(size));
 }
 
+/* Verifies both ends of a gap.  Returns whether they are intact, and repairs them. */
 static bool is_gap_intact(unsigned char *gap, size_t size, enum cpi_damage_place place,
                           struct cpi_damage *damage)
 {
-    bool intact = are_bytes_intact(gap, size, gap_reach(size), place, damage);
+    size_t start = gap_reach(size);
+    size_t end = size - start > start ? size - start : start;
 
-    if (!intact)
-        fill_gap(gap, size);
-    return intact;
+    damage->place = place;
+    damage->size = size;
+    damage->first = 1;
+    damage->last = 0;
+    damage->shown = 0;
+    cpi_tools_pause();
+    search_damage(gap, 0, start, damage);
+    search_damage(gap, end, size, damage);
+    if (damage->first <= damage->last)
+        copy_damage(gap, damage->first < start ? start : size, damage);
+    cpi_tools_resume();
+    if (damage->first > damage->last)
+        return true;
+    fill_gap(gap, size);
+    return false;
 }
 
 bool cpi_guard_is_filled(const struct cpi_slab *slab, uintptr_t index)
 {
-    return cpi_load(&cpi_record_of(slab, index)->state, acquire) != CPI_RECORD_NEW; /* [filled] */
+    return cpi_load(&cpi_record_of(slab, index)->filled, acquire) != 0; /* [filled] */
 }
 
 void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
@@ -151,7 +129,7 @@ void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
         }
         gap = gap_after(slab, i, &size);
         fill_gap(gap, size);
-        cpi_store(&cpi_record_of(slab, i)->state, CPI_RECORD_IDLE, release); /* [born] */
+        cpi_store(&cpi_record_of(slab, i)->filled, 1, release); /* [born] */
     }
 }
 
@@ -170,63 +148,6 @@ bool cpi_guard_verify(const struct cpi_slab *slab, uintptr_t index, struct cpi_d
     return intact;
 }
 
-/* --- Contents --- */
-
-static void fill_slot(const struct cpi_slab *slab, uintptr_t index)
-{
-    fill_bytes(CPI_DAMAGE_INSIDE, cpi_slab_slot(slab, index), slab->slot_size);
-}
-
-/* Whether the slot still has the contents that fill_slot gave it. */
-static bool is_untouched(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
-{
-    damage->index = index;
-    return are_bytes_intact(cpi_slab_slot(slab, index), slab->slot_size, slab->slot_size,
-                            CPI_DAMAGE_INSIDE, damage);
-}
-
-bool cpi_guard_take(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
-{
-    struct cpi_record *record = cpi_record_of(slab, index);
-    uint32_t state = cpi_load(&record->state, relaxed); /* [look] */
-    unsigned times = 0;
-
-    while (state == CPI_RECORD_HELD ||
-           !cpi_cas_weak(&record->state, &state, CPI_RECORD_TAKEN, acquire, /* [take] */
-                         relaxed)) {                                         /* [look] */
-        if (state != CPI_RECORD_HELD)
-            continue;
-        cpi_os_back_off(times++);
-        state = cpi_load(&record->state, relaxed); /* [look] */
-    }
-    return state != CPI_RECORD_FREED || is_untouched(slab, index, damage);
-}
-
-void cpi_guard_give(const struct cpi_slab *slab, uintptr_t index, bool fills)
-{
-    if (fills)
-        fill_slot(slab, index);
-    cpi_store(&cpi_record_of(slab, index)->state, fills ? CPI_RECORD_FREED : CPI_RECORD_IDLE,
-              release); /* [free] */
-}
-
-CPI_COLD bool cpi_guard_inspect(const struct cpi_slab *slab, uintptr_t index,
-                                struct cpi_damage *damage)
-{
-    struct cpi_record *record = cpi_record_of(slab, index);
-    uint32_t state = CPI_RECORD_FREED;
-    bool untouched;
-
-    if (!cpi_cas_strong(&record->state, &state, CPI_RECORD_HELD, acquire, /* [hold] */
-                        relaxed))                                         /* [look] */
-        return true;
-    untouched = is_untouched(slab, index, damage);
-    if (!untouched)
-        fill_slot(slab, index);
-    cpi_store(&record->state, CPI_RECORD_FREED, release); /* [let] */
-    return untouched;
-}
-
 /* --- What a report tells --- */
 
 static void tell_bytes(struct cpi_text *text, const char *what, const unsigned char *bytes,
@@ -242,7 +163,7 @@ static void tell_bytes(struct cpi_text *text, const char *what, const unsigned c
 static void tell_place(struct cpi_text *text, const struct cpi_slab *slab,
                        const struct cpi_damage *damage)
 {
-    uintptr_t slot = (uintptr_t)cpi_slab_slot(slab, damage->index);
+    uintptr_t gap = (uintptr_t)cpi_slab_slot(slab, damage->index);
     size_t size = slab->slot_size;
     size_t bytes = damage->last - damage->first + 1;
 
@@ -250,17 +171,11 @@ static void tell_place(struct cpi_text *text, const struct cpi_slab *slab,
     if (damage->place == CPI_DAMAGE_AFTER)
         cpi_text_add(text, "the first at offset %zu, %zu past the end of slot %" PRIuPTR,
                      size + damage->first, damage->first, damage->index);
-    else if (damage->place == CPI_DAMAGE_BEFORE)
+    else
         cpi_text_add(text, "the first at offset -%zu, before the start of slot %" PRIuPTR,
                      damage->size - damage->first, damage->index);
-    else
-        cpi_text_add(text, "the first at offset %zu, in slot %" PRIuPTR " while it was free",
-                     damage->first, damage->index);
-    if (damage->place == CPI_DAMAGE_AFTER)
-        slot += size;
-    else if (damage->place == CPI_DAMAGE_BEFORE)
-        slot -= damage->size;
-    cpi_text_add(text, " (0x%" PRIxPTR ")\n", slot + damage->first);
+    gap += damage->place == CPI_DAMAGE_AFTER ? size : 0 - damage->size;
+    cpi_text_add(text, " (0x%" PRIxPTR ")\n", gap + damage->first);
 }
 
 /* A gap lies between two slots.  Damage at its start most likely comes from the user of the lower
@@ -287,11 +202,10 @@ CPI_COLD void cpi_damage_tell(struct cpi_text *text, const struct cpi_slab *slab
     tell_place(text, slab, damage);
     tell_bytes(text, "expected", damage->expected, damage->shown);
     tell_bytes(text, "found   ", damage->found, damage->shown);
-    if (damage->place != CPI_DAMAGE_INSIDE)
-        tell_culprit(text, damage);
+    tell_culprit(text, damage);
     cpi_record_tell(text, slab, damage->index);
     if (damage->place == CPI_DAMAGE_AFTER)
         cpi_record_tell(text, slab, damage->index + 1);
-    else if (damage->place == CPI_DAMAGE_BEFORE && damage->index > 0)
+    else if (damage->index > 0)
         cpi_record_tell(text, slab, damage->index - 1);
 }

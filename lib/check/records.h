@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * records.h - what a checked pool records for every slot: its state, the places of its last alloc
- * and free, and whether it is in a frame.
+ * records.h - what a checked pool records for every slot: whether the gap after it is filled,
+ * whether it is in a frame, and the places of its last alloc and free.
  *
  *   side memory   | record 0 | record 1 | record 2 | ...
  *
- *   a record      | state | framed | last alloc, last free: when, thread, site each |
+ *   a record      | filled | framed | last alloc, last free: when, thread, site each |
  *
- * guards.c writes the state, records.c the rest.
+ * guards.c reads and writes `filled`, records.c the rest.
  *
  * ORDERING TABLE
  *   framed | framed load, store, CAS   | relaxed | - | - (it passes with its slot)
@@ -22,15 +22,6 @@
 #include "host/os.h"
 #include "track/words.h"
 
-/* The states of a slot and the gap after it. */
-enum cpi_record_state {
-    CPI_RECORD_NEW,   /* the gap is not filled yet */
-    CPI_RECORD_IDLE,  /* the slot is free, its contents are unknown */
-    CPI_RECORD_TAKEN, /* the slot is live, or was live at the last reset */
-    CPI_RECORD_FREED, /* the slot is free and filled */
-    CPI_RECORD_HELD   /* as FREED, and a thread is inspecting it */
-};
-
 /* One alloc or free. */
 struct cpi_recorded {
     _Atomic uint64_t when;    /* nanoseconds of the monotonic clock, 0: never */
@@ -39,7 +30,7 @@ struct cpi_recorded {
 };
 
 struct cpi_record {
-    _Atomic uint32_t state;  /* enum cpi_record_state */
+    _Atomic uint32_t filled; /* 1 once the gap after the slot is filled */
     _Atomic uint32_t framed; /* 1 while the slot is in a frame, whose owner writes this */
     struct cpi_recorded calls[2]; /* the last alloc, and the last free */
 };

@@ -20,7 +20,6 @@ static const struct word {
     unsigned value;
 } known_words[] = {
     {"checked", offsetof(struct cpi_options, flags), CPOOL_CHECKED},
-    {"fill", offsetof(struct cpi_options, flags), CPOOL_CHECKED | CPOOL_FILL},
     {"no_poison", offsetof(struct cpi_options, flags), CPOOL_NO_POISON},
     {"leaks", offsetof(struct cpi_options, leaks), 1},
     {"barrier=no", offsetof(struct cpi_options, no_barrier), 1},

@@ -3,7 +3,7 @@
  * options.h - the environment variable CPOOL_OPTIONS, by which a user changes all pools of a
  * program without recompiling it.
  *
- * The value is a list of words, separated by commas and blanks: "checked,fill".
+ * The value is a list of words, separated by commas and blanks: "checked,leaks".
  */
 #ifndef CPI_OPTIONS_H
 #define CPI_OPTIONS_H

@@ -68,8 +68,8 @@ _Static_assert(sizeof(struct cpi_pool) <= CPOOL_POOL_BYTES_ / 6 * 5 &&
                "CPOOL_MEMORY_BYTES keeps a fifth for structures to grow");
 
 #define CPI_POOL_FLAGS                                                                 \
-    (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPOOL_HUGE_PAGES | CPOOL_COLOUR |    \
-     CPOOL_KEEP_PAGES | CPOOL_NO_POISON | CPOOL_CLIENT_RESERVED)
+    (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES |   \
+     CPOOL_NO_POISON | CPOOL_CLIENT_RESERVED)
 
 static int check_scalars(const cpool_config_t *config)
 {
@@ -345,20 +345,13 @@ int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given, un
 
     if (code == 0 && (config->flags & CPOOL_CLIENT_RESERVED & ~allowed) != 0)
         return CPOOL_EFLAGS;
-    if (code == 0 && (config->flags & CPOOL_FILL) != 0)
-        config->flags |= CPOOL_CHECKED;
     return code;
 }
 
 bool cpi_pool_add_options(cpool_config_t *config)
 {
-    const struct cpi_options *options = cpi_options();
     unsigned given = config->flags;
 
-    config->flags |= options->flags;
-    /* A pool that must not be poisoned is one whose free slots are read on purpose, like an object
-     * pool. */
-    if ((given & (CPOOL_NO_POISON | CPOOL_FILL)) == CPOOL_NO_POISON)
-        config->flags &= ~CPOOL_FILL;
+    config->flags |= cpi_options()->flags;
     return config->flags != given;
 }

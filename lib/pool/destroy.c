@@ -14,19 +14,12 @@
 CPI_COLD int cpi_pool_verify_slot(const struct cpi_pool *pool, uintptr_t index,
                                   const char *function)
 {
-    const struct cpi_slab *slab = &pool->slab;
     struct cpi_damage damage;
-    bool locked = cpi_lock_unless_held(); /* so that no fork happens during the inspection */
-    bool intact;
 
-    intact = !cpi_guard_is_filled(slab, index) || (cpi_guard_verify(slab, index, &damage) &&
-                                                   cpi_guard_inspect(slab, index, &damage));
-    if (locked)
-        cpi_unlock();
-    if (intact)
+    if (!cpi_guard_is_filled(&pool->slab, index) || cpi_guard_verify(&pool->slab, index, &damage))
         return 0;
     cpi_pool_report_damage(pool, &damage, function);
-    return cpi_damage_code(&damage);
+    return CPOOL_EGUARD;
 }
 
 void cpi_pool_mend_slot(const struct cpi_pool *pool, const void *slot, const char *function)
@@ -34,20 +27,19 @@ void cpi_pool_mend_slot(const struct cpi_pool *pool, const void *slot, const cha
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
     unsigned sides = pool->checked ? 2 : 0;
 
-    while (sides-- > 0 && cpi_pool_verify_slot(pool, index, function) == CPOOL_EGUARD)
+    while (sides-- > 0 && cpi_pool_verify_slot(pool, index, function) != 0)
         ;
 }
 
 CPI_COLD int cpi_pool_verify_all(const struct cpi_pool *pool, const char *function)
 {
     uintptr_t end = pool->checked ? cpi_slab_fresh(&pool->slab) : 0;
-    int first = 0;
-    int code;
+    int code = 0;
 
     for (uintptr_t index = 0; index < end; index++)
-        while ((code = cpi_pool_verify_slot(pool, index, function)) != 0)
-            first = first != 0 ? first : code;
-    return first;
+        while (cpi_pool_verify_slot(pool, index, function) != 0)
+            code = CPOOL_EGUARD;
+    return code;
 }
 
 /* --- Leaks --- */

@@ -21,7 +21,6 @@ static const struct {
     const char *member;
 } written_flags[] = {
     {CPOOL_CHECKED, "checked", "checked"},
-    {CPOOL_FILL, "filled", "filled"},
     {CPOOL_HUGE_PAGES, "huge pages", "huge_pages"},
     {CPOOL_COLOUR, "coloured", "coloured"},
     {CPOOL_TRACKED, "tracked", "tracked"},

@@ -90,8 +90,8 @@ static void tell_how(struct cpi_text *text, const struct cpi_pool *pool)
         cpi_text_add(text, "cpool:   'addr2line -ife FILE 0xNUMBER' names the line of "
                            "FILE+0xNUMBER\n");
     if (!pool->checked)
-        cpi_text_add(text, "cpool:   CPOOL_OPTIONS=checked,fill in the environment tells "
-                           "more (man cpool_debug)\n");
+        cpi_text_add(text, "cpool:   CPOOL_OPTIONS=checked in the environment tells more "
+                           "(man cpool_debug)\n");
 }
 
 CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool,
@@ -142,7 +142,7 @@ CPI_COLD void cpi_pool_report_damage(const struct cpi_pool *pool, const struct c
 
     cpi_text_init(&text, details, sizeof details);
     cpi_damage_tell(&text, &pool->slab, damage);
-    cpi_pool_report_details(cpi_damage_code(damage), function, pool,
+    cpi_pool_report_details(CPOOL_EGUARD, function, pool,
                             cpi_slab_slot(&pool->slab, damage->index), damage->index, &text);
 }
 

@@ -33,8 +33,8 @@ CPI_COLD static bool take_damaged(struct cpi_pool *pool, uintptr_t index,
         return false;
     cpi_record_note(&pool->slab, index, false, call.site);
     cpi_record_leave_frame(&pool->slab, index);
-    cpi_pool_report_details(cpi_damage_code(damage), call.function, pool,
-                            cpi_slab_slot(&pool->slab, index), index, &text);
+    cpi_pool_report_details(CPOOL_EGUARD, call.function, pool, cpi_slab_slot(&pool->slab, index),
+                            index, &text);
     return true;
 }
 
@@ -43,8 +43,7 @@ static bool take_checked(struct cpi_pool *pool, uintptr_t index, struct cpi_call
 {
     struct cpi_damage damage;
 
-    if (CPI_UNLIKELY(!cpi_guard_take(&pool->slab, index, &damage) ||
-                     !cpi_guard_verify(&pool->slab, index, &damage)))
+    if (CPI_UNLIKELY(!cpi_guard_verify(&pool->slab, index, &damage)))
         return take_damaged(pool, index, &damage, call);
     if (CPI_UNLIKELY(!cpi_slotmap_take(&pool->map, index)))
         return false;
@@ -129,10 +128,8 @@ bool cpi_pool_given(struct cpi_pool *pool, void *slot, struct cpi_call call)
     if ((pool->checked && !may_give_checked(pool, index, call.function)) ||
         (pool->map.words != NULL && !end_life(pool, index, call.function)))
         return false;
-    if (pool->checked) {
+    if (pool->checked)
         cpi_record_note(&pool->slab, index, true, call.site);
-        cpi_guard_give(&pool->slab, index, (pool->flags & CPOOL_FILL) != 0);
-    }
     cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
     return true;
 }

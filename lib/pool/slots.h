@@ -54,17 +54,16 @@ void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats);
 /* Set once by client.c.  NULL while no client holds slots back. */
 extern const cpool_client_hooks_t *_Atomic cpi_client_hooks;
 
-/* destroy.c.  Looks at a slot of a checked pool, which has been handed out: at the gaps beside it,
- * and at its bytes if it is free and filled, concurrently with threads that use the pool.  Returns
- * 0 or the code that was reported, of damage that is repaired.  Takes the lock. */
+/* destroy.c.  Looks at the gaps around a slot of a checked pool, which has been handed out,
+ * concurrently with threads that use the pool.  Returns 0, or CPOOL_EGUARD after a report of damage
+ * on one side, which is repaired. */
 int cpi_pool_verify_slot(const struct cpi_pool *pool, uintptr_t index, const char *function);
 
 /* Before the library itself frees a slot: in a checked pool, reports and repairs what was
  * overwritten on either side, so that the free does not refuse it. */
 void cpi_pool_mend_slot(const struct cpi_pool *pool, const void *slot, const char *function);
 
-/* Looks at all slots until they are intact, if the pool is checked, and returns 0 or the code that
- * was reported first. */
+/* Looks at all gaps of a checked pool until they are intact.  Returns 0 or CPOOL_EGUARD. */
 int cpi_pool_verify_all(const struct cpi_pool *pool, const char *function);
 
 /*

@@ -13,10 +13,10 @@
 
 cpool_t *destroyed;
 
-/* The programs of the corpus have two bits for nothing. */
+/* The programs of the corpus have two bits for nothing, and two for checks. */
 static const unsigned flags_of_byte[8] = {
     CPOOL_CHECKED, 0, 0, CPOOL_COLOUR,
-    CPOOL_TRACKED, CPOOL_KEEP_PAGES, CPOOL_FILL, CPOOL_NO_POISON
+    CPOOL_TRACKED, CPOOL_KEEP_PAGES, CPOOL_CHECKED, CPOOL_NO_POISON
 };
 
 /* Most of the time few flags, or none. */
@@ -95,8 +95,7 @@ static void expect_of(struct model *model)
 
     model->max = config->max_capacity != 0 ? config->max_capacity : config->capacity;
     model->grows = model->max > config->capacity;
-    model->fills = (flags & CPOOL_FILL) != 0;
-    model->checked = (flags & (CPOOL_CHECKED | CPOOL_FILL)) != 0;
+    model->checked = (flags & CPOOL_CHECKED) != 0;
     model->tracked = model->checked || (flags & CPOOL_TRACKED) != 0;
     model->zero = config->memory == NULL;
     model->limit = cpool_index_limit(model->pool);

@@ -92,7 +92,6 @@ struct model {
     bool grows;
     bool tracked;
     bool checked;
-    bool fills;
     bool zero;     /* slots that were never used are */
     bool purged;   /* pages may have been given back */
     bool shrunk;   /* slots have been removed */

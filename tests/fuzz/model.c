@@ -11,9 +11,6 @@
 
 #include "random.h"
 
-/* The byte with which checked pools fill freed slots. */
-#define FILLED 0xDFu
-
 struct model models[POOLS];
 
 static unsigned char byte_of(uint32_t seed, size_t at)
@@ -41,13 +38,11 @@ static void verify_free(const struct model *model, const unsigned char *bytes,
                         const struct slot *slot)
 {
     for (size_t i = 0; i < model->config.slot_size; i++) {
-        if (model->fills && slot->state == FREE)
-            FUZZ_EQUAL(bytes[i], FILLED);
-        else if (!slot->known)
-            FUZZ_REQUIRE(bytes[i] == 0 || !model->zero || model->fills);
-        else if (!model->fills && bytes[i] != 0)
+        if (!slot->known)
+            FUZZ_REQUIRE(bytes[i] == 0 || !model->zero);
+        else if (bytes[i] != 0)
             FUZZ_EQUAL(bytes[i], byte_of(slot->seed, i));
-        else if (!model->fills)
+        else
             FUZZ_REQUIRE(model->purged || byte_of(slot->seed, i) == 0);
     }
 }
@@ -152,16 +147,11 @@ size_t model_some(const struct model *model)
     return model->held[input_number(model->n_held)];
 }
 
-/* As after a reset.  A pool that fills does not do so then, or does. */
+/* As after a reset. */
 void model_clear(struct model *model)
 {
-    for (size_t i = 0; i < model->limit; i++) {
-        struct slot *slot = &model->slots[i];
-
-        if (slot->state != NEVER && model->fills)
-            model->zero = slot->known = false;
-        slot->state = NEVER;
-    }
+    for (size_t i = 0; i < model->limit; i++)
+        model->slots[i].state = NEVER;
     model->shrunk = false;
     model->n_held = 0;
     model->live = 0;

@@ -131,7 +131,7 @@ TEST(create_null_pointers_refused)
 #define HUGE_PAGES CPOOL_HUGE_PAGES
 #endif
 #define KNOWN_FLAGS                                                                    \
-    (CPOOL_CHECKED | CPOOL_FILL | CPOOL_TRACKED | HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | \
+    (CPOOL_CHECKED | CPOOL_TRACKED | HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES |     \
      CPOOL_NO_POISON)
 
 TEST(create_any_unknown_flag_refused)

@@ -22,12 +22,6 @@ static cpool_t *make_pool(unsigned flags)
     return support_create_kind(SIZE, CAPACITY, CPOOL_CHECKED | flags);
 }
 
-static cpool_t *make_filling(void)
-{
-    support_capture_reports();
-    return support_create_kind(SIZE, CAPACITY, CPOOL_FILL);
-}
-
 /* More than a function of this file has, bytes. */
 #define FUNCTION_SIZE ((uintptr_t)4096)
 
@@ -189,79 +183,6 @@ TEST(verify_and_destroy_look_at_every_slot)
     REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EGUARD).function, "cpool_destroy") == 0);
 }
 
-/*
- * ---- Freed slots -----------------------------------------------------------
- */
-
-static void require_write_found(cpool_t *pool, unsigned char *slot, const char *function)
-{
-    struct support_report report = REQUIRE_REPORT(CPOOL_EFREED);
-
-    REQUIRE(report.slot == slot);
-    REQUIRE(strcmp(report.function, function) == 0);
-    require_said(&report, "1 bytes were overwritten, the first at offset 9, in slot ");
-    require_said(&report, "while it was free (0x");
-    require_said(&report, "expected df df df");
-    require_said(&report, "found    00 df df");
-    require_said(&report, "is free\ncpool:     freed ");
-    require_site(&report, "freed", (uintptr_t)give);
-    require_site(&report, "allocated", (uintptr_t)take);
-    (void)pool;
-}
-
-TEST(alloc_finds_write_after_free)
-{
-    cpool_t *pool = make_filling();
-    unsigned char *slot = take(pool);
-
-    memset(slot, 0, SIZE);
-    give(pool, slot);
-    REQUIRE(slot[0] == 0xDF && slot[SIZE - 1] == 0xDF);
-    slot[9] = 0;
-    REQUIRE(cpool_alloc(pool) == slot);
-    require_write_found(pool, slot, "cpool_alloc");
-    cpool_free(pool, slot);
-    REQUIRE(cpool_alloc(pool) == slot);
-    REQUIRE_NO_REPORT();
-    cpool_free(pool, slot);
-    support_destroy_empty(pool);
-}
-
-TEST(verify_and_destroy_find_write_after_free)
-{
-    cpool_t *pool = make_filling();
-    unsigned char *slot = take(pool);
-    unsigned char *other = take(pool);
-
-    give(pool, slot);
-    slot[9] = 0;
-    REQUIRE_EQUAL(cpool_verify(pool, NULL), CPOOL_EFREED);
-    require_write_found(pool, slot, "cpool_verify");
-    REQUIRE_EQUAL(cpool_verify(pool, NULL), 0);
-    slot[9] = 0;
-    REQUIRE_EQUAL(cpool_verify(pool, other), 0);
-    REQUIRE_EQUAL(cpool_verify(pool, slot), CPOOL_EFREED);
-    require_write_found(pool, slot, "cpool_verify");
-    REQUIRE_EQUAL(cpool_verify(pool, slot), 0);
-    slot[9] = 0;
-    cpool_free(pool, other);
-    REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EGUARD);
-    require_write_found(pool, slot, "cpool_destroy");
-}
-
-TEST(calloc_of_filled_slot_is_zero)
-{
-    cpool_t *pool = make_filling();
-    unsigned char *slot = take(pool);
-
-    cpool_free(pool, slot);
-    REQUIRE(cpool_calloc(pool) == slot);
-    for (int i = 0; i < SIZE; i++)
-        REQUIRE(slot[i] == 0);
-    cpool_free(pool, slot);
-    support_destroy_empty(pool);
-}
-
 TEST(verify_judges_any_address)
 {
     cpool_t *pool = make_pool(0);
@@ -318,7 +239,7 @@ static void *churn(void *argument)
 
 TEST(audit_beside_threads_finds_nothing_that_is_not)
 {
-    struct work work = { make_filling(), false };
+    struct work work = { make_pool(0), false };
     pthread_t threads[3];
 
     for (int i = 0; i < 3; i++)
@@ -394,7 +315,7 @@ TEST(free_in_plain_pool_tells_how_to_learn_more)
     support_capture_reports();
     cpool_free(pool, pool);
     report = REQUIRE_REPORT(CPOOL_EFOREIGN);
-    require_said(&report, "CPOOL_OPTIONS=checked,fill in the environment");
+    require_said(&report, "CPOOL_OPTIONS=checked in the environment");
     support_destroy_empty(pool);
 }
 

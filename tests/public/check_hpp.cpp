@@ -110,7 +110,7 @@ void checked_pools_end_live_objects()
 {
     cpool_config_t config = cpool::pool<job>::configuration(10);
 
-    config.flags = CPOOL_FILL;
+    config.flags = CPOOL_CHECKED;
     cpool::pool<job> pool(config);
     REQUIRE(pool.create(1) != nullptr && living == 1);
     REQUIRE(pool.close() == CPOOL_ELIVE && living == 0);

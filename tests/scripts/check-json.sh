@@ -62,7 +62,7 @@ int main(void)
     make("", 0, NULL);
     make("a \"quoted\" {name}\\,x=\"1\"", CPOOL_TRACKED, NULL);
     make("a line\n# HELP \xc3\xbc\t", CPOOL_CHECKED, NULL);
-    make("twice", CPOOL_CHECKED | CPOOL_FILL, NULL);
+    make("twice", CPOOL_CHECKED | CPOOL_COLOUR, NULL);
     make("twice", CPOOL_COLOUR, memory);
     make("0123456789012345678901234567\"\\\n\n", CPOOL_HUGE_PAGES, NULL);
 #ifdef WITH_EXT

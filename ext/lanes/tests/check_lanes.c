@@ -223,7 +223,7 @@ TEST(free_of_what_is_not_live_refused)
 
 TEST(configuration_that_is_wrong_refused)
 {
-    static const unsigned refused[] = { CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_FILL };
+    static const unsigned refused[] = { CPOOL_TRACKED, CPOOL_CHECKED };
     cpool_config_t config = support_config(8, 4);
 
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {

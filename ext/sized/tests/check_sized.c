@@ -321,7 +321,7 @@ TEST(create_with_mistakes_refused)
     require_refused(&config, CPOOL_ESLOTSIZE);
     config = small_config();
     for (config.flags = 1; config.flags != 0; config.flags <<= 1)
-        if ((config.flags & (CPOOL_SIZED_BOUNDED | CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL |
+        if ((config.flags & (CPOOL_SIZED_BOUNDED | CPOOL_CHECKED | CPOOL_TRACKED |
                              CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES |
                              CPOOL_NO_POISON)) == 0)
             require_refused(&config, CPOOL_EFLAGS);

@@ -34,9 +34,9 @@ static struct cpi_options parse(const char *text)
 
 TEST(parse_adds_what_each_word_says)
 {
-    struct cpi_options options = parse("fill,no_poison,continue");
+    struct cpi_options options = parse("checked,no_poison,continue");
 
-    REQUIRE_EQUAL(options.flags, CPOOL_CHECKED | CPOOL_FILL | CPOOL_NO_POISON);
+    REQUIRE_EQUAL(options.flags, CPOOL_CHECKED | CPOOL_NO_POISON);
     REQUIRE(options.leaks == 0 && options.goes_on == 1 && refused[0] == '\0');
 }
 
@@ -46,7 +46,7 @@ TEST(parse_of_no_barrier_says_no_more_than_that)
 
     REQUIRE(options.no_barrier == 1 && refused[0] == '\0');
     REQUIRE(options.flags == 0 && options.leaks == 0);
-    options = parse("leaks,barrier=no,fill");
+    options = parse("leaks,barrier=no,checked");
     REQUIRE(options.no_barrier == 1 && options.leaks == 1 && refused[0] == '\0');
     options = parse("barrier,barrier=,barrier=yes,barrier=now,no");
     REQUIRE_EQUAL(options.no_barrier, 0);

@@ -37,14 +37,6 @@ static int create_growable(struct fault_scene *scene)
     return create_as(scene, &config);
 }
 
-static int create_watched(struct fault_scene *scene)
-{
-    cpool_config_t config = fault_config(scene);
-
-    config.flags |= CPOOL_FILL;
-    return create_as(scene, &config);
-}
-
 static void have_memory(struct fault_scene *scene)
 {
     cpool_config_t config = fault_config(scene);
@@ -117,9 +109,6 @@ static const struct fault_case creations[] = {
       ROWS({ MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
     { "cpool_create, checked", CPOOL_CHECKED, fault_start, create, fault_end, 0,
-      ROWS({ MMAP, 1, 1, 0, CPOOL_ENOMEM },
-           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
-    { "cpool_create, watched", 0, fault_start, create_watched, fault_end, 0,
       ROWS({ MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
     { "cpool_create, coloured", CPOOL_COLOUR, fault_start, create, fault_end, 0,

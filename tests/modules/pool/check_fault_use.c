@@ -36,22 +36,12 @@ static int alloc_bulk(struct fault_scene *scene)
     return (int)scene->count;
 }
 
-static void make_filling(struct fault_scene *scene)
-{
-    cpool_config_t config = fault_config(scene);
-
-    config.flags |= CPOOL_FILL;
-    scene->pool = support_create(&config);
-}
-
 static const struct fault_case takings[] = {
     { "cpool_alloc, first use", 0, fault_make, alloc, fault_end, SOME,
       ROWS(FIRST_USE(4, SOME, NONE)) },
     { "cpool_alloc, first use, tracked", CPOOL_TRACKED, fault_make, alloc, fault_end, SOME,
       ROWS(FIRST_USE(5, SOME, NONE)) },
     { "cpool_alloc, first use, checked", CPOOL_CHECKED, fault_make, alloc, fault_end, SOME,
-      ROWS(FIRST_USE(6, SOME, NONE)) },
-    { "cpool_alloc, first use, filled", 0, make_filling, alloc, fault_end, SOME,
       ROWS(FIRST_USE(6, SOME, NONE)) },
     { "cpool_alloc, later", 0, fault_make_used, alloc, fault_end, SOME, NO_ROWS },
     { "cpool_alloc, more memory", 0, fault_make_at_the_edge, alloc, fault_end, SOME,
