@@ -252,6 +252,22 @@ uint64_t cpi_os_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+CPI_COLD void cpi_mutex_init(cpi_mutex_t *mutex)
+{
+    bool inherits = false;
+#if defined(_POSIX_THREAD_PRIO_INHERIT) && _POSIX_THREAD_PRIO_INHERIT >= 0
+    pthread_mutexattr_t attributes;
+
+    if (pthread_mutexattr_init(&attributes) == 0) {
+        inherits = pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT) == 0 &&
+                   pthread_mutex_init(mutex, &attributes) == 0;
+        pthread_mutexattr_destroy(&attributes);
+    }
+#endif
+    if (!inherits)
+        *mutex = (cpi_mutex_t)CPI_MUTEX_INIT;
+}
+
 CPI_COLD bool cpi_condition_init(cpi_condition_t *condition)
 {
     pthread_condattr_t attributes;

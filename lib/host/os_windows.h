@@ -24,6 +24,7 @@ typedef struct {
 /* An index of a TLS slot.  There is one key. */
 typedef unsigned long cpi_key_t;
 
+#define cpi_mutex_init(mutex) ((void)((mutex)->word = NULL))
 /* clang-format off */
 #define CPI_MUTEX_INIT {NULL}
 #define CPI_ONCE_INIT {NULL}

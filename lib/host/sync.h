@@ -40,6 +40,10 @@ typedef pthread_key_t cpi_key_t;
 #define cpi_cancel_hold(was) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, (was))
 #define cpi_cancel_restore(was) pthread_setcancelstate((was), NULL)
 
+/* Nobody holds the mutex.  Where the system can, a thread that holds it later runs at the highest
+ * priority of those that wait for it, so that no thread in between keeps them waiting. */
+void cpi_mutex_init(cpi_mutex_t *mutex);
+
 /* Waits use the monotonic clock.  Returns false if the system refuses what a wait needs. */
 bool cpi_condition_init(cpi_condition_t *condition);
 

@@ -14,11 +14,11 @@
  * doc/CONCURRENCY.md 5 says what happens to pools when a thread ends, the process forks or exits,
  * or the library is unloaded.
  *
- * Startup.  The fork handlers are registered when the library is loaded, before anybody can have
- * taken the lock: in a child where they have not run, the lock may be held by a thread that does
- * not exist there.  (A malloc made of a pool may run earlier, and then the first pool registers
- * them.)  The first pool creates the key.  All this happens without the lock, because the C library
- * may allocate.
+ * Startup.  When the library is loaded, before anybody can have taken the lock, the lock is made to
+ * inherit priorities, and the fork handlers are registered: in a child where they have not run, a
+ * thread that does not exist there may hold the lock.  (A malloc made of a pool may run earlier:
+ * then the first pool does both.)  The first pool creates the key.  All this happens without the
+ * lock, because the C library may allocate.
  *
  * Unloading.  The key is deleted, so that no thread that ends later jumps into unmapped code.  The
  * words of threads that still run dangle once their tables are released, but only an operation on a
@@ -245,6 +245,7 @@ CPI_COLD static void mend_child(void)
     cpi_trace_forked();
     cpi_waiters_fork_done();
     cpi_unlock();
+    cpi_mutex_init(&library_lock); /* which may still name the parent's thread, and its waiters */
 }
 
 unsigned cpi_thread_forks(void)
@@ -257,8 +258,10 @@ static bool register_fork_handlers(void)
 {
     if (cpi_exchange(&handlers_registered, true, relaxed)) /* [register] */
         return true;
-    if (cpi_at_fork(cpi_lock, cpi_unlock, mend_child) == 0)
+    if (cpi_at_fork(cpi_lock, cpi_unlock, mend_child) == 0) {
+        cpi_mutex_init(&library_lock);
         return true;
+    }
     cpi_store(&handlers_registered, false, relaxed); /* [register] */
     return false;
 }
@@ -308,11 +311,10 @@ CPI_COLD static struct cpi_thread *take_thread(void)
 {
     struct cpi_thread *thread = spare_threads;
 
-    if (thread != NULL) {
+    if (thread != NULL)
         spare_threads = thread->next;
-    } else {
+    else
         thread = map_structure();
-    }
     if (thread != NULL) {
         thread->next = used_threads;
         used_threads = thread;

@@ -287,7 +287,7 @@ bool cpi_notice_conclude(struct cpi_waiters *waiters, bool found)
 CPI_COLD static void renew_waiters(struct cpi_waiters *waiters)
 {
     cpi_queue_init(&waiters->queue);
-    waiters->lock = (cpi_mutex_t)CPI_MUTEX_INIT;
+    cpi_mutex_init(&waiters->lock);
     atomic_init(&waiters->waits, 0);
     waiters->bell_waits = false;
     waiters->bell_owed = false;

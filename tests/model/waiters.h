@@ -19,6 +19,11 @@
 MODEL_ABSENT(uint64_t, cpi_os_deadline, const struct timespec *timeout)
 MODEL_ABSENT(bool, cpi_condition_init, cpi_condition_t *condition)
 
+void cpi_mutex_init(cpi_mutex_t *mutex)
+{
+    *mutex = (cpi_mutex_t)CPI_MUTEX_INIT;
+}
+
 int pthread_cond_destroy(pthread_cond_t *condition);
 MODEL_ABSENT(int, pthread_cond_destroy, pthread_cond_t *condition)
 MODEL_ABSENT(int, pthread_cond_timedwait, pthread_cond_t *condition, pthread_mutex_t *mutex,

@@ -5,6 +5,7 @@ tests_modules = \
 	tests/modules/base/check_error \
 	tests/modules/depot/check_extent \
 	tests/modules/host/check_options \
+	tests/modules/process/check_inherit \
 	tests/modules/process/check_reentry \
 	tests/modules/depot/check_depot \
 	tests/modules/depot/check_tagstack \

@@ -162,6 +162,11 @@ void cpi_write_error(const char *text, size_t length)
 
 /* --- Of the C library --- */
 
+void cpi_mutex_init(cpi_mutex_t *mutex)
+{
+    *mutex = (cpi_mutex_t)CPI_MUTEX_INIT;
+}
+
 bool cpi_condition_init(cpi_condition_t *condition)
 {
     memset(condition, 0, sizeof *condition);
