@@ -11,28 +11,14 @@
  *
  * Holds: no notice is lost, and no waiter, which would be a deadlock.
  */
-#include <assert.h>
-#include <pthread.h>
-
 #include <cpool.h>
-#include <cpool/typed.h>
 #include <cpool/wait.h>
 
 #include "pool/pool.h"
 
 enum { CAPACITY = 2 };
+#include "items.h"
 
-typedef struct {
-    long holder;
-} item;
-
-static _Alignas(64) char region[1 << 15];
-
-CPOOL_DECLARE(items, item);
-CPOOL_DEFINE(items, item, .capacity = CAPACITY, .magazine_rounds = 2, .memory = region,
-                      .memory_size = sizeof region, .thread_caches = 5);
-
-static cpool_t *pool;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t noticed = PTHREAD_COND_INITIALIZER;
 static bool is_noticed;
@@ -49,13 +35,8 @@ static void ready(cpool_t *of, void *context)
 
 static item *obtain(void)
 {
-    item *one;
+    item *one = item_alloc();
 
-#ifdef PLAIN
-    one = cpool_alloc(pool);
-#else
-    one = items_alloc();
-#endif
     assert(one == NULL || one->holder == 0);
     return one;
 }
@@ -63,11 +44,7 @@ static item *obtain(void)
 static void give_back(item *one)
 {
     one->holder = 0;
-#ifdef PLAIN
-    cpool_free(pool, one);
-#else
-    items_free(one);
-#endif
+    item_free(one);
 }
 
 static void *ask(void *number)

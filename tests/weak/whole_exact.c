@@ -11,31 +11,16 @@
  * Holds: empty means empty (doc/CONCURRENCY.md 3.6), so that no alloc returns NULL, unless the
  * system refuses a barrier (WHOLE_REFUSES).
  */
-#include <assert.h>
-#include <pthread.h>
-
 #include <cpool.h>
 #include <cpool/cache.h>
 #include <cpool/memory.h>
-#include <cpool/typed.h>
 
 #ifndef HELD
 #define HELD 1
 #endif
 
 enum { THREADS = 2, TURNS = 2, FIRST = 1, CAPACITY = THREADS * HELD };
-
-typedef struct {
-    long holder;
-} item;
-
-static _Alignas(64) char region[1 << 16];
-
-CPOOL_DECLARE(items, item);
-CPOOL_DEFINE(items, item, .capacity = CAPACITY, .magazine_rounds = 2, .memory = region,
-                   .memory_size = sizeof region, .thread_caches = 5);
-
-static cpool_t *pool;
+#include "items.h"
 
 static item *obtain(long self, cpool_cache_t *cache)
 {
@@ -46,11 +31,7 @@ static item *obtain(long self, cpool_cache_t *cache)
 #endif
     if (cache != NULL)
         return cpool_cache_alloc(cache);
-#ifdef PLAIN
-    return cpool_alloc(pool);
-#else
-    return items_alloc();
-#endif
+    return item_alloc();
 }
 
 static void give_back(item *one, long self, cpool_cache_t *cache)
@@ -66,11 +47,7 @@ static void give_back(item *one, long self, cpool_cache_t *cache)
         cpool_cache_free(cache, one);
         return;
     }
-#ifdef PLAIN
-    cpool_free(pool, one);
-#else
-    items_free(one);
-#endif
+    item_free(one);
 }
 
 static void disturb(long self)

@@ -12,11 +12,7 @@
  * Holds: every waiter obtains a slot, or nobody runs any more, which is a deadlock.  Each slot has
  * one holder, and the next one sees what the last one wrote.
  */
-#include <assert.h>
-#include <pthread.h>
-
 #include <cpool.h>
-#include <cpool/typed.h>
 #include <cpool/wait.h>
 
 #include "pool/pool.h"
@@ -31,27 +27,7 @@ enum { CAPACITY = 3 };
 enum { CAPACITY = 2 };
 #endif
 
-typedef struct {
-    long holder;
-    long uses;
-} item;
-
-static _Alignas(64) char region[1 << 15];
-
-CPOOL_DECLARE(items, item);
-CPOOL_DEFINE(items, item, .capacity = CAPACITY, .magazine_rounds = 2, .memory = region,
-                      .memory_size = sizeof region, .thread_caches = 5);
-
-static cpool_t *pool;
-
-static item *take(void)
-{
-#ifdef PLAIN
-    return cpool_alloc(pool);
-#else
-    return items_alloc();
-#endif
-}
+#include "items.h"
 
 static void hold(item *one, long holder)
 {
@@ -64,11 +40,7 @@ static void give(item *one, long holder)
 {
     assert(one->holder == holder);
     one->holder = 0;
-#ifdef PLAIN
-    cpool_free(pool, one);
-#else
-    items_free(one);
-#endif
+    item_free(one);
 }
 
 static void *own(void *number)
@@ -78,7 +50,7 @@ static void *own(void *number)
     long self = (long)(intptr_t)number;
     int n = 0;
 
-    while (n < CAPACITY && (mine[n] = take()) != NULL)
+    while (n < CAPACITY && (mine[n] = item_alloc()) != NULL)
         hold(mine[n++], self);
 #ifndef FREES
     if (n > 0)
@@ -87,7 +59,7 @@ static void *own(void *number)
     if (n > 0)
         give(mine[--n], self);
 #endif
-    if ((more = take()) != NULL)
+    if ((more = item_alloc()) != NULL)
         hold(more, self);
 #ifdef LEAVES
     return NULL;
