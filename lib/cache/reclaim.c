@@ -243,8 +243,7 @@ bool cpi_await_pause(struct cpi_backoff *backoff)
     return true;
 }
 
-/* Waiting for the operation that was seen is enough.  A later one took its slots after the caller's
- * search, and its exchanges are counted. */
+/* Waiting for the operation that was seen is enough (doc/CONCURRENCY.md 3.6). */
 static bool await_owner(const struct cpi_cache *cache, struct cpi_backoff *backoff)
 {
     uint32_t busy = cpi_load(&cache->busy, acquire); /* [inside] */

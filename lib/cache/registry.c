@@ -7,8 +7,7 @@
  *         | entry count store, active pointer store | release | reclaim.c's seen, scan | what was
  *                                               loaded before
  *   fenced | fenced store    | relaxed | - | -
- *   new   | made store        | release | known | the structure is all zero
- *   known | made load         | acquire | new   | zeroed structure
+ *   new   | made store        | release | registry.h's known | the structure is all zero
  *   used  | used load, store  | relaxed | - | -
  *   tally | counter loads     | relaxed | - | -
  *   forked | busy, entry count load in the child of a fork | acquire | cache.h's left, out | all
@@ -42,17 +41,6 @@ size_t cpi_registry_bytes(size_t max, size_t quota_max)
 size_t cpi_registry_magazines(size_t max, size_t spares)
 {
     return max * (CPI_CACHE_HANDS + CPI_QUOTA_MIN) + spares;
-}
-
-struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i)
-{
-    CPI_ASSERT(i < registry->max);
-    return (struct cpi_cache *)(void *)(registry->caches.base + i * registry->stride);
-}
-
-size_t cpi_registry_made(const struct cpi_registry *registry)
-{
-    return cpi_load(&registry->made, acquire); /* [known] */
 }
 
 static void tally_counters(const struct cpi_counters *counters,
@@ -373,12 +361,8 @@ void cpi_registry_await_leaving(struct cpi_registry *registry)
 
 /* --- Fork: in the child, with the lock held --- */
 
-/*
- * Puts a cache to rest.  The forking thread is inside no cache.  What a vanished thread left half
- * done on the inline path has changed nothing.  Magazines that it held on a slow path are lost, and
- * so is its loaded magazine then, because the count may be another magazine's.  Returns true if the
- * cache was not at rest.
- */
+/* Puts a cache to rest, as doc/CONCURRENCY.md 5 says of a fork.  The forking thread is inside no
+ * cache.  Returns true if the cache was not at rest. */
 CPI_COLD static bool put_to_rest(struct cpi_cache *cache)
 {
     cpool_cache_t *active = cpi_cache_active(cache);

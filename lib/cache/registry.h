@@ -12,6 +12,9 @@
  * Once made, a cache structure stays where it is for the life of the pool, and is reused.  Its
  * counters are never reset.  So any thread may read structure i < made at any time, registered or
  * not.  The lock of thread.h guards who owns a structure.
+ *
+ * ORDERING TABLE
+ *   known | made load | acquire | registry.c's new | zeroed structure
  */
 #ifndef CPI_REGISTRY_H
 #define CPI_REGISTRY_H
@@ -82,8 +85,16 @@ size_t cpi_registry_bytes(size_t max, size_t quota_max);
 size_t cpi_registry_magazines(size_t max, size_t spares);
 
 /* The i-th structure, and the number of structures.  Any thread, wait-free. */
-struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i);
-size_t cpi_registry_made(const struct cpi_registry *registry);
+static inline struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i)
+{
+    CPI_ASSERT(i < registry->max);
+    return (struct cpi_cache *)(void *)(registry->caches.base + i * registry->stride);
+}
+
+static inline size_t cpi_registry_made(const struct cpi_registry *registry)
+{
+    return cpi_load(&registry->made, acquire); /* [known] */
+}
 
 /* Corrects the sum for the stocked stack by counting, and returns the number of live slots (see
  * struct cpi_registry_figures).  With the lock held, while no thread uses the pool. */
