@@ -5,7 +5,6 @@
  * ORDERING TABLE
  *   owner | face's client store | release | the load in <cpool/client.h> | the client
  */
-#include "pool/alloc.h"
 #include "pool/config.h"
 #include "pool/report.h"
 #include "pool/slots.h"
@@ -210,7 +209,7 @@ CPI_COLD static void tell_unchecked(const cpool_config_t *config, int code)
              name, cpool_strerror(code));
 }
 
-CPI_COLD int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
+CPI_COLD static int build_with_options(struct cpi_pool **pool, const cpool_config_t *config)
 {
     cpool_config_t with_options = *config;
     int wanted;
@@ -287,7 +286,7 @@ static void open_handles(struct cpi_pool *pool)
         cpi_client_set_owner(pool, pool->client);
 }
 
-CPI_COLD int cpi_pool_publish(struct cpi_pool *pool)
+static int publish_pool(struct cpi_pool *pool)
 {
     if (cpi_thread_tables_gone() || !cpi_handle_ready())
         return CPOOL_ENOMEM;
@@ -297,6 +296,23 @@ CPI_COLD int cpi_pool_publish(struct cpi_pool *pool)
     pool->number = cpi_pool_next_number();
     cpi_registry_add(&pool->registry, pool->handle);
     return 0;
+}
+
+CPI_COLD int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config,
+                            const cpool_client_t *client)
+{
+    int code = build_with_options(pool, config);
+    bool locked;
+
+    if (code != 0)
+        return code;
+    (*pool)->client = client;
+    locked = cpi_lock_unless_held();
+    code = publish_pool(*pool);
+    cpi_unlock_if(locked);
+    if (code != 0)
+        cpi_pool_release(*pool);
+    return code;
 }
 
 void cpi_pool_withdraw(struct cpi_pool *pool)

@@ -2,7 +2,6 @@
 /*
  * create.c - creating and resetting pools.  Programs that only have typed pools do not link it.
  */
-
 #include "base/tools.h"
 #include "pool/config.h"
 #include "pool/alloc.h"
@@ -13,7 +12,6 @@ int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, const cpool_c
 {
     struct cpi_pool *pool = NULL;
     cpool_config_t config;
-    bool locked;
     int code;
 
     if (given == NULL)
@@ -23,18 +21,9 @@ int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, const cpool_c
         return code;
     if (!cpi_thread_startup())
         return CPOOL_ENOMEM;
-    code = cpi_pool_build(&pool, &config);
-    if (code != 0)
-        return code;
-    pool->client = client;
-    locked = cpi_lock_unless_held();
-    code = cpi_pool_publish(pool);
-    if (locked)
-        cpi_unlock();
+    code = cpi_pool_build(&pool, &config, client);
     if (code == 0)
         *handle = pool->handle;
-    else
-        cpi_pool_release(pool);
     return code;
 }
 

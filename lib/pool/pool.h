@@ -2,19 +2,7 @@
 /*
  * pool.h - the parts of a pool.
  *
- * A pool is one range of memory, from the operating system or from the caller:
- *
- *   +----------+--------+-----------+------------+--------+------+------+---------------+------+
- *   | pool,    | caches | magazines | magazines  | words, | trap | lead | slot 0, 1 ... | trap |
- *   | parts    |        | for slots | for caches | guards |      |      |               |      |
- *   +----------+--------+-----------+------------+--------+------+------+---------------+------+
- *
- * Words and guards exist only in some pools.  A trap is a unit of addresses that is never
- * committed, and does not exist in the caller's memory.
- *
- * Parts start at multiples of `unit`, which is the page size, so that each can be committed when
- * needed, or CPOOL_MEMORY_ALIGN in the caller's memory.  Tracked and checked pools have words of
- * slots, checked pools also guards.
+ * doc/DESIGN.md, "A pool's memory", shows how they lie in one range of memory.
  *
  * ORDERING TABLE
  *   opened | typed pool pointer load | acquire | typed.c's open | origin, and all of the pool
@@ -34,7 +22,6 @@
 #include "process/descriptor.h"
 #include "cache/registry.h"
 #include "depot/slab.h"
-#include "base/error.h"
 #include "track/words.h"
 #include "wait/waiters.h"
 
@@ -150,13 +137,13 @@ void cpi_pool_figures(struct cpi_pool *pool, struct cpi_figures *figures);
 /* --- The life of a pool ---
  *
  * create is cpool_create, for a client unless that is NULL. build makes a pool, in its own memory
- * or the caller's.  Both return 0 or a code. publish, with the lock held, gives the pool a handle,
- * so that it can be used, and returns 0, CPOOL_ELIMIT if there is none left, or CPOOL_ENOMEM.
- * withdraw, with the lock held and after the caches have been ended, takes the handle back. release
- * frees the memory of a pool without a handle. next_number counts pools, with the lock held. */
+ * or the caller's, and gives it a handle.  It takes the lock unless the caller holds it.  Both
+ * return 0 or a code. withdraw, with the lock held and after the caches have been ended, takes the
+ * handle back. release frees the memory of a pool without a handle. next_number counts pools, with
+ * the lock held. */
 int cpi_pool_create(cpool_t **pool, const cpool_config_t *config, const cpool_client_t *client);
-int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config);
-int cpi_pool_publish(struct cpi_pool *pool);
+int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config,
+                   const cpool_client_t *client);
 void cpi_pool_withdraw(struct cpi_pool *pool);
 uint64_t cpi_pool_next_number(void);
 void cpi_pool_release(struct cpi_pool *pool);

@@ -66,15 +66,10 @@ static int complete_config(cpool_config_t *config, const struct cpool_typed *typ
 static int create_typed(struct cpool_typed *typed, const cpool_config_t *config)
 {
     struct cpi_pool *pool = NULL;
-    int code = cpi_pool_build(&pool, config);
+    int code = cpi_pool_build(&pool, config, NULL);
 
     if (code != 0)
         return code;
-    code = cpi_pool_publish(pool);
-    if (code != 0) {
-        cpi_pool_release(pool);
-        return code;
-    }
     pool->typed = typed;
     cpi_typed_set(typed, pool);
     return 0;
