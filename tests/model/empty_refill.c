@@ -13,11 +13,35 @@
 #define MODEL_SLOTS 2
 #include "pool.h"
 
+#if defined(MODEL_REGISTERS)
+enum { OWNERS = 0 };
+
+static void *owner(void *number)
+{
+    model_begin_lucky(number);
+    model_register();
+    return model_owner(number);
+}
+#elif defined(MODEL_UNCACHED)
+enum { OWNERS = 0 };
+
+static void *owner(void *number)
+{
+    model_begin(number);
+    model_kept = model_take();
+    return model_end();
+}
+#else
+enum { OWNERS = 1 };
+
+#define owner model_owner
+#endif
+
 int main(void)
 {
-    model_open_pool(1, 0);
+    model_open_pool(OWNERS, 0);
     model_stock(0, MODEL_SLOTS);
-    MODEL_RUN(model_owner, model_looker);
+    MODEL_RUN(owner, model_looker);
     model_give_back(model_kept);
     model_audit_caches();
     return 0;
