@@ -69,9 +69,13 @@ static void *use_and_end(void *argument)
     return NULL;
 }
 
-/* Returns whether it has stopped at its nth step. */
+/* Returns whether it has stopped at its nth step.  A test begins with the first one. */
 static bool begin_end_in(struct end *end, cpool_t *pool, size_t used, size_t nth)
 {
+    if (nth == 1) {
+        REQUIRE(cpi_thread_startup());
+        REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
+    }
     end->pool = pool;
     end->used = used;
     end->nth = nth;
@@ -130,11 +134,9 @@ TEST_TIMES(thread_stopped_at_its_end_holds_up_no_other_pool, KINDS)
 {
     size_t with_lock_free = 0;
     struct end end;
-    bool stopped;
+    bool stopped = true;
 
-    REQUIRE(cpi_thread_startup());
-    REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
-    for (size_t nth = 1;; nth++) {
+    for (size_t nth = 1; stopped; nth++) {
         stopped = begin_end(&end, kinds[_i], nth);
         if (stopped && lock_is_free()) {
             with_lock_free++;
@@ -142,8 +144,6 @@ TEST_TIMES(thread_stopped_at_its_end_holds_up_no_other_pool, KINDS)
         }
         let_end(&end);
         require_given_back(end.pool);
-        if (!stopped)
-            break;
     }
     /* The whole of the flush.  Without the lock it would be the first step only. */
     REQUIRE(with_lock_free > 10);
@@ -160,11 +160,9 @@ static size_t take_all(cpool_t *pool, void **slots, size_t count)
 TEST_TIMES(thread_stopped_at_its_end_hides_what_it_has_in_its_hands, KINDS)
 {
     struct end end;
-    bool stopped;
+    bool stopped = true;
 
-    REQUIRE(cpi_thread_startup());
-    REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
-    for (size_t nth = 1;; nth++) {
+    for (size_t nth = 1; stopped; nth++) {
         void *slots[CAPACITY];
         size_t count = 0;
 
@@ -180,8 +178,6 @@ TEST_TIMES(thread_stopped_at_its_end_hides_what_it_has_in_its_hands, KINDS)
         cpool_free_bulk(end.pool, slots, count);
         cpool_flush(end.pool);
         support_destroy_whole(end.pool);
-        if (!stopped)
-            break;
     }
 }
 
@@ -189,10 +185,8 @@ static void use_and_destroy(void *argument)
 {
     cpool_t *pool = argument;
     void *slots[CAPACITY];
-    size_t count = 0;
+    size_t count = take_all(pool, slots, 0);
 
-    while (count < CAPACITY && (slots[count] = cpool_alloc(pool)) != NULL)
-        count++;
     REQUIRE(count >= CAPACITY - MOST_LOST);
     cpool_free_bulk(pool, slots, count);
     REQUIRE(support_destroy(pool) <= MOST_LOST);
@@ -201,18 +195,14 @@ static void use_and_destroy(void *argument)
 TEST_TIMES(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable, KINDS)
 {
     struct end end;
-    bool stopped;
+    bool stopped = true;
 
-    REQUIRE(cpi_thread_startup());
-    REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
-    for (size_t nth = 1;; nth++) {
+    for (size_t nth = 1; stopped; nth++) {
         stopped = begin_end(&end, kinds[_i], nth);
         if (stopped && lock_is_free())
             support_in_child(use_and_destroy, end.pool);
         let_end(&end);
         require_given_back(end.pool);
-        if (!stopped)
-            break;
     }
 }
 
@@ -241,11 +231,9 @@ TEST_TIMES(destroy_and_reset_wait_for_a_thread_that_leaves, 2 * KINDS)
     size_t waited = 0;
     struct steps_stop stop;
     struct end end;
-    bool stopped;
+    bool stopped = true;
 
-    REQUIRE(cpi_thread_startup());
-    REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
-    for (size_t nth = 1;; nth++) {
+    for (size_t nth = 1; stopped; nth++) {
         stopped = begin_end(&end, kinds[_i / 2], nth);
         if (stopped && lock_is_free() && only_leaves(end.pool)) {
             waited++;
@@ -260,8 +248,6 @@ TEST_TIMES(destroy_and_reset_wait_for_a_thread_that_leaves, 2 * KINDS)
             let_end(&end);
             require_given_back(end.pool);
         }
-        if (!stopped)
-            break;
     }
     REQUIRE(waited > 0);
     worker_stop(worker);
@@ -273,8 +259,6 @@ TEST(thread_stopped_at_its_end_wakes_who_waits)
     struct worker *worker = worker_start();
     bool stopped = true;
 
-    REQUIRE(cpi_thread_startup());
-    REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
     for (size_t nth = 1; stopped; nth++) {
         struct meeting_second heir = { NULL, NULL, NULL, false };
         struct end end;
