@@ -56,16 +56,6 @@ static inline size_t cpi_lowest_bit(size_t n)
     return n & (~n + 1);
 }
 
-/* log2 of a power of two. */
-static inline unsigned cpi_log2(size_t power)
-{
-    unsigned log = 0;
-
-    while (power >>= 1)
-        log++;
-    return log;
-}
-
 /*
  * The inverse of an odd number modulo 2^word.  Each step of Newton's iteration doubles the number
  * of correct low bits, and odd x odd = 1 modulo 8 gives the first three.

@@ -92,9 +92,7 @@ CPI_COLD void cpi_assert_failed(const char *claim, const char *file, int line)
 
 CPI_COLD void cpi_text_init(struct cpi_text *text, char *buffer, size_t size)
 {
-    text->start = buffer;
-    text->size = size;
-    text->length = 0;
+    *text = (struct cpi_text){buffer, size, 0};
     buffer[0] = '\0';
 }
 

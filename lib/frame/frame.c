@@ -35,7 +35,6 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "base/bits.h"
 #include "base/error.h"
 #include "base/tools.h"
 #include "host/os.h"
@@ -74,8 +73,7 @@ CPI_COLD static void end_frames(struct cpi_pool *pool)
     locked = cpi_lock_unless_held();
     frames->next = unused_frames;
     unused_frames = frames;
-    if (locked)
-        cpi_unlock();
+    cpi_unlock_if(locked);
 }
 
 /* With the lock held. */

@@ -65,9 +65,7 @@ bool cpi_os_populate(void *address, size_t size)
     return true;
 }
 
-#endif /* not Linux */
-
-#if CPI_LINUX
+#else
 
 /* From <linux/mman.h>, which older systems lack.  The kernel has it since 5.14. */
 #ifndef MADV_POPULATE_WRITE

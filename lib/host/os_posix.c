@@ -185,19 +185,22 @@ void cpi_os_release(void *address, size_t size)
 #define CPI_TAKES_BARRIER !CPI_THREAD_SANITIZER
 #endif
 
-#if CPI_LINUX && defined(SYS_membarrier) && CPI_TAKES_BARRIER
-
 /* The commands from <linux/membarrier.h>, which older systems lack. */
 #define CPI_MEMBARRIER_EXPEDITED (1 << 3)
 #define CPI_MEMBARRIER_REGISTER (1 << 4)
 
 static bool call_membarrier(int command)
 {
+#if CPI_LINUX && defined(SYS_membarrier) && CPI_TAKES_BARRIER
     int saved = errno;
     bool done = syscall(SYS_membarrier, command, 0, 0) == 0;
 
     errno = saved;
     return done;
+#else
+    (void)command;
+    return false;
+#endif
 }
 
 CPI_COLD bool cpi_os_barrier_ready(void)
@@ -211,20 +214,6 @@ bool cpi_os_barrier(void)
     return call_membarrier(CPI_MEMBARRIER_EXPEDITED) ||
            (call_membarrier(CPI_MEMBARRIER_REGISTER) && call_membarrier(CPI_MEMBARRIER_EXPEDITED));
 }
-
-#else
-
-CPI_COLD bool cpi_os_barrier_ready(void)
-{
-    return false;
-}
-
-bool cpi_os_barrier(void)
-{
-    return false;
-}
-
-#endif
 
 #define CPI_NAP_NANOSECONDS 100000L
 

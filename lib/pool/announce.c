@@ -46,8 +46,7 @@ static void open_slots(const struct cpi_pool *pool)
 
     cpi_tools_open(pool->tools, pool, slab->extent.base, slab->extent.size,
                    slab->stride - slab->slot_size);
-    if (locked)
-        cpi_unlock();
+    cpi_unlock_if(locked);
     cpi_tools_hide(pool->tools, slab->extent.base, usable_bytes(pool));
 }
 
@@ -58,8 +57,7 @@ CPI_COLD void cpi_announce_end(struct cpi_pool *pool)
 
     cpi_tools_show(pool->tools, slab->extent.base, usable_bytes(pool));
     cpi_tools_close(pool->tools, pool, slab->extent.base, slab->extent.size);
-    if (locked)
-        cpi_unlock();
+    cpi_unlock_if(locked);
 }
 
 CPI_COLD void cpi_announce_begin(struct cpi_pool *pool)

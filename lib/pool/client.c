@@ -54,12 +54,6 @@ void cpool_client_unlock(void)
     cpi_unlock();
 }
 
-static void unlock_if(bool locked)
-{
-    if (locked)
-        cpi_unlock();
-}
-
 /* --- Creation --- */
 
 static int take_key(cpool_client_t *client)
@@ -84,7 +78,7 @@ int cpool_client_create(cpool_client_t *client, const cpool_config_t *config)
     } else {
         locked = cpool_client_lock();
         code = take_key(client);
-        unlock_if(locked);
+        cpi_unlock_if(locked);
     }
     if (code == 0)
         client->none = CPI_HANDLE_NONE;
@@ -124,7 +118,7 @@ void cpool_client_show(cpool_client_t *client, bool shown)
         cpi_handle_give(client->pool);
         client->pool = NULL;
     }
-    unlock_if(locked);
+    cpi_unlock_if(locked);
 }
 
 /* --- Slots --- */
@@ -256,8 +250,7 @@ int cpool_client_own(cpool_t *key, cpool_client_owned_t *owned)
         owned->thread = thread;
         CPI_LIST_ADD(&thread->owned, owned);
     }
-    if (!held)
-        cpi_unlock();
+    cpi_unlock_if(!held);
     return 0;
 }
 

@@ -6,12 +6,9 @@
  *   figure | committed and counter loads, calls fetch-and-add | relaxed | - | -
  *   usage  | loads, CAS of the counts of live slots | relaxed | - | -
  */
-#include "pool/alloc.h"
 #include "pool/config.h"
 #include "pool/report.h"
 #include "pool/slots.h"
-
-#include <string.h>
 
 #include "base/atomic.h"
 #include "base/structs.h"
@@ -96,7 +93,7 @@ static void read_counts(struct cpi_pool *pool, struct cpi_figures *figures)
     stats->slot_stride = pool->slab.stride;
     stats->failures = cpi_load(&pool->failures, relaxed); /* [figure] */
     stats->stalls = cpi_load(&pool->stalls, relaxed);     /* [figure] */
-    stats->waits = cpi_waiters_waits(&pool->waiters);
+    stats->waits = cpi_load(&pool->waiters.waits, relaxed); /* [figure] */
     stats->reclaims = cpi_load(&registry->reclaims, relaxed); /* [figure] */
     read_memory(pool, stats);
     stats->system_calls += cpi_load(&registry->barriers, relaxed); /* [figure] */
@@ -137,8 +134,7 @@ int cpool_read_stats(const cpool_t *handle, cpool_stats_t *stats)
         return CPOOL_EPOOL;
     locked = cpi_lock_unless_held();
     cpi_pool_figures(pool, &known);
-    if (locked)
-        cpi_unlock();
+    cpi_unlock_if(locked);
     cpi_struct_write(stats, &known.stats, sizeof known.stats);
     return 0;
 }

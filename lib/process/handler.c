@@ -37,8 +37,7 @@ static cpool_error_handler_t exchange_handler(const cpool_error_handler_t *next)
 
     if (next != NULL)
         current = *next;
-    if (locked)
-        cpi_unlock();
+    cpi_unlock_if(locked);
     return before;
 }
 

@@ -31,6 +31,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/list.h"
 #include "host/os.h"
 #include "host/sync.h"
 
@@ -84,16 +85,11 @@ static _Atomic uintptr_t lock_holder; /* the token of the thread that holds the 
 /* How often a lock is tried at the end of the process, pausing 0.1 ms each time. */
 #define CPI_END_TRIES 1000u
 
-static void note_holder(void)
-{
-    cpi_store(&lock_holder, CPI_THREAD_TOKEN(), relaxed); /* [holder] */
-}
-
 void cpi_lock(void)
 {
     CPI_ASSERT(!cpi_lock_is_held());
     cpi_mutex_lock(&library_lock);
-    note_holder();
+    cpi_store(&lock_holder, CPI_THREAD_TOKEN(), relaxed); /* [holder] */
 }
 
 bool cpi_try_lock(void)
@@ -101,7 +97,7 @@ bool cpi_try_lock(void)
     bool locked = cpi_mutex_trylock(&library_lock) == 0;
 
     if (locked)
-        note_holder();
+        cpi_store(&lock_holder, CPI_THREAD_TOKEN(), relaxed); /* [holder] */
     return locked;
 }
 
@@ -179,15 +175,10 @@ static struct cpi_thread *map_structure(void)
 /* With the lock held.  The caches are gone, so the table is all zeroes again. */
 static void retire_thread(struct cpi_thread *thread)
 {
-    struct cpi_thread **link = &used_threads;
-
     CPI_ASSERT(cpi_lock_is_held());
-    while (*link != thread)
-        link = &(*link)->next;
-    *link = thread->next;
+    CPI_LIST_REMOVE(thread);
     thread->ending = false;
-    thread->next = spare_threads;
-    spare_threads = thread;
+    CPI_LIST_ADD(&spare_threads, thread);
 }
 
 /* With the lock held. */
@@ -312,13 +303,11 @@ CPI_COLD static struct cpi_thread *take_thread(void)
     struct cpi_thread *thread = spare_threads;
 
     if (thread != NULL)
-        spare_threads = thread->next;
+        CPI_LIST_REMOVE(thread);
     else
         thread = map_structure();
-    if (thread != NULL) {
-        thread->next = used_threads;
-        used_threads = thread;
-    }
+    if (thread != NULL)
+        CPI_LIST_ADD(&used_threads, thread);
     return thread;
 }
 
@@ -377,12 +366,10 @@ static void release_list(struct cpi_thread **list)
     while (thread != NULL) {
         struct cpi_thread *next = thread->next;
 
-        if (thread->ending) {
-            thread->next = *list;
-            *list = thread;
-        } else {
+        if (thread->ending)
+            CPI_LIST_ADD(list, thread);
+        else
             cpi_os_release(thread, structure_size());
-        }
         thread = next;
     }
 }

@@ -24,6 +24,7 @@ struct cpi_registry;
 /* The lock guards all members except `table`, which belongs to the thread. */
 struct cpi_thread {
     struct cpi_thread *next;  /* in the list of used or of spare structures */
+    struct cpi_thread **link; /* the pointer to this structure in that list */
     struct cpi_cache *caches; /* the thread's caches, in the registry's list */
     struct cpi_registry *leaves; /* the pool that a cache of this thread, which has
                                   ended, is being given back to, or NULL */
@@ -128,6 +129,12 @@ static inline bool cpi_lock_unless_held(void)
         return false;
     cpi_lock();
     return true;
+}
+
+static inline void cpi_unlock_if(bool locked)
+{
+    if (locked)
+        cpi_unlock();
 }
 
 #endif /* CPI_THREAD_H */

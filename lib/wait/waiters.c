@@ -6,7 +6,7 @@
  * free reads the queue's word.  doc/CONCURRENCY.md 7.1 has the rest, and says how waiting is fair.
  *
  * ORDERING TABLE
- *   tally | waits load, fetch-and-add | relaxed | - | -
+ *   tally | waits fetch-and-add | relaxed | - | -
  *   hint  | the queue's word load | relaxed | - | -
  *   late  | delayed load, and store with the lock held | relaxed | - | -
  */
@@ -304,11 +304,6 @@ CPI_COLD void cpi_waiters_init(struct cpi_waiters *waiters, struct cpi_registry 
 CPI_COLD void cpi_waiters_fini(struct cpi_waiters *waiters)
 {
     cpi_mutex_destroy(&waiters->lock);
-}
-
-uint64_t cpi_waiters_waits(const struct cpi_waiters *waiters)
-{
-    return cpi_load(&waiters->waits, relaxed); /* [tally] */
 }
 
 /* Others may be waiting for the slots in its caches. */

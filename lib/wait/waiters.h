@@ -8,7 +8,6 @@
 #ifndef CPI_WAITERS_H
 #define CPI_WAITERS_H
 
-
 #include "cache/reclaim.h"
 #include "host/sync.h"
 #include "wait/queue.h"
@@ -60,9 +59,6 @@ struct cpi_sleeper {
 /* All members must be zero before init.  `ready` and the dismissals outlive a fork. */
 void cpi_waiters_init(struct cpi_waiters *waiters, struct cpi_registry *registry);
 void cpi_waiters_fini(struct cpi_waiters *waiters);
-
-/* The number of waiters that have slept. */
-uint64_t cpi_waiters_waits(const struct cpi_waiters *waiters);
 
 /* --- For threads that free slots --- */
 
