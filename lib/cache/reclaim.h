@@ -75,18 +75,11 @@ bool cpi_reclaim_has_any(const struct cpi_registry *registry);
 /*
  * A number that changes whenever, while entries are closed, a slot moves between caches, the depot,
  * the fresh slots and users, or the capacity changes.  Any thread, wait-free.
- *
- * It is a checksum of counters that each owner keeps for itself.  One sequence number for the pool
- * would be simpler, but every exchange would have to write it, and all threads would compete for
- * its line.  The counters cost their owners a plain store, and only a thread that has found nothing
- * pays for the sum.
  */
 uint64_t cpi_reclaim_activity(const struct cpi_registry *registry);
 
-/*
- * Waits until every operation that is inside has left.  Returns false if the limit is reached
- * first.
- */
+/* Waits until every operation that is inside has left.  Returns false if the limit is reached
+ * first. */
 bool cpi_await_inside(const struct cpi_registry *registry, struct cpi_backoff *backoff);
 
 /* Waits, for as long as it takes, until no operation is inside, and every operation that has given

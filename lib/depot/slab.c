@@ -8,17 +8,7 @@
  *   lower  | bounds CAS, otherwise  | release | bump  | the slots' last contents
  *   bounds  | CAS failure, store while nobody else uses the slab | relaxed | - | -
  *
- * A bump makes its slots the caller's just by the modification order of this word.  Slots that were
- * never handed out have nothing to publish: their memory was committed before (extent.c orders
- * that), and nobody has written it.  Slots that a shrinking pool drained, and then lowered the
- * watermark below, hold what their last owner wrote, so the next bump acquires from the lowering.
- *
- * A bump releases, and a read of the bounds acquires, for threads that find no fresh slots left
- * (doc/CONCURRENCY.md 3.6).  Bumps and lowerings are read-modify-writes of the word, so the last
- * one carries what all before it released.
- *
- * A thread that validates a slot's address got the slot, through the caller's synchronisation, from
- * a thread that had bumped past it.  So its load sees that bump or a later one.
+ * doc/CONCURRENCY.md 3.7 argues for these orders.
  */
 #include "depot/slab.h"
 
@@ -27,12 +17,10 @@
 
 void cpi_slab_init(struct cpi_slab *slab, uintptr_t capacity)
 {
-    size_t power = cpi_lowest_bit(slab->stride);
-
     CPI_ASSERT(capacity <= slab->slots && slab->slot_size <= slab->stride);
     slab->base = (uintptr_t)slab->extent.base + slab->lead;
-    slab->inverse = cpi_inverse(slab->stride / power);
-    slab->shift = cpi_log2(power);
+    slab->shift = (uintptr_t)__builtin_ctzll(slab->stride);
+    slab->inverse = cpi_inverse(slab->stride >> slab->shift);
     atomic_init(&slab->bounds, CPI_BOUNDS(capacity, 0));
 }
 

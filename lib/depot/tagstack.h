@@ -10,17 +10,10 @@
  *   | tag (40)  | node 7   | ---> | 2 | --------------> | 0 | end
  *   +-----------+----------+      +---+                 +---+
  *
- * A Treiber stack (R. K. Treiber, "Systems programming: coping with parallelism", IBM 1986) of
- * indices instead of pointers, so that an index and a version tag fit into one 64-bit word.  Every
- * removal advances the tag.  Insertions need not: a pop that has read a node's link can only go
- * wrong if the node was removed in the meantime, and then the tag differs (the ABA problem).  At 34
- * million removals a second, the most that a bench has reached, a tag of 40 bits wraps after 8.9
- * hours.  To go wrong, a pop would have to be suspended between two adjacent instructions for
- * exactly a multiple of 2^40 removals, a chance of 2^-40 for each long suspension.
- *
- * There is no node 0: it ends the stack.  Links are atomic words that only this file touches.  They
- * lie in memory that outlives the stack, because a pop may read the link of a node that another
- * thread has just removed.
+ * A Treiber stack of indices instead of pointers, so that an index and a version tag fit into one
+ * 64-bit word.  Every removal advances the tag.  There is no node 0: it ends the stack.  Links are
+ * atomic words that only this file touches, in memory that outlives the stack.
+ * doc/CONCURRENCY.md 3.1 argues why no node is popped twice, and why these orders are enough.
  *
  * ORDERING TABLE
  *   top    | head load         | acquire | push popped | the node's link; the mark of the
@@ -32,17 +25,6 @@
  *   seen   | head load, and CAS failure in a push | relaxed | - | -
  *   link   | link load, store  | relaxed | - | -
  *   peek   | head load         | relaxed | - | -
- *
- * Why this is enough.  A link is read after an acquire of a head that names the node ([top],
- * [again]), so the read happens after the link's store before [push].  The read may also return a
- * later store, by a push after the node was removed, and then the tag makes the CAS fail.  Heads
- * change only by read-modify-write, so each push heads a release sequence that continues through
- * all later pushes and pops.  A thread that takes a node acquires from the push that put it there,
- * no matter how often the stack has changed in between.
- *
- * A pop releases because the stack is not the only place for a node.  A thread that finds the stack
- * empty goes on to check which parties are inside and may hold slots.  It acquires the pop that
- * emptied the stack, so it sees the mark that the popping party set before (cache.h).
  */
 #ifndef CPI_TAGSTACK_H
 #define CPI_TAGSTACK_H

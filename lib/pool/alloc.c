@@ -157,16 +157,8 @@ void *cpi_pool_look(struct cpi_pool *pool, bool retires)
     return slot;
 }
 
-/*
- * A slot may move from a place that is searched later to one that was searched before.  While
- * entries are closed, the places are the depot, the fresh slots and operations in flight.  So the
- * pool was dry only if nothing moved from before the search until every operation that was inside
- * after it has left.  Then at the end of the search each slot was live, or held by one of those
- * operations, whose exchanges are counted.
- *
- * A thread that was preempted inside is waited for, but not forever: the slots that it holds are
- * out of reach then.
- */
+/* The pool was dry only if nothing moved from before the search until every operation that was
+ * inside after it has left (doc/CONCURRENCY.md 3.6). */
 enum verdict { DRY, AGAIN, LATER, STALLED };
 
 /* Searches while all entries are closed. */

@@ -330,12 +330,8 @@ static bool make_fresh(struct drain *drain, uintptr_t left)
     return true;
 }
 
-/*
- * Removes up to n of the topmost slots, which the drain holds.  Their memory goes back after the
- * capacity has been lowered, which may fail, and before the slots become fresh, because any thread
- * may bump then.  If they cannot become fresh, because slots above them have been handed out, they
- * stay in circulation.
- */
+/* Removes up to n of the topmost slots, which the drain holds, in the three steps of
+ * doc/CONCURRENCY.md 3.8. */
 static size_t drop_top(struct drain *drain, size_t n)
 {
     struct cpi_pool *pool = drain->pool;

@@ -8,7 +8,6 @@
 
 #include <cpool/pools.h>
 
-#include "host/os.h"
 #include "base/error.h"
 
 cpool_t *cpool_of(const void *address, void **slot)

@@ -3,12 +3,8 @@
  * wait.c - an alloc that waits for a slot, and one that asks for a notice.
  *
  * wait/queue.h has the protocol, wait/waiters.c the sleep.  This file has the waiter's search,
- * which holds no lock.
- *
- * A waiter does not wait for an owner that is inside.  If there was one, it naps, and then searches
- * again, because that owner may have left a slot behind by the inline path, which calls nobody.
+ * which holds no lock, and waits for no owner that is inside (doc/CONCURRENCY.md 7.1).
  */
-#include "base/tools.h"
 #include "host/os.h"
 #include "pool/alloc.h"
 
@@ -122,8 +118,7 @@ int cpool_set_ready(cpool_t *handle, cpool_ready_t ready, void *arg)
 }
 
 /* Returns a slot on which cpi_pool_passes comes next, or NULL.  The search waits for owners that
- * are inside, however long they have been preempted: such an owner may leave a slot behind by the
- * inline path, which calls nobody, and the bell does not nap. */
+ * are inside, however long, because the bell cannot nap (doc/CONCURRENCY.md 7.1). */
 static void *obtain_or_ask(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     struct cpi_backoff backoff = {UINT64_MAX / 2, 0, 0};
