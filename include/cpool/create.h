@@ -140,8 +140,9 @@ typedef struct cpool_config {
  * config   as for cpool_create, but memory and memory_size are ignored
  *
  * Returns the exact number of bytes needed, at any address aligned to CPOOL_MEMORY_ALIGN.  Returns
- * 0 if the configuration is wrong; cpool_create then returns the reason.  The checks of
- * CPOOL_OPTIONS are included (cpool_debug.3).  Any thread.  The first call may block.
+ * 0 if the configuration is wrong; cpool_create then returns the reason.  If CPOOL_OPTIONS has
+ * words for the pool, the number is enough with them and without (cpool_debug.3).  Any thread.  The
+ * first call may block.
  */
 CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_USE_;
 
@@ -154,7 +155,7 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  *
  * At least what cpool_memory_required returns for a configuration with only these three settings,
  * in any library that the program may run with: the library's own structures may grow by a fifth.
- * A check that CPOOL_OPTIONS adds takes more, and is then left out of the pool.
+ * What CPOOL_OPTIONS changes may take more, and is then left out of the pool.
  * Slots with a slot_align above CPOOL_MEMORY_ALIGN need that many bytes in addition.
  */
 #define CPOOL_MEMORY_BYTES(size, slots, caches)                                        \

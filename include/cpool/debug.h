@@ -14,6 +14,9 @@
  * Each mistake is reported with the state of the slot, with the threads and the places that last
  * took and freed it, and with the overwritten bytes.
  *
+ * A name before a word, as in jobs:checked, limits it to the pools of that name.  Other words set
+ * numbers of a pool's configuration, as jobs:capacity=5000 does.
+ *
  * NOTES: cpool_debug(3) has notes on the words of CPOOL_OPTIONS, places in reports, sanitizers,
  * Valgrind and costs (doc/man/cpool_debug.txt).
  */

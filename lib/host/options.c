@@ -11,61 +11,142 @@
 #include "host/sync.h"
 
 /* The characters that separate words. */
-#define CPI_OPTIONS_SEPARATORS ", \t\n"
+#define CPI_OPTIONS_SEPARATORS ", \t\r\n"
 
-/* A word and its effect: it sets the bits of `value` in its member. */
+/* How many wrong words are named, so that a wrong file does not fill a terminal. */
+#define CPI_REFUSED_MAX 8u
+
+/* A word: the member that it sets, in a pool's configuration or in struct cpi_options.  A word
+ * without bits ends in '=', and sets a size_t to the number that follows it. */
 static const struct word {
     const char *name;
-    size_t member; /* its offset in struct cpi_options */
-    unsigned value;
+    bool of_pool;
+    size_t member; /* its offset */
+    unsigned bits; /* added to an unsigned */
 } known_words[] = {
-    {"checked", offsetof(struct cpi_options, flags), CPOOL_CHECKED},
-    {"no_poison", offsetof(struct cpi_options, flags), CPOOL_NO_POISON},
-    {"leaks", offsetof(struct cpi_options, leaks), 1},
-    {"barrier=no", offsetof(struct cpi_options, no_barrier), 1},
-    {"continue", offsetof(struct cpi_options, goes_on), 1},
+#define CPI_FLAG(name, flags_added) {name, true, offsetof(cpool_config_t, flags), flags_added}
+#define CPI_NUMBER(member) {#member "=", true, offsetof(cpool_config_t, member), 0}
+#define CPI_PROCESS(name, member) {name, false, offsetof(struct cpi_options, member), 1}
+    CPI_FLAG("checked", CPOOL_CHECKED),
+    CPI_FLAG("no_poison", CPOOL_NO_POISON),
+    CPI_FLAG("tracked", CPOOL_TRACKED),
+    CPI_FLAG("colour", CPOOL_COLOUR),
+    CPI_FLAG("huge_pages", CPOOL_HUGE_PAGES),
+    CPI_FLAG("keep_pages", CPOOL_KEEP_PAGES),
+    CPI_NUMBER(capacity),
+    CPI_NUMBER(max_capacity),
+    CPI_NUMBER(magazine_rounds),
+    CPI_NUMBER(thread_caches),
+    CPI_NUMBER(cache_slots),
+    CPI_NUMBER(stall_limit_ms),
+    CPI_PROCESS("leaks", leaks),
+    CPI_PROCESS("barrier=no", no_barrier),
+    CPI_PROCESS("continue", goes_on),
 };
 
 #define CPI_WORDS (sizeof known_words / sizeof known_words[0])
 
 static struct cpi_options of_process;
 static cpi_once_t once = CPI_ONCE_INIT;
-static bool any_refused;
+static unsigned refused_words;
 
-static bool take_word(struct cpi_options *into, const struct word *word, const char *text,
-                      size_t length)
+/* Moves on to the next word.  Returns its length, or 0 at the end. */
+static size_t next_word(const char **text)
 {
-    if (length != strlen(word->name) || memcmp(text, word->name, length) != 0)
-        return false;
-    *(unsigned *)(void *)((char *)into + word->member) |= word->value;
-    return true;
+    *text += strspn(*text, CPI_OPTIONS_SEPARATORS);
+    return strcspn(*text, CPI_OPTIONS_SEPARATORS);
 }
 
-CPI_COLD void cpi_options_parse(struct cpi_options *into, const char *text,
-                                void (*refused)(const char *word, size_t length))
+/* The length of a word's pattern and its colon, or 0.  Names may have colons, settings have none,
+ * so the last one counts. */
+static size_t pattern_length(const char *word, size_t length)
 {
-    memset(into, 0, sizeof *into);
-    for (;;) {
-        size_t length;
-        size_t i;
+    while (length > 0 && word[length - 1] != ':')
+        length--;
+    return length;
+}
 
-        text += strspn(text, CPI_OPTIONS_SEPARATORS);
-        length = strcspn(text, CPI_OPTIONS_SEPARATORS);
-        if (length == 0)
-            return;
-        for (i = 0; i < CPI_WORDS && !take_word(into, &known_words[i], text, length); i++)
-            ;
-        if (i == CPI_WORDS)
-            refused(text, length);
-        text += length;
+/* '*' stands for any characters, and '?' for one. */
+static bool name_matches(const char *name, const char *pattern, const char *end)
+{
+    const char *star = NULL; /* what follows the last '*', which stands for nothing at first */
+    const char *rest = name;
+
+    for (;;) {
+        if (pattern < end && *pattern == '*') {
+            star = ++pattern;
+            rest = name;
+        } else if (*name == '\0') {
+            return pattern == end;
+        } else if (pattern < end && (*pattern == '?' || *pattern == *name)) {
+            pattern++;
+            name++;
+        } else if (star != NULL) {
+            pattern = star;
+            name = ++rest;
+        } else {
+            return false;
+        }
     }
 }
 
-/* Cuts long words. */
+/* Returns false if the text is another word, or its number is wrong. */
+static bool set_member(void *into, const struct word *word, const char *text, size_t length)
+{
+    void *member = (char *)into + word->member;
+    size_t name = strlen(word->name);
+    size_t number = 0;
+
+    if (length < name || memcmp(text, word->name, name) != 0)
+        return false;
+    for (size_t i = name; i < length; i++) {
+        if (word->bits != 0 || text[i] < '0' || text[i] > '9' || number > SIZE_MAX / 10 - 1)
+            return false;
+        number = number * 10 + (size_t)(text[i] - '0');
+    }
+    if (word->bits != 0)
+        *(unsigned *)member |= word->bits;
+    else if (length > name)
+        *(size_t *)member = number;
+    return word->bits != 0 || length > name;
+}
+
+CPI_COLD unsigned cpi_options_read(const char *text, struct cpi_options *process, const char *pool,
+                                   cpool_config_t *config,
+                                   void (*refused)(const char *word, size_t length))
+{
+    unsigned taken = 0;
+    size_t length;
+
+    for (; (length = next_word(&text)) > 0; text += length) {
+        const struct word *word = known_words;
+        size_t pattern = pattern_length(text, length);
+
+        if (pool != NULL && pattern > 0 && !name_matches(pool, text, text + pattern - 1))
+            continue;
+        for (; word < known_words + CPI_WORDS; word++) {
+            size_t at = word->of_pool ? pattern : 0;
+
+            if (set_member(word->of_pool ? (void *)config : process, word, text + at, length - at))
+                break;
+        }
+        if (word < known_words + CPI_WORDS)
+            taken += word->of_pool;
+        else if (pool == NULL)
+            refused(text, length);
+    }
+    return taken;
+}
+
+/* --- The text --- */
+
 static void name_refused(const char *word, size_t length)
 {
-    cpi_tell("CPOOL_OPTIONS: '%.*s' is not understood", length < 64 ? (int)length : 64, word);
-    any_refused = true;
+    char shown[64];
+
+    cpi_text_copy(shown, length < sizeof shown ? length + 1 : sizeof shown, word);
+    if (refused_words++ < CPI_REFUSED_MAX)
+        cpi_tell("CPOOL_OPTIONS: '%s' is not understood", shown);
 }
 
 static void name_words(void)
@@ -75,17 +156,66 @@ static void name_words(void)
 
     cpi_text_init(&words, room, sizeof room);
     for (size_t i = 0; i < CPI_WORDS; i++)
-        cpi_text_add(&words, "%s%s", i > 0 ? ", " : "", known_words[i].name);
-    cpi_tell("CPOOL_OPTIONS: the words, in lower case and with commas between: %s", room);
+        cpi_text_add(&words, "%s%s, ", known_words[i].name, known_words[i].bits == 0 ? "N" : "");
+    cpi_tell("CPOOL_OPTIONS: the words, in lower case and with commas between: %s@FILE.  Down to "
+             "stall_limit_ms also as NAME:WORD, for pools whose names match (* and ?)", room);
+}
+
+/* Appends the text of a file, all of it or nothing.  Its comments become blanks, and so do zero
+ * bytes, which would end the text. */
+CPI_COLD static void include_file(struct cpi_text *into, const char *path)
+{
+    char *start = into->start + into->length;
+    size_t room = into->size - into->length - 2; /* a comma and a zero byte follow */
+    size_t length = cpi_os_read_file(path, start, room);
+    bool in_comment = false;
+
+    if (length >= room)
+        cpi_tell("CPOOL_OPTIONS: the file '%s' is ignored, because it %s", path,
+                 length == SIZE_MAX ? "cannot be read" : "makes more than 64 KiB");
+    for (size_t i = 0; length < room && i < length; i++) {
+        in_comment = start[i] == '#' || (in_comment && start[i] != '\n');
+        if (in_comment || start[i] == '\0')
+            start[i] = ' ';
+    }
+    into->length += length < room ? length : 0;
+    cpi_text_add(into, ",");
+}
+
+/* Copies the words, because a program may change its environment.  A file's words take the place
+ * of its name. */
+CPI_COLD static void gather_words(struct cpi_text *into, const char *text)
+{
+    char path[CPI_REPORT_MAX / 2];
+    size_t length;
+
+    for (; (length = next_word(&text)) > 0; text += length) {
+        if (text[0] == '@' && length <= sizeof path) {
+            memcpy(path, text + 1, length - 1);
+            path[length - 1] = '\0';
+            include_file(into, path);
+        } else if (length <= into->size - into->length - 3) {
+            cpi_text_add(into, "%.*s,", (int)length, text);
+        } else {
+            name_refused(text, length); /* no room is left for it */
+        }
+    }
 }
 
 CPI_COLD static void read_options(void)
 {
     const char *text = cpi_os_environment("CPOOL_OPTIONS");
+    char *copy = text != NULL ? cpi_os_map(CPI_OPTIONS_MAX) : NULL;
+    cpool_config_t any_pool = CPOOL_CONFIG_INIT;
+    struct cpi_text words;
 
-    if (text != NULL)
-        cpi_options_parse(&of_process, text, name_refused);
-    if (any_refused)
+    if (copy == NULL) /* without memory for this there is none for pools, either */
+        return;
+    cpi_text_init(&words, copy, CPI_OPTIONS_MAX);
+    gather_words(&words, text);
+    of_process.text = copy;
+    of_process.pools = cpi_options_read(copy, &of_process, NULL, &any_pool, name_refused);
+    if (refused_words > 0)
         name_words();
 }
 
@@ -93,4 +223,10 @@ const struct cpi_options *cpi_options(void)
 {
     cpi_once(&once, read_options);
     return &of_process;
+}
+
+CPI_COLD void cpi_options_release(void)
+{
+    if (of_process.text != NULL)
+        cpi_os_release((void *)(uintptr_t)of_process.text, CPI_OPTIONS_MAX);
 }

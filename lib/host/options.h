@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * options.h - the environment variable CPOOL_OPTIONS, by which a user changes all pools of a
- * program without recompiling it.
+ * options.h - the environment variable CPOOL_OPTIONS, by which a user changes pools of a program
+ * without recompiling it.
  *
- * The value is a list of words, separated by commas and blanks: "checked,leaks".
+ * The value is a list of words, separated by commas and blanks:
+ *
+ *     checked,jobs:capacity=5000,conn*:tracked,@/etc/pools
+ *
+ * A word for pools may follow a pattern and a colon, and is then only for the pools whose names
+ * match.  doc/man/cpool_debug.txt has the words.
  */
 #ifndef CPI_OPTIONS_H
 #define CPI_OPTIONS_H
@@ -12,9 +17,13 @@
 
 #include <cpool.h>
 
+/* The longest text, with what it includes and a zero byte. */
+#define CPI_OPTIONS_MAX ((size_t)64 * 1024)
+
 /* All members are constant once cpi_options has returned. */
 struct cpi_options {
-    unsigned flags;      /* added to the flags of every pool */
+    const char *text;    /* all words, with those of files, for cpi_options_read */
+    unsigned pools;      /* how many of them are for pools */
     unsigned leaks;      /* 1: list the live slots of all pools at exit */
     unsigned no_barrier; /* 1: caches do without the kernel's barrier */
     unsigned goes_on;    /* 1: the default error handler returns */
@@ -29,10 +38,18 @@ struct cpi_options {
 const struct cpi_options *cpi_options(void);
 
 /*
- * Fills in the options that the text sets, and calls `refused` with each unknown word.  Uses
- * nothing but its arguments.
+ * Sets what the words of the text say, of the last word if several set one number.
+ *
+ * pool      NULL: the options of the process, and each wrong word goes to `refused`.  Else the name
+ *           of a pool, whose configuration the text changes, whatever the program allows
+ *
+ * Returns the number of words for pools, or for this pool.  Uses nothing but its arguments.
  */
-void cpi_options_parse(struct cpi_options *options, const char *text,
-                       void (*refused)(const char *word, size_t length));
+unsigned cpi_options_read(const char *text, struct cpi_options *process, const char *pool,
+                          cpool_config_t *config,
+                          void (*refused)(const char *word, size_t length));
+
+/* Gives the memory of the text back, when the library is unloaded. */
+void cpi_options_release(void);
 
 #endif /* CPI_OPTIONS_H */

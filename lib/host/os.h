@@ -50,6 +50,9 @@
  * than the user that started it. */
 const char *cpi_os_environment(const char *name);
 
+/* Reads a file up to `size` bytes.  Returns their number, or SIZE_MAX if it cannot be read. */
+size_t cpi_os_read_file(const char *path, char *buffer, size_t size);
+
 /* Bytes in a page, a power of two. */
 size_t cpi_os_page_size(void);
 

@@ -58,6 +58,30 @@ CPI_COLD const char *cpi_os_environment(const char *name)
     return privileged ? NULL : getenv(name);
 }
 
+CPI_COLD size_t cpi_os_read_file(const char *path, char *buffer, size_t size)
+{
+    int saved = errno;
+    size_t length = 0;
+    ssize_t got = -1;
+    int cancel;
+    int file;
+
+    /* open, read and close are cancellation points. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    /* openat needs one system call; with O_CLOEXEC, musl's open makes a second one. */
+    file = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        do {
+            got = read(file, buffer + length, size - length);
+            length += got > 0 ? (size_t)got : 0;
+        } while ((got > 0 && length < size) || (got < 0 && errno == EINTR));
+        close(file);
+    }
+    pthread_setcancelstate(cancel, NULL);
+    errno = saved;
+    return got < 0 ? SIZE_MAX : length;
+}
+
 size_t cpi_os_page_size(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
@@ -73,34 +97,20 @@ size_t cpi_os_page_size(void)
 
 CPI_COLD static size_t read_number(const char *path)
 {
-    char digits[32];
+    char digits[32] = "";
     size_t number = 0;
-    ssize_t length = -1;
-    ssize_t i;
-    int cancel;
-    int file;
 
-    /* open, read and close are cancellation points. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    /* openat needs one system call; with O_CLOEXEC, musl's open makes a second one. */
-    file = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (file >= 0) {
-        length = read(file, digits, sizeof digits);
-        close(file);
-    }
-    pthread_setcancelstate(cancel, NULL);
-    for (i = 0; i < length && digits[i] >= '0' && digits[i] <= '9'; i++)
-        number = number * 10 + (size_t)(digits[i] - '0');
+    (void)cpi_os_read_file(path, digits, sizeof digits - 1);
+    for (const char *digit = digits; *digit >= '0' && *digit <= '9'; digit++)
+        number = number * 10 + (size_t)(*digit - '0');
     return number;
 }
 
 CPI_COLD size_t cpi_os_huge_page_size(void)
 {
-    int saved = errno;
     size_t page = cpi_os_page_size();
     size_t huge = read_number(CPI_HUGE_PAGE_FILE);
 
-    errno = saved;
     return huge > page && huge <= CPI_HUGE_PAGE_MAX && (huge & (huge - 1)) == 0 ? huge : page;
 }
 

@@ -42,6 +42,19 @@ const char *cpi_os_environment(const char *name)
     return getenv(name);
 }
 
+CPI_COLD size_t cpi_os_read_file(const char *path, char *buffer, size_t size)
+{
+    HANDLE file = CreateFileA(path, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL);
+    DWORD length = 0;
+    bool done;
+
+    if (file == INVALID_HANDLE_VALUE)
+        return SIZE_MAX;
+    done = ReadFile(file, buffer, (DWORD)size, &length, NULL) != 0;
+    CloseHandle(file);
+    return done ? length : SIZE_MAX;
+}
+
 CPI_COLD static void break_off(const char *text)
 {
     cpi_write_error(text, strlen(text));

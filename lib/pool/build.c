@@ -199,8 +199,8 @@ CPI_COLD static int tell_of_copies(void)
     return CPOOL_ECOPIES;
 }
 
-/* Reports that a pool gets none of the checks that the environment asks for, and why. */
-CPI_COLD static void tell_unchecked(const cpool_config_t *config, int code)
+/* Reports that a pool gets nothing of what the environment asks for, and why. */
+CPI_COLD static void tell_unchanged(const cpool_config_t *config, int code)
 {
     char name[CPI_NAME_SIZE];
 
@@ -209,7 +209,8 @@ CPI_COLD static void tell_unchecked(const cpool_config_t *config, int code)
              name, cpool_strerror(code));
 }
 
-CPI_COLD static int build_with_options(struct cpi_pool **pool, const cpool_config_t *config)
+CPI_COLD static int build_with_options(struct cpi_pool **pool, const cpool_config_t *config,
+                                       bool is_clients)
 {
     cpool_config_t with_options = *config;
     int wanted;
@@ -217,14 +218,14 @@ CPI_COLD static int build_with_options(struct cpi_pool **pool, const cpool_confi
 
     if (CPI_UNLIKELY(!cpi_thread_word_is_own()))
         return tell_of_copies();
-    if (CPI_LIKELY(!cpi_pool_add_options(&with_options)))
+    if (CPI_LIKELY(!cpi_pool_add_options(&with_options, is_clients, true)))
         return build_as_asked(pool, config);
     wanted = build_as_asked(pool, &with_options);
     if (wanted == 0)
         return 0;
     code = build_as_asked(pool, config);
     if (code == 0)
-        tell_unchecked(config, wanted);
+        tell_unchanged(config, wanted);
     return code;
 }
 
@@ -301,7 +302,7 @@ static int publish_pool(struct cpi_pool *pool)
 CPI_COLD int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config,
                             const cpool_client_t *client)
 {
-    int code = build_with_options(pool, config);
+    int code = build_with_options(pool, config, client != NULL);
     bool locked;
 
     if (code != 0)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/error.h"
 #include "host/options.h"
 #include "host/os.h"
 #include "base/structs.h"
@@ -71,7 +72,7 @@ _Static_assert(sizeof(struct cpi_pool) <= CPOOL_POOL_BYTES_ / 6 * 5 &&
     (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES |   \
      CPOOL_NO_POISON | CPOOL_CLIENT_RESERVED)
 
-static int check_scalars(const cpool_config_t *config)
+CPI_COLD static int check_scalars(const cpool_config_t *config)
 {
     if (config->slot_size == 0)
         return CPOOL_ESLOTSIZE;
@@ -348,10 +349,52 @@ int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given, un
     return code;
 }
 
-bool cpi_pool_add_options(cpool_config_t *config)
+/* Holds a number within what the program allows.  `pool` is its name for a message, or NULL. */
+CPI_COLD static void bound_number(size_t *number, size_t least, size_t most, const char *what,
+                                  const char *pool)
 {
-    unsigned given = config->flags;
+    size_t bound = *number < least ? least : most;
 
-    config->flags |= cpi_options()->flags;
-    return config->flags != given;
+    if (*number >= least && *number <= most)
+        return;
+    if (pool != NULL)
+        cpi_tell("CPOOL_OPTIONS: %s=%zu is out of bounds in pool '%s', which has %zu", what,
+                 *number, pool, bound);
+    *number = bound;
+}
+
+/* A program may have tables of cpool_index_limit entries, and a client takes all slots. */
+CPI_COLD static void bound_numbers(cpool_config_t *config, const cpool_config_t *given,
+                                   bool is_clients, const char *pool)
+{
+    size_t limit = given->max_capacity != 0 ? given->max_capacity : given->capacity;
+
+    if (is_clients)
+        config->max_capacity = given->max_capacity;
+    bound_number(&config->max_capacity, 0, limit, "max_capacity", pool);
+    limit = config->max_capacity != 0 ? config->max_capacity : limit;
+    bound_number(&config->capacity, is_clients ? given->capacity : 1,
+                 is_clients ? given->capacity : limit, "capacity", pool);
+    limit = config->capacity < CPOOL_ROUNDS_MAX ? config->capacity : CPOOL_ROUNDS_MAX;
+    bound_number(&config->magazine_rounds, 0, limit, "magazine_rounds", pool);
+    bound_number(&config->thread_caches, 0, CPOOL_THREAD_CACHES_MAX, "thread_caches", pool);
+}
+
+CPI_COLD bool cpi_pool_add_options(cpool_config_t *config, bool is_clients, bool tells)
+{
+    const struct cpi_options *options = cpi_options();
+    struct cpi_options process = {.pools = 0};
+    const cpool_config_t given = *config;
+    char pool[CPI_NAME_SIZE];
+
+    if (CPI_LIKELY(options->pools == 0) || check_scalars(config) != 0)
+        return false;
+    cpi_text_copy(pool, sizeof pool, config->name);
+    if (cpi_options_read(options->text, &process, pool, config, NULL) == 0)
+        return false;
+    /* The client has aligned its range of addresses as its own flags say. */
+    if ((given.flags & CPOOL_CLIENT_RESERVED) != 0)
+        config->flags &= ~CPOOL_HUGE_PAGES | given.flags;
+    bound_numbers(config, &given, is_clients, tells ? pool : NULL);
+    return true;
 }

@@ -44,8 +44,10 @@ struct cpi_layout {
  * CPOOL_CLIENT_RESERVED or 0.  Returns 0 or a code. */
 int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given, unsigned allowed);
 
-/* Adds the flags of CPOOL_OPTIONS.  Returns true if that changed the configuration. */
-bool cpi_pool_add_options(cpool_config_t *config);
+/* Changes the configuration as CPOOL_OPTIONS says, within the bounds that it has.  A client's pool
+ * keeps its capacity.  `tells`: on standard error, what a bound has cut.  Returns false if there is
+ * nothing to change. */
+bool cpi_pool_add_options(cpool_config_t *config, bool is_clients, bool tells);
 
 /*
  * Checks a configuration and computes the layout.  `page` is the page size, or 0 for the caller's

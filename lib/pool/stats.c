@@ -147,13 +147,21 @@ size_t cpool_memory_required(const cpool_config_t *config)
     cpool_config_t known;
     cpool_config_t with_options;
     size_t page;
+    size_t most;
 
     if (config == NULL || cpi_pool_read_config(&known, config, CPOOL_CLIENT_RESERVED) != 0)
         return 0;
     page = (known.flags & CPOOL_CLIENT_RESERVED) != 0 ? cpi_layout_page(&known) : 0;
-    with_options = known;
-    if (cpi_pool_add_options(&with_options) &&
-        cpi_layout_compute(&layout, &with_options, page) == 0)
-        return layout.total;
-    return cpi_layout_compute(&layout, &known, page) == 0 ? layout.total : 0;
+    if (cpi_layout_compute(&layout, &known, page) != 0)
+        return 0;
+    most = layout.total;
+    /* With the options if they can be had, and also without them.  Whose the pool will be is not
+     * known here. */
+    for (int is_clients = 0; is_clients < 2; is_clients++) {
+        with_options = known;
+        if (cpi_pool_add_options(&with_options, is_clients != 0, false) &&
+            cpi_layout_compute(&layout, &with_options, page) == 0 && layout.total > most)
+            most = layout.total;
+    }
+    return most;
 }

@@ -32,6 +32,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/list.h"
+#include "host/options.h"
 #include "host/os.h"
 #include "host/sync.h"
 
@@ -410,8 +411,10 @@ __attribute__((__destructor__(101))) static void library_unloaded(void)
         if (!exits)
             cpi_handle_release();
     }
-    if (!exits)
+    if (!exits) {
         cpi_ended_release();
+        cpi_options_release();
+    }
     cpi_unlock();
     cpi_key_delete(thread_key); /* without the lock, because an ending thread may wait for it */
     if (!exits)

@@ -70,6 +70,7 @@ TEST_TIMES(unload_after_use_and_load_again_works, 2)
 {
     size_t space = 0;
 
+    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", "keep_pages", 1), 0); /* its text goes, too */
     for (size_t round = 0; round < SUPPORT_COUNT(50, 20); round++) {
         struct module module = load(paths[_i]);
 
@@ -82,6 +83,7 @@ TEST_TIMES(unload_after_use_and_load_again_works, 2)
             space = support_address_space();
     }
     REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
+    REQUIRE_EQUAL(unsetenv("CPOOL_OPTIONS"), 0);
 }
 
 /* Threads with a cache, waiting, while the plug-in goes. */

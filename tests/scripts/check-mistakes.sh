@@ -13,9 +13,14 @@ skip_without_plain_library
 LD_LIBRARY_PATH=$(pwd)/lib/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 
-# shellcheck disable=SC2086 # the compiler may have options of its own
-${CC:-cc} -std=gnu11 -g -O1 -fPIE -pie -pthread -I"$top/include" -Iinclude "$source" "$library" \
-    -ldl -lm -o "$work/mistakes" || exit 1
+# link LIBRARY NAME
+link() {
+    # shellcheck disable=SC2086 # the compiler may have options of its own
+    ${CC:-cc} -std=gnu11 -g -O1 -fPIE -pie -pthread -I"$top/include" -Iinclude "$source" "$1" \
+        -ldl -lm -o "$work/$2"
+}
+
+link "$library" mistakes || exit 1
 
 complain() {
     echo "CPOOL_OPTIONS=$options mistakes $mistake: $*"
@@ -161,6 +166,36 @@ says 'the slot is free already'
 run checkd,checked leak
 says "cpool: CPOOL_OPTIONS: 'checkd' is not understood" \
     'CPOOL_OPTIONS: the words, in lower case and with commas between: checked, no_poison'
+
+# Pools by their names, from a file, too.
+printf '# the jobs alone\nj*s:checked\n' > "$work/words"
+for kind in '' typed; do
+    run "@$work/words" double_free $kind
+    aborts
+    says 'the slot is free already' ' by thread '
+    run 'job:checked,jobs?:checked,other*:checked' write_after_free $kind
+    [ "$code" -eq 0 ] && [ "$(cat "$work/output")" = end ] || complain "ends with $code"
+done
+run 'jobs:capacity=11' leak typed
+says_not CPOOL_OPTIONS
+run 'jobs:capacity=101' leak typed
+says "cpool: CPOOL_OPTIONS: capacity=101 is out of bounds in pool 'jobs', which has 100"
+
+# A program that runs as another user than it was started by reads neither the words nor a file.
+# Only root can make one here, where the file system lets it, and such a program finds no shared
+# library in this folder.
+cp "$(command -v id)" "$work/id"
+if [ -e lib/.libs/libcpool.a ] && link lib/.libs/libcpool.a raised &&
+    chown 65534 "$work/id" "$work/raised" 2> /dev/null && chmod 4755 "$work/id" "$work/raised" &&
+    [ "$("$work/id" -u)" = 65534 ]; then
+    for options in checkd,checked "@$work/words" @/none; do
+        mistake='write_after_free, with more rights'
+        CPOOL_OPTIONS=$options "$work/raised" write_after_free > "$work/output" 2>&1
+        [ "$(cat "$work/output")" = end ] || complain 'reads its options'
+    done
+else
+    echo 'left out: a program that runs as another user'
+fi
 
 [ "$status" -ne 0 ] || echo "$tried runs"
 exit "$status"

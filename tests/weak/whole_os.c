@@ -47,6 +47,14 @@ const char *cpi_os_environment(const char *name)
     return NULL;
 }
 
+size_t cpi_os_read_file(const char *path, char *buffer, size_t size)
+{
+    (void)path;
+    (void)buffer;
+    (void)size;
+    return SIZE_MAX;
+}
+
 size_t cpi_os_page_size(void)
 {
     return PAGE;

@@ -499,7 +499,7 @@ TEST(object_with_damage_around_it_stays_active)
 static void put_with_options(void *unused)
 {
     (void)unused;
-    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", "checked", 1), 0);
+    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", ":checked,capacity=5", 1), 0);
     put_with_damage_around(0);
 }
 

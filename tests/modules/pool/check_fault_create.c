@@ -116,7 +116,7 @@ static const struct fault_case creations[] = {
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
     { "cpool_create, huge pages", CPOOL_HUGE_PAGES, fault_start, create, fault_end, 0,
       ROWS({ OPEN, 1, 1, 0, CPOOL_ENOMEM },
-           { READ, 1, 1, 0, CPOOL_ENOMEM },
+           { READ, 1, 2, 0, CPOOL_ENOMEM },
            { MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MUNMAP, 1, 2, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
