@@ -65,16 +65,18 @@ static int choose_sizes(struct cpool_sized *plan)
     return 0;
 }
 
-static void pool_config(const cpool_sized_config_t *given, size_t size, cpool_config_t *config)
+static void pool_config(const struct cpool_sized *blocks, size_t number, char *name,
+                        cpool_config_t *config)
 {
-    static const cpool_config_t initial = CPOOL_CONFIG_INIT;
+    const cpool_sized_config_t *given = &blocks->given;
+    size_t size = blocks->sizes[number];
 
-    *config = initial;
+    *config = (cpool_config_t)CPOOL_CONFIG_INIT;
+    snprintf(name, CPI_SIZED_NAME, "%zu%s%s", size, blocks->name[0] ? " " : "", blocks->name);
+    config->name = name;
     config->slot_size = size;
     config->slot_align = size & (~size + 1); /* the lowest bit */
-    config->capacity = given->class_bytes / size;
-    if (config->capacity == 0)
-        config->capacity = 1;
+    config->capacity = given->class_bytes > size ? given->class_bytes / size : 1;
     if (config->capacity > CPOOL_CAPACITY_MAX)
         config->capacity = CPOOL_CAPACITY_MAX;
     config->flags = (given->flags & ~CPOOL_SIZED_BOUNDED) | CPOOL_CLIENT_RESERVED;
@@ -87,11 +89,12 @@ static int largest_pool(struct cpool_sized *plan, size_t *largest)
     plan->largest = plan->sizes[plan->classes - 1];
     *largest = 0;
     for (size_t number = 0; number < plan->classes; number++) {
+        char name[CPI_SIZED_NAME];
         cpool_config_t config;
         cpool_t *pool;
         size_t bytes;
 
-        pool_config(&plan->given, plan->sizes[number], &config);
+        pool_config(plan, number, name, &config);
         bytes = cpool_memory_required(&config);
         if (bytes == 0) {
             config.flags &= ~CPOOL_CLIENT_RESERVED;
@@ -170,10 +173,7 @@ static int make_pool(struct cpool_sized *blocks, size_t number)
     cpool_config_t config;
     int code;
 
-    pool_config(&blocks->given, blocks->sizes[number], &config);
-    snprintf(name, sizeof name, "%zu%s%s", config.slot_size, blocks->name[0] != '\0' ? " " : "",
-             blocks->name);
-    config.name = name;
+    pool_config(blocks, number, name, &config);
     config.memory = (void *)(blocks->base + number * part);
     config.memory_size = part;
     code = cpool_client_create(&blocks->client, &config);
@@ -233,7 +233,6 @@ static int fill_in(struct cpool_sized *blocks)
     int code;
 
     fill_table(blocks);
-    cpi_name_copy(blocks->name, sizeof blocks->name, blocks->given.name);
     if (blocks->given.fallback != NULL)
         blocks->fallback = *blocks->given.fallback;
     blocks->client = (cpool_client_t){.size = sizeof blocks->client, .kind = CPOOL_VIEW_SIZED,
@@ -256,6 +255,7 @@ static int make_blocks(struct cpool_sized **blocks, const cpool_sized_config_t *
 
     memset(&plan, 0, sizeof plan);
     plan.given = *config;
+    cpi_name_copy(plan.name, sizeof plan.name, config->name);
     if ((config->flags & CPOOL_CLIENT_RESERVED) != 0)
         return CPOOL_EFLAGS;
     code = config->classes != NULL ? take_sizes(&plan) : choose_sizes(&plan);

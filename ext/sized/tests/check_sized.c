@@ -7,6 +7,7 @@
  */
 #include "sized.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -394,4 +395,31 @@ TEST(classes_larger_than_their_bytes_hold_one_block)
     held[1] = cpool_sized_alloc(blocks, 500);
     REQUIRE(held[1] != NULL && cpool_sized_alloc(blocks, 513) != NULL);
     REQUIRE_EQUAL(cpool_sized_destroy(blocks), CPOOL_ELIVE);
+}
+
+static void use_all_classes(void *unused)
+{
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks;
+
+    (void)unused;
+    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", "64?bl*:checked,huge_pages", 1), 0);
+    blocks = create(&config);
+    for (size_t i = 0; i < stats_of(blocks).class_count; i++) {
+        size_t size = class_at(blocks, i).block_size;
+
+        cpool_sized_free(blocks, cpool_sized_alloc(blocks, size));
+        REQUIRE_EQUAL(support_stats(class_at(blocks, i).pool).slot_stride > size, size == 64);
+    }
+    destroy_empty(blocks);
+}
+
+/* The range has room for it, and its pages are small. */
+TEST(options_check_one_class)
+{
+    struct support_outcome outcome;
+
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers lay other classes out with gaps, too");
+    support_fork(use_all_classes, NULL, &outcome);
+    REQUIRE(outcome.status == 0 && outcome.length == 0);
 }
