@@ -104,6 +104,7 @@ OUTPUT
 
 check metrics <<'OUTPUT'
 /health: all pools have room
+orders are nearly all taken
 /health: orders: 19 of 20 are live
 /metrics: cpool_live{pool="orders",number="1",kind="pool"} 19
 /pools: {"version":"0.1.0","pools":[{"name":"sessions","capacity":10...

@@ -4,7 +4,8 @@
  *
  * For programs in production.  GET /metrics is what Prometheus asks for, /pools is the same for
  * other programs, as JSON, and /health says whether a pool is nearly dry.  No part of the program
- * has to register its pools: the library knows them.
+ * has to register its pools: the library knows them.  One pool also says so by itself, before it is
+ * dry and somebody asks.
  *
  * A client that takes its time holds up nobody: cpool_dump writes without a lock.
  *
@@ -132,6 +133,15 @@ static void ask(const char *path, const char *part)
     pthread_join(server, NULL);
 }
 
+/* Here the shop would ask its customers for patience. */
+static void tell_scarce(cpool_t *pool, size_t live, void *arg)
+{
+    (void)pool;
+    (void)live;
+    (void)arg;
+    printf("orders are nearly all taken\n");
+}
+
 static cpool_t *make_pool(const char *name, size_t slot_size, size_t capacity)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
@@ -157,6 +167,7 @@ int main(void)
     }
     sessions = make_pool("sessions", sizeof(struct session), 1000);
     orders = make_pool("orders", sizeof(struct order), 20);
+    (void)cpool_set_pressure(orders, (cpool_pressure_t){15, tell_scarce, NULL});
     ask("/health", "pools");
     n = cpool_alloc_bulk(orders, taken, 19, 0);
     ask("/health", "orders");

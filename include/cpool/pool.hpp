@@ -262,6 +262,10 @@ public:
     {
         return cpool_set_ready(handle_, ready, arg);
     }
+    cpool_pressure_t set_pressure(cpool_pressure_t pressure) noexcept
+    {
+        return cpool_set_pressure(handle_, pressure);
+    }
     std::size_t wait_close() noexcept { return cpool_wait_close(handle_); }
     void wait_open() noexcept { cpool_wait_open(handle_); }
     std::size_t wait_cancel() noexcept { return cpool_wait_cancel(handle_); }

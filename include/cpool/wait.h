@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/wait.h - waiting for a slot, notices for event loops, and the end of waiting.
+ * cpool/wait.h - waiting for a slot, notices for event loops, the end of waiting, and pressure.
  *
  * Included by <cpool.h>.  Never include it yourself.
  *
@@ -139,6 +139,46 @@ CPOOL_API void cpool_wait_open(cpool_t *pool);
  * cpool_wait_cancel - like cpool_wait_close, but only for threads that wait now.
  */
 CPOOL_API size_t cpool_wait_cancel(cpool_t *pool);
+
+/*
+ * ---- Pressure (cpool_wait.3) -------------------------------------------------
+ */
+
+/*
+ * A mark, and what the pool calls there.
+ *
+ * The function is called by a thread whose alloc, of any kind, comes upon the mark, before it takes
+ * its slot, and without a lock.  It may use any function, on this pool, too, but must not destroy or
+ * reset it, or destroy the cache or end the frame that the alloc uses, and must return: not by
+ * longjmp or an exception.  Slots that it frees are there for that alloc.
+ */
+typedef struct cpool_pressure {
+    size_t slots; /* live ones, 1 or more.  0: there is no mark */
+    void (*reached)(cpool_t *pool, size_t live, void *arg); /* `live` is their number now */
+    void *arg; /* the user's */
+} cpool_pressure_t;
+
+/*
+ * cpool_set_pressure - sets the mark at which a pool calls a function, before it runs dry.
+ *
+ *     cpool_set_pressure(orders, (cpool_pressure_t){ 900, turn_away, &shop });
+ *
+ * pressure   {0} for none
+ *
+ * The function is called once, by one thread, when so many slots are live.  It is called again only
+ * after an alloc has found that at least an eighth of them were free again.  Frees do not call it,
+ * and neither do pools whose capacity stays below the mark.
+ *
+ * Live slots are counted as in cpool_read_stats, at exchanges with the depot, and more often near
+ * the mark.  So before a thread comes upon the mark, it may take as many slots beyond it as its cache
+ * holds, or 32 without a cache.  An alloc that finds the pool dry counts, too.  Only an alloc that
+ * calls the function, or arms the mark again, takes the library's lock for a moment.
+ *
+ * Returns the mark before, to set it again, or none after CPOOL_EPOOL was reported.  The slots of
+ * objects, blocks of many sizes and lanes have no mark.  Any thread, while others use the pool, which
+ * may still be about to call the function before, once.  It may block.
+ */
+CPOOL_API cpool_pressure_t cpool_set_pressure(cpool_t *pool, cpool_pressure_t pressure);
 
 /*
  * CPOOL_DECLARE_NOTICES - defines the function of a typed pool (CPOOL_DECLARE) for notices, which

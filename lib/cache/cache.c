@@ -353,7 +353,8 @@ void cpi_cache_begin(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_
     entry->home = cache;
     cache->quota = quota;
     cache->calm = CPI_CALM;
-    cache->countdown = CPI_COUNT_EVERY;
+    cpi_store(&cache->countdown, cache->registry->counts_at_once ? 1u : CPI_COUNT_EVERY,
+              relaxed); /* [alone] */
     cpi_cache_discard(cache);
     cpi_cache_look_at_bound(cache);
 }

@@ -83,7 +83,8 @@
  * depot merges them (depot.c). */
 #define CPI_CACHE_HANDS 3u
 
-/* The minimum number of slow allocs through one cache between two counts of the live slots. */
+/* The minimum number of slow allocs through one cache between two counts of the live slots, without
+ * a mark of pressure. */
 #define CPI_COUNT_EVERY 32u
 
 /* The smallest quota. */
@@ -131,7 +132,8 @@ struct cpi_cache {
     _Atomic uint32_t loaded; /* the magazine whose rounds the active entry counts, or 0.  Other
                                 threads may take it, as described above */
     uint32_t calm;      /* operations since the entry was found closed, up to CPI_CALM */
-    uint32_t countdown; /* slow allocs until the live slots are counted (stats.c) */
+    _Atomic uint32_t countdown; /* slow allocs until the live slots are counted (pool/alloc.c), 1 or
+                                   more.  Others set it to 1 when a mark of pressure is set */
     _Atomic uint32_t stocked; /* see the invariants; read by any thread */
     struct cpi_counters counters;
     _Atomic uint64_t swaps;     /* swaps of the loaded magazine with a spare, counted like the

@@ -65,6 +65,7 @@ struct cpi_registry {
     int64_t stocked_correction; /* for the counters' sum; written while nobody uses the pool */
     unsigned forks;             /* how many forks the pool has gone through in the child */
     bool disturbed;             /* in the child of a fork, a vanished thread was inside */
+    bool counts_at_once;        /* the pool has a mark of pressure */
 };
 
 /* The sums over a pool's caches. */

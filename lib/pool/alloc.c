@@ -10,11 +10,14 @@
  *   count | failures, stalls, growths fetch-and-add | relaxed | - | -
  *   held  | waiters' delayed load | relaxed | - | -
  *   usage | CAS, fetch-and-add of the counts of live slots | relaxed | - | -
+ *   due   | countdown load, store | relaxed | - | -
+ *   press | words of pressure: load, store with the lock held, fetch-and-add | relaxed | - | -
  *   mark  | calls store 1        | relaxed | - | -
  *   rest  | calls store 0        | release | reclaim.c's inside | the owner's
  *                                                      last access to the pool
  *
- * [mark] needs no order of its own: giving the slot publishes it.
+ * [mark] needs no order of its own: giving the slot publishes it.  An owner that counts down may
+ * overwrite the 1 of [due] that another thread stores, and then counts later.
  */
 #include "pool/alloc.h"
 
@@ -62,28 +65,116 @@ static bool grow_by_itself(struct cpi_pool *pool)
 
 /* --- Counting live slots --- */
 
-/*
- * Counts live slots for the peak and the average, which takes a walk through all caches.  The more
- * caches there are, the more exchanges lie between two counts, so that the cost per exchange is the
- * same in any pool.
- */
-CPI_COLD static void count_live(struct cpi_pool *pool, struct cpi_cache *cache)
+static size_t live_now(const struct cpi_pool *pool)
 {
     struct cpi_registry_figures figures;
-    uint64_t live;
 
-    cache->countdown = CPI_COUNT_EVERY * (1 + (uint32_t)cpi_registry_made(&pool->registry) / 8);
     cpi_registry_add_up(&pool->registry, &figures);
-    live = figures.live > 0 ? (uint64_t)figures.live : 0;
-    cpi_raise(&pool->peak, live, relaxed); /* [usage] */
-    cpi_fetch_add(&pool->sum, live, relaxed);        /* [usage] */
+    return figures.live > 0 ? (size_t)figures.live : 0;
+}
+
+/* Whether the mark of pressure is reached, or enough slots are free to arm it again. */
+static bool pressure_turns(const struct cpi_pool *pool, size_t live)
+{
+    size_t slots = cpi_load(&pool->pressure_slots, relaxed);   /* [press] */
+    bool armed = cpi_load(&pool->pressure_armed, relaxed); /* [press] */
+
+    return slots != 0 && (armed ? live >= slots : live <= slots - (slots + 7) / 8);
+}
+
+/* Of several threads at the mark, the first that takes the lock calls the function, without it. */
+CPI_COLD static void turn_pressure(struct cpi_pool *pool)
+{
+    cpool_pressure_t due = {0, NULL, NULL};
+    size_t live;
+
+    if (!cpi_lock_unless_held()) /* not a moment for the program's functions */
+        return;
+    live = live_now(pool);
+    if (pressure_turns(pool, live)) {
+        if (cpi_load(&pool->pressure_armed, relaxed)) /* [press] */
+            due = pool->pressure;
+        cpi_store(&pool->pressure_armed, due.reached == NULL, relaxed); /* [press] */
+    }
+    cpi_unlock();
+    if (due.reached != NULL)
+        due.reached(pool->handle, live, due.arg);
+}
+
+/* For an alloc that is not an exchange of a cache. */
+static void weigh_pressure(struct cpi_pool *pool)
+{
+    if (CPI_UNLIKELY(cpi_load(&pool->pressure_slots, relaxed) != 0) && /* [press] */
+        pressure_turns(pool, live_now(pool)))
+        turn_pressure(pool);
+}
+
+/*
+ * A count walks through all caches.  The more there are, the more exchanges lie between two counts,
+ * so that the cost per exchange is the same in any pool.  But until the next count the exchanges of
+ * all caches must not bring the live slots past the mark.
+ */
+static uint32_t exchanges_to_count(const struct cpi_pool *pool, size_t live)
+{
+    size_t caches = cpi_registry_made(&pool->registry);
+    size_t least = 1 + caches / 64;
+    size_t usual = CPI_COUNT_EVERY * (1 + caches / 8);
+    size_t slots = cpi_load(&pool->pressure_slots, relaxed); /* [press] */
+    size_t way = (live < slots ? slots - live : slots / 8) / (pool->depot.limit * caches);
+
+    if (slots == 0 || way > usual)
+        way = usual;
+    return (uint32_t)(way > least ? way : least);
+}
+
+/* For the peak, the average and the mark. */
+CPI_COLD static void count_live(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    size_t live = live_now(pool);
+
+    cpi_raise(&pool->peak, (uint64_t)live, relaxed); /* [usage] */
+    cpi_fetch_add(&pool->sum, (uint64_t)live, relaxed); /* [usage] */
     cpi_fetch_add(&pool->counts, (uint64_t)1, relaxed); /* [usage] */
+    cpi_store(&cache->countdown, exchanges_to_count(pool, live), relaxed); /* [due] */
+    if (pressure_turns(pool, live))
+        turn_pressure(pool);
+}
+
+/* Counts an exchange, unless it is time to count live slots. */
+static inline bool count_down(struct cpi_cache *cache)
+{
+    uint32_t left = cpi_load(&cache->countdown, relaxed) - 1; /* [due] */
+
+    if (CPI_LIKELY(left != 0))
+        cpi_store(&cache->countdown, left, relaxed); /* [due] */
+    return CPI_LIKELY(left != 0);
 }
 
 void cpi_pool_note_exchange(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    if (CPI_UNLIKELY(--cache->countdown == 0))
+    if (!count_down(cache))
         count_live(pool, cache);
+}
+
+cpool_pressure_t cpool_set_pressure(cpool_t *handle, cpool_pressure_t pressure)
+{
+    static const cpool_pressure_t none = {0, NULL, NULL};
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_set_pressure");
+    cpool_pressure_t before;
+    bool locked;
+
+    if (pool == NULL)
+        return none;
+    locked = cpi_lock_unless_held();
+    before = pool->pressure;
+    pool->pressure = pressure.slots != 0 && pressure.reached != NULL ? pressure : none;
+    cpi_store(&pool->pressure_slots, pool->pressure.slots, relaxed); /* [press] */
+    cpi_store(&pool->pressure_armed, true, relaxed); /* [press] */
+    pool->registry.counts_at_once = pool->pressure.slots != 0; /* for caches to come */
+    for (size_t i = 0; i < cpi_registry_made(&pool->registry); i++)
+        cpi_store(&cpi_registry_cache(&pool->registry, i)->countdown, 1u, relaxed); /* [due] */
+    cpi_unlock_if(locked);
+    return before;
 }
 
 /* --- Taking and giving --- */
@@ -220,13 +311,26 @@ CPI_COLD void cpi_pool_note_failure(struct cpi_pool *pool)
     cpi_fetch_add(&pool->failures, 1u, relaxed); /* [count] */
 }
 
-CPI_APART static void *obtain_slot(struct cpi_pool *pool, struct cpi_cache *cache)
+/* The function of cpool_set_pressure may give back slots before the search for one. */
+void *cpi_pool_try(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     void *slot;
 
     if (CPI_LIKELY(cache != NULL))
         cpi_pool_note_exchange(pool, cache);
+    else if (cpi_load(&pool->pressure_slots, relaxed) != 0 && /* [press] */
+             cpi_fetch_add(&pool->uncached, 1u, relaxed) % CPI_COUNT_EVERY == 0) /* [press] */
+        weigh_pressure(pool);
     slot = cpi_pool_take(pool, cache);
+    if (CPI_UNLIKELY(slot == NULL))
+        weigh_pressure(pool);
+    return slot;
+}
+
+CPI_APART static void *obtain_slot(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    void *slot = cpi_pool_try(pool, cache);
+
     if (CPI_UNLIKELY(slot == NULL))
         slot = search_pool(pool, cache);
     if (CPI_UNLIKELY(slot == NULL))
@@ -282,12 +386,14 @@ void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
 
 /* --- With an open entry: swap with a spare, or exchange with the depot --- */
 
-/* There is no full spare.  Leaves *slot unchanged if the depot has nothing either. */
+/* There is no full spare.  Leaves *slot unchanged if the depot has nothing either, or if it is time
+ * to count, which cpi_pool_alloc does, because this owner is inside. */
 CPI_APART static void exchange_empty(struct cpi_cache *cache, cpool_cache_t *entry, void **slot)
 {
     void **round;
 
-    cpi_pool_note_exchange(cache->registry->pool, cache);
+    if (!count_down(cache))
+        return;
     round = cpi_cache_refill_from_depot(cache, entry, 1);
     if (CPI_LIKELY(round != NULL))
         *slot = *round;

@@ -49,8 +49,12 @@ bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot);
 void *cpi_pool_look(struct cpi_pool *pool, bool retires);
 
 /* Called before an alloc that leaves the inline path, usually for an exchange with the depot:
- * counts live slots now and then. */
+ * counts live slots now and then.  May call the function of cpool_set_pressure, so the caller holds
+ * no lock, and is not inside. */
 void cpi_pool_note_exchange(struct cpi_pool *pool, struct cpi_cache *cache);
+
+/* cpi_pool_take after cpi_pool_note_exchange.  Also counts if it finds nothing. */
+void *cpi_pool_try(struct cpi_pool *pool, struct cpi_cache *cache);
 
 /* Counts a call that got fewer slots than it asked for. */
 void cpi_pool_note_failure(struct cpi_pool *pool);

@@ -56,6 +56,12 @@ struct cpi_pool {
     _Atomic uint64_t sum;
     _Atomic uint64_t counts; /* how many */
 
+    /* The mark of cpool_set_pressure.  Written with the lock held. */
+    _Atomic size_t pressure_slots; /* a copy of those in `pressure`; 0: there is no mark */
+    _Atomic bool pressure_armed;   /* its function is called at the mark */
+    _Atomic uint32_t uncached;     /* allocs without a cache since, for counts */
+    cpool_pressure_t pressure;
+
     const cpool_client_t *client; /* constant: the owner of the slots (client.c), or NULL */
 
     _Atomic uint64_t failures; /* calls that got fewer slots than they asked for */

@@ -67,7 +67,7 @@ static bool obtain_waiting(struct cpi_pool *pool, struct cpi_cache *cache, uint6
     struct cpi_sleeper self;
     int cancel;
 
-    *slot = cpi_pool_take(pool, cache);
+    *slot = cpi_pool_try(pool, cache);
     if (*slot != NULL) {
         cpi_waiters_came(&pool->waiters);
         return true;
@@ -122,7 +122,7 @@ int cpool_set_ready(cpool_t *handle, cpool_ready_t ready, void *arg)
 static void *obtain_or_ask(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     struct cpi_backoff backoff = {UINT64_MAX / 2, 0, 0};
-    void *slot = cpi_pool_take(pool, cache);
+    void *slot = cpi_pool_try(pool, cache);
     unsigned begun;
 
     /* A client that gives back slots calls waiters.  During the search below, that would be this

@@ -59,6 +59,8 @@ REFUSED(reserve, cpool_reserve(m->pool, 1) == CPOOL_EPOOL)
 REFUSED(alloc_wait, cpool_alloc_wait(m->pool, NULL) == NULL)
 REFUSED(alloc_or_notify, cpool_alloc_or_notify(m->pool) == NULL)
 REFUSED(set_ready, cpool_set_ready(m->pool, NULL, NULL) == CPOOL_EPOOL)
+REFUSED(set_pressure,
+        cpool_set_pressure(m->pool, (cpool_pressure_t){ 1, NULL, NULL }).slots == 0)
 REFUSED(destroy, cpool_destroy(m->pool) == CPOOL_EPOOL)
 
 static bool cache_create(struct misuse *m)
@@ -106,7 +108,7 @@ struct way {
 static const struct way takes[] = {
     BY(alloc_bulk), BY(free_bulk), BY(depot_alloc), BY(depot_free),
     BY(cache_create), BY(flush), BY(reset), BY(grow), BY(shrink), BY(trim), BY(reserve),
-    BY(alloc_wait), BY(alloc_or_notify), BY(set_ready), BY(destroy),
+    BY(alloc_wait), BY(alloc_or_notify), BY(set_ready), BY(set_pressure), BY(destroy),
 };
 
 /* or ask. */

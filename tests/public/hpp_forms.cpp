@@ -187,13 +187,14 @@ void pools_wait()
 
 void count_bytes(const char *, std::size_t n, void *sum) { *static_cast<std::size_t *>(sum) += n; }
 void count_notice(cpool_t *, void *sum) { ++*static_cast<std::size_t *>(sum); }
+void count_pressure(cpool_t *, std::size_t, void *sum) { ++*static_cast<std::size_t *>(sum); }
 
 void pools_act_as_a_whole()
 {
     cpool_config_t config = cpool::pool<thing>::configuration(2);
     cpool::pool<thing> pool;
     const struct timespec hour = {3600, 0};
-    std::size_t notices = 0, bytes = 0;
+    std::size_t notices = 0, pressures = 0, bytes = 0;
 
     config.max_capacity = 5;
     config.flags = CPOOL_CHECKED;
@@ -205,10 +206,11 @@ void pools_act_as_a_whole()
     REQUIRE(pool.create() != nullptr && pool.create() != nullptr && pool.grow(2) == 2);
     REQUIRE(pool.create() != nullptr && pool.create() != nullptr);
     REQUIRE(pool.set_ready(count_notice, &notices) == 0 && pool.allocate_or_notify() == nullptr);
+    REQUIRE(pool.set_pressure({5, count_pressure, &pressures}).slots == 0);
     pool.destroy(one);
     pool.flush();
     REQUIRE(notices == 1 && pool.create() == one && pool.wait_cancel() == 0);
-    REQUIRE(pool.wait_close() == 0 && pool.allocate_wait(&hour) == nullptr);
+    REQUIRE(pool.wait_close() == 0 && pool.allocate_wait(&hour) == nullptr && pressures == 1);
     pool.wait_open();
     REQUIRE(pool.dump(CPOOL_DUMP_JSON, count_bytes, &bytes) == 1 && bytes > 100);
     REQUIRE(living == 5 && pool.reset() == 5 && living == 0 && pool.close() == 0);

@@ -30,6 +30,7 @@ tests_public = \
 	tests/public/check_memory \
 	tests/public/check_null \
 	tests/public/check_pools \
+	tests/public/check_pressure \
 	tests/public/check_print \
 	tests/public/check_reserve \
 	tests/public/check_reset \
