@@ -239,6 +239,13 @@ typedef void *support_thread_t(void *argument);
 pthread_t support_start(support_thread_t *body, void *argument);
 void support_join(pthread_t thread);
 
+/* Gives the calling thread this priority of SCHED_FIFO, or with 0 the usual one.  False where the
+ * system does not permit it. */
+bool support_set_priority(int priority);
+
+/* Whether it does.  If so, the process and its children stay on one processor from now on. */
+bool support_has_priorities(void);
+
 /* Runs the body in a thread of its own and waits for its end. */
 void support_in_thread(support_thread_t *body, void *argument);
 

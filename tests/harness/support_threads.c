@@ -7,6 +7,7 @@
 #include "support.h"
 
 #include <stdio.h>
+#include <sched.h>
 #include <stdlib.h>
 
 void support_require_equal(long long a, long long b, const char *file, int line,
@@ -75,6 +76,27 @@ pthread_t support_start(support_thread_t *body, void *argument)
 void support_join(pthread_t thread)
 {
     REQUIRE_EQUAL(pthread_join(thread, NULL), 0);
+}
+
+bool support_set_priority(int priority)
+{
+    struct sched_param how = { .sched_priority = priority };
+
+    return pthread_setschedparam(pthread_self(), priority > 0 ? SCHED_FIFO : SCHED_OTHER, &how) == 0;
+}
+
+bool support_has_priorities(void)
+{
+#if defined(__linux__)
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    return support_set_priority(1) && support_set_priority(0) &&
+           sched_setaffinity(0, sizeof one, &one) == 0;
+#else
+    return false;
+#endif
 }
 
 void support_in_thread(support_thread_t *body, void *argument)

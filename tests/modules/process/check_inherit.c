@@ -9,7 +9,6 @@
 #include "support.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,7 +45,8 @@ enum { LOCKS = sizeof locks / sizeof locks[0] };
  * ---- Three threads on one processor ---------------------------------------------
  *
  * The low one holds the lock, and the high one waits for it.  The one between them computes until
- * the high one has had the lock: if the low one stays low, that is never.
+ * the high one has had the lock: if the low one stays low, that is never.  Each begins with the
+ * judge's priority, and so does not get far before it has its own.
  */
 
 enum { LOW = 10, BETWEEN, HIGH, JUDGE, TRIES = 200, NAP = 10000000 };
@@ -56,6 +56,7 @@ static atomic_int holds, wanted, over;
 
 static void *be_low(void *unused)
 {
+    REQUIRE(support_set_priority(LOW));
     locks[which].lock();
     atomic_store(&holds, 1);
     while (!atomic_load(&wanted) && !atomic_load(&over))
@@ -66,6 +67,7 @@ static void *be_low(void *unused)
 
 static void *be_between(void *unused)
 {
+    REQUIRE(support_set_priority(BETWEEN));
     while (!atomic_load(&over))
         ;
     return unused;
@@ -73,27 +75,12 @@ static void *be_between(void *unused)
 
 static void *be_high(void *unused)
 {
+    REQUIRE(support_set_priority(HIGH));
     atomic_store(&wanted, 1);
     locks[which].lock();
     locks[which].unlock();
     atomic_store(&over, 1);
     return unused;
-}
-
-static bool run_at(int priority)
-{
-    struct sched_param how = { .sched_priority = priority };
-
-    return pthread_setschedparam(pthread_self(), SCHED_FIFO, &how) == 0;
-}
-
-/* The thread begins with the judge's priority, and so does not run before it has its own. */
-static pthread_t start_at(int priority, support_thread_t *body)
-{
-    pthread_t thread = support_start(body, NULL);
-
-    REQUIRE_EQUAL(pthread_setschedprio(thread, priority), 0);
-    return thread;
 }
 
 /* Waits until it says so, for two seconds at most. */
@@ -112,11 +99,11 @@ static bool is_served(void)
     pthread_t threads[3];
     bool served;
 
-    REQUIRE(run_at(JUDGE));
-    threads[0] = start_at(LOW, be_low);
+    REQUIRE(support_set_priority(JUDGE));
+    threads[0] = support_start(be_low, NULL);
     REQUIRE(comes(&holds));
-    threads[1] = start_at(HIGH, be_high);
-    threads[2] = start_at(BETWEEN, be_between);
+    threads[1] = support_start(be_high, NULL);
+    threads[2] = support_start(be_between, NULL);
     served = comes(&over);
     atomic_store(&over, 1);
     for (int i = 0; i < 3; i++)
@@ -130,27 +117,12 @@ static void contend(void *unused)
     REQUIRE(is_served());
 }
 
-/* One processor for this process and its children.  Tells whether threads may have priorities. */
-static bool have_priorities(void)
-{
-#if defined(__linux__)
-    struct sched_param usual = { 0 };
-    cpu_set_t one;
-
-    CPU_ZERO(&one);
-    CPU_SET((size_t)sched_getcpu(), &one);
-    return run_at(JUDGE) && pthread_setschedparam(pthread_self(), SCHED_OTHER, &usual) == 0 &&
-           sched_setaffinity(0, sizeof one, &one) == 0;
-#else
-    return false;
-#endif
-}
-
 static bool served_at_first = true;
 
 TEST_TIMES(holder_runs_at_the_priority_of_those_that_wait, LOCKS)
 {
-    SKIP_IF(!have_priorities(), "this system lets nobody set priorities here");
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers have locks of their own");
+    SKIP_IF(!support_has_priorities(), "this system lets nobody set priorities here");
     REQUIRE(served_at_first);
     which = (size_t)_i;
     pool = support_create_plain(8, 100);
@@ -197,8 +169,7 @@ static void use_lock(void *unused)
     (void)unused;
     alarm(20);
     support_destroy_empty(support_create_plain(8, 100));
-    atomic_store(&over, 1);
-    support_in_thread(want_lock, NULL);
+    (void)cpool_each(count_pool, NULL);
 }
 
 TEST(fork_while_threads_wait_for_the_lock_frees_it)
@@ -219,11 +190,9 @@ TEST(fork_while_threads_wait_for_the_lock_frees_it)
 /* The library's lock as it is before any fork, which makes it anew.  Each test runs in a child. */
 int main(void)
 {
-    struct sched_param usual = { 0 };
-
-    if (have_priorities()) {
+    if (!SUPPORT_SANITIZED && support_has_priorities()) {
         served_at_first = is_served();
-        REQUIRE_EQUAL(pthread_setschedparam(pthread_self(), SCHED_OTHER, &usual), 0);
+        REQUIRE(support_set_priority(0));
     }
     atomic_store(&over, 0);
     atomic_store(&wanted, 0);
