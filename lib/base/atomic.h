@@ -4,12 +4,8 @@
  *
  * Includes the compiler's <stdatomic.h> only.
  *
- * The order is a mandatory argument, written without its prefix:
- *
- *     cpi_load(&head, acquire)
- *
- * so an operation without an order does not compile.  A file that uses them begins with an ordering
- * table, and each operation cites its row in brackets.
+ * The order is a mandatory argument, written without its prefix: cpi_load(&head, acquire).
+ * doc/CONCURRENCY.md 1 has the rules.
  *
  * A test or a model checker can supply a header, CPI_ATOMIC_HEADER.  It may define
  * CPI_ATOMIC_POINT(), which runs before each operation, and other compare-and-swaps.

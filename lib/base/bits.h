@@ -56,10 +56,8 @@ static inline size_t cpi_lowest_bit(size_t n)
     return n & (~n + 1);
 }
 
-/*
- * The inverse of an odd number modulo 2^word.  Each step of Newton's iteration doubles the number
- * of correct low bits, and odd x odd = 1 modulo 8 gives the first three.
- */
+/* The inverse of an odd number modulo 2^word.  Each step of Newton's iteration doubles the number
+ * of correct low bits, and odd x odd = 1 modulo 8 gives the first three. */
 static inline uintptr_t cpi_inverse(uintptr_t odd)
 {
     uintptr_t inverse = odd;

@@ -37,11 +37,9 @@
 /* Never inlined, so that its caller saves no registers for it. */
 #define CPI_APART __attribute__((__noinline__))
 
-/*
- * An invariant that a comment states, checked where CPI_DEBUG is defined (configure --enable-debug,
+/* An invariant that a comment states, checked where CPI_DEBUG is defined (configure --enable-debug,
  * `make check`, the stress programs).  Elsewhere the claim is compiled but never evaluated, so it
- * must have no side effects.
- */
+ * must have no side effects. */
 #ifdef CPI_DEBUG
 #define CPI_ASSERT(claim) \
     (CPI_LIKELY(claim) ? (void)0 : cpi_assert_failed(#claim, __FILE__, __LINE__))
@@ -98,10 +96,8 @@ struct cpi_call {
 #define CPI_THREAD_SANITIZER 0
 #endif
 
-/*
- * How far apart two words must be, in bytes, so that writes to one do not slow down readers of the
- * other: two cache lines, because x86 fetches them in pairs.
- */
+/* How far apart two words must be, in bytes, so that writes to one do not slow down readers of the
+ * other: two cache lines, because x86 fetches them in pairs. */
 #define CPI_LINE_PAIR 128u
 
 /* Alignment of the library's own structures: one cache line. */

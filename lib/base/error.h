@@ -5,9 +5,6 @@
 #ifndef CPI_ERROR_H
 #define CPI_ERROR_H
 
-#include <stddef.h>
-
-#include <cpool.h>
 #include <cpool/client.h> /* cpool_client_report */
 
 #include "base/compiler.h"

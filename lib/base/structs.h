@@ -2,9 +2,7 @@
 /*
  * structs.h - public structures of programs built against another header.
  *
- * Every public structure begins with its size and grows only at its end, without padding there.  So
- * two versions of a structure agree on all bytes that both have.  A program built against an older
- * header passes fewer bytes than the library knows, one built against a newer header more.
+ * Such a program passes fewer bytes than the library knows, or more (HACKING.md, "The interface").
  */
 #ifndef CPI_STRUCTS_H
 #define CPI_STRUCTS_H
@@ -15,23 +13,17 @@
  * random number. */
 #define CPI_STRUCT_MAX ((size_t)4096)
 
-/*
- * Copies the program's structure at `given` to `known`, a structure of `size`
- * bytes.  Members that the program's header lacks become zero.
- *
- * Returns 0, or CPOOL_ESTRUCT if the given size is implausible, or a byte beyond the library's
- * structure is not zero.  Wait-free.
- */
+/* Copies the program's structure at `given` to `known`, a structure of `size` bytes.  Members that
+ * the program's header lacks become zero.  Returns 0, or CPOOL_ESTRUCT if the given size is
+ * implausible, or a byte beyond the library's structure is not zero.  Wait-free. */
 int cpi_struct_read(void *known, size_t size, const void *given);
 
 /* Returns 0 if the size at `given` is plausible, else CPOOL_ESTRUCT. */
 int cpi_struct_check(const void *given);
 
-/*
- * Copies the library's structure at `known`, of `size` bytes, to the program's structure at
+/* Copies the library's structure at `known`, of `size` bytes, to the program's structure at
  * `given`, which has passed cpi_struct_check.  The program's size member is kept and limits what is
- * written.  Bytes that the library does not know become zero.  Wait-free.
- */
+ * written.  Bytes that the library does not know become zero.  Wait-free. */
 void cpi_struct_write(void *given, const void *known, size_t size);
 
 #endif /* CPI_STRUCTS_H */

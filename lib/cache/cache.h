@@ -69,10 +69,6 @@
 #ifndef CPI_CACHE_H
 #define CPI_CACHE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <cpool.h>
 
 #include "base/atomic.h"
@@ -306,22 +302,17 @@ uint32_t cpi_cache_steal(struct cpi_cache *victim, bool looks);
  * wait-free. */
 size_t cpi_cache_rounds(const struct cpi_cache *cache);
 
-/*
- * Takes a run of up to n fresh slots within the capacity plus `beyond`.  Provides the memory for
+/* Takes a run of up to n fresh slots within the capacity plus `beyond`.  Provides the memory for
  * the magazines that they can fill, and in a checked pool fills their gaps.  Returns the number of
- * slots, or 0 if none are left or the operating system refuses memory.
- *
- * Any thread.  Lock-free; makes a system call when memory must be committed.
- */
+ * slots, or 0 if none are left or the operating system refuses memory.  Any thread.  Lock-free;
+ * makes a system call when memory must be committed. */
 size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
                       uintptr_t beyond, uintptr_t *first);
 
 /* --- Refill and spill ---
  *
- * An alloc that finds the loaded magazine empty swaps it with a full spare, and a free that finds
- * it full swaps it with an empty one.  If there is no such spare, they exchange a magazine with the
- * depot.  These four functions are inline, because they serve most operations that leave the inline
- * path.  In all other cases the last two continue in cache.c.
+ * With a spare, or with the depot.  These four functions are inline, because they serve most
+ * operations that leave the inline path.  In all other cases the last two continue in cache.c.
  *
  * Each also performs the alloc or free on the new magazine.  `taken` is 1 for an alloc, 0 for none.
  * The owner is inside, and the entry was open.

@@ -9,10 +9,6 @@
 #ifndef CPI_RECLAIM_H
 #define CPI_RECLAIM_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "cache/registry.h"
 
 /* --- The kernel's barrier --- */
@@ -45,14 +41,12 @@ struct cpi_backoff {
 /* Waits a moment.  Returns false when the limit is reached.  Not a cancellation point. */
 bool cpi_await_pause(struct cpi_backoff *backoff);
 
-/*
- * Closes all entries, and gives the loaded magazines and the full spares of all caches to the
+/* Closes all entries, and gives the loaded magazines and the full spares of all caches to the
  * depot.  The calling thread must be between its own begin and end: otherwise an entry could be
  * opened, and a magazine taken while its owner uses it.  `barrier`: pass the kernel's barrier in
  * any case.  Waits for owners that are inside as long as `backoff` allows, or only briefly if it is
  * NULL.  Returns false if it left an owner alone.  Any thread; makes a system call unless
- * everything is closed and empty.
- */
+ * everything is closed and empty. */
 bool cpi_reclaim_all(struct cpi_registry *registry, struct cpi_backoff *backoff, bool barrier);
 
 /* Gives one full spare of some cache to the depot.  Returns false if no cache has one.  Any thread,

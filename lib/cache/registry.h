@@ -19,10 +19,6 @@
 #ifndef CPI_REGISTRY_H
 #define CPI_REGISTRY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "cache/cache.h"
 #include "depot/extent.h"
 #include "process/thread.h"
@@ -111,20 +107,16 @@ size_t cpi_registry_count_live(const struct cpi_registry *registry);
  * With the lock held. */
 struct cpi_registry *cpi_registry_next(const struct cpi_registry *registry);
 
-/*
- * init completes a registry whose extent is set, and the rest is zero, for caches with up to
+/* init completes a registry whose extent is set, and the rest is zero, for caches with up to
  * `quota_max` spares. add, with the lock held, sets its pool's handle and adds it to the list of
- * all.
- */
+ * all. */
 void cpi_registry_init(struct cpi_registry *registry, struct cpi_pool *pool, struct cpi_slab *slab,
                        struct cpi_depot *depot, size_t quota_max);
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
 
-/*
- * leave gives one cache of an ending thread to the depot and returns its registry, or NULL if the
+/* leave gives one cache of an ending thread to the depot and returns its registry, or NULL if the
  * thread has no more caches.  Until cpi_registry_left, the pool is neither reset nor destroyed.
- * The caller does not hold the lock in between: others may be waiting for the slots.
- */
+ * The caller does not hold the lock in between: others may be waiting for the slots. */
 struct cpi_registry *cpi_registry_leave(struct cpi_thread *thread);
 void cpi_registry_left(struct cpi_thread *thread);
 

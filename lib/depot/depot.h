@@ -60,10 +60,8 @@ static inline void cpi_magazine_set_count(struct cpi_magazine *magazine, uint32_
     cpi_store(&magazine->count, count, relaxed); /* [count] */
 }
 
-/*
- * Moves rounds from one magazine to another until the first is empty or the second has `limit`.
- * The caller owns both.
- */
+/* Moves rounds from one magazine to another until the first is empty or the second has `limit`.
+ * The caller owns both. */
 static inline void cpi_magazine_move(struct cpi_magazine *from, struct cpi_magazine *to,
                                      uint32_t limit)
 {
@@ -88,10 +86,8 @@ static inline void cpi_magazine_move(struct cpi_magazine *from, struct cpi_magaz
 #define CPI_UNCACHED_CALLER 4u
 #define CPI_UNCACHED_MIN 2u
 
-/*
- * The exchanges of one party with the depot.  A party is a cache, for as long as the pool lives, or
- * one operation without a cache.  Only that party writes them, anybody reads them.
- */
+/* The exchanges of one party with the depot.  A party is a cache, for as long as the pool lives, or
+ * one operation without a cache.  Only that party writes them, anybody reads them. */
 struct cpi_counters {
     _Atomic uint64_t stocked_in;  /* full magazines pushed */
     _Atomic uint64_t stocked_out; /* full magazines popped */
@@ -134,11 +130,9 @@ size_t cpi_depot_stride(size_t limit);
 /* Magazines that a pool of `capacity` slots needs in addition to its caches'. */
 size_t cpi_depot_magazines(size_t capacity, size_t limit, size_t uncached);
 
-/*
- * Completes a depot whose extents are set, and the rest is zero.  for_slots and for_caches are
+/* Completes a depot whose extents are set, and the rest is zero.  for_slots and for_caches are
  * adjacent.  Either both sizes are multiples of the stride, or unused bytes after the first make it
- * one.
- */
+ * one. */
 void cpi_depot_init(struct cpi_depot *depot, uint32_t limit, uint32_t uncached);
 
 /* Commits the memory that `handed_out` slots can need, before they are handed out.  Returns false
@@ -162,11 +156,9 @@ uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *co
 /* Gives back a magazine that the caller owns, however full it is. */
 void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node);
 
-/*
- * Brackets an operation without a cache: it is in flight from enter to leave.  If too many are in
+/* Brackets an operation without a cache: it is in flight from enter to leave.  If too many are in
  * flight, try_enter returns false and enter waits.  If the operation calls a function of the
- * program that forks, it is not in flight in the child.  Any thread.
- */
+ * program that forks, it is not in flight in the child.  Any thread. */
 struct cpi_uncached {
     struct cpi_counters counters; /* for its exchanges */
     uint16_t epoch;
@@ -263,10 +255,8 @@ static inline struct cpi_magazine *cpi_depot_magazine(const struct cpi_depot *de
     return (struct cpi_magazine *)(void *)(all->links + (size_t)(node - 1) * all->stride);
 }
 
-/*
- * The exchanges themselves, for callers that know which stack they want.  `counter` is the counter
- * of that stack and direction. pop returns 0 if the stack is empty.
- */
+/* The exchanges themselves, for callers that know which stack they want.  `counter` is the counter
+ * of that stack and direction. pop returns 0 if the stack is empty. */
 static inline uint32_t cpi_depot_pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
                                      _Atomic uint64_t *counter)
 {

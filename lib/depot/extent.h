@@ -24,13 +24,8 @@ struct cpi_extent {
 void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t page,
                      size_t committed);
 
-/*
- * Makes the first `bytes` bytes usable; bytes <= size.  Returns false if the operating system
- * refuses: nothing has changed then.
- *
- * Lock-free, makes a system call only when it has to grow.  Several threads may grow it at once:
- * committing twice is harmless.
- */
+/* Makes the first `bytes` bytes usable; bytes <= size.  Returns false if the operating system
+ * refuses: nothing has changed then.  Lock-free, makes a system call only when it has to grow. */
 bool cpi_extent_reach(struct cpi_extent *extent, size_t bytes);
 
 #endif /* CPI_EXTENT_H */

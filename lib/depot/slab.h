@@ -15,10 +15,6 @@
 #ifndef CPI_SLAB_H
 #define CPI_SLAB_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <cpool.h>
 
 #include "base/atomic.h"
@@ -67,11 +63,9 @@ void cpi_slab_init(struct cpi_slab *slab, uintptr_t capacity);
  * the operating system refuses. */
 bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto);
 
-/*
- * Both bounds are in one word, so that a bump compares with the same capacity that a shrinking pool
+/* Both bounds are in one word, so that a bump compares with the same capacity that a shrinking pool
  * changes.  The high half is the capacity, the number of slots that may be live at once.  The low
- * half is fresh, the number of slots handed out so far.
- */
+ * half is fresh, the number of slots handed out so far. */
 #define CPI_BOUNDS(capacity, fresh) ((uint64_t)(capacity) << 32 | (uint64_t)(fresh))
 #define CPI_BOUNDS_CAPACITY(bounds) ((uintptr_t)((bounds) >> 32))
 #define CPI_BOUNDS_FRESH(bounds) ((uintptr_t)((bounds) & UINT32_MAX))
@@ -92,16 +86,12 @@ static inline uintptr_t cpi_slab_capacity(const struct cpi_slab *slab)
     return CPI_BOUNDS_CAPACITY(cpi_slab_bounds(slab));
 }
 
-/*
- * Takes the n slots that follow the fresh watermark in `bounds`.  Their memory must have been
- * provided.  Returns false, and does nothing, if the bounds have changed.  Wait-free.
- */
+/* Takes the n slots that follow the fresh watermark in `bounds`.  Their memory must have been
+ * provided.  Returns false, and does nothing, if the bounds have changed.  Wait-free. */
 bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n);
 
-/*
- * Changes the bounds in any other way.  Returns false if they were not `from`.  The caller must
- * hold all slots that become fresh again.  Wait-free.
- */
+/* Changes the bounds in any other way.  Returns false if they were not `from`.  The caller must
+ * hold all slots that become fresh again.  Wait-free. */
 bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to);
 
 /* Makes all slots fresh again.  Nobody else may be using the slab. */

@@ -10,14 +10,9 @@
 #include "pool/report.h"
 #include "pool/slots.h"
 
-/*
- * All public functions obtain and give back slots through these two functions, except on the inline
+/* All public functions obtain and give back slots through these two functions, except on the inline
  * path and in the swaps of magazines behind it.  The cache is the calling thread's own, an explicit
- * one, or NULL for none.
- *
- * alloc returns NULL if there is no slot. free accepts any address: NULL is a no-op, and a wrong
- * address is reported.
- */
+ * one, or NULL for none. free accepts any address, and reports a wrong one. */
 void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call);
 void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
                    struct cpi_call call);

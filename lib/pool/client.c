@@ -2,9 +2,8 @@
 /*
  * client.c - pools whose slots belong to a library over pools (cpool/client.h).
  *
- * The client has the pool's handle, everybody else its face (descriptor.h).  So functions that take
- * or give slots, or change their number, refuse everybody else, at no cost to any pool.  Functions
- * that only query accept either handle.
+ * Functions that take or give slots, or change their number, refuse a face (descriptor.h), at no
+ * cost to any pool.  Functions that only query accept either handle.
  *
  * ORDERING TABLE
  *   hooks | hooks store         | release | slots.c's told | the table

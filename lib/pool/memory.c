@@ -289,11 +289,9 @@ static size_t drop_fresh(struct cpi_pool *pool, size_t n)
     }
 }
 
-/*
- * Lowers the capacity by up to n slots of a run at the very top that the drain holds.  Returns the
+/* Lowers the capacity by up to n slots of a run at the very top that the drain holds.  Returns the
  * number, and sets *left to the start of the run.  Returns 0 if the run is not at the top any more,
- * because slots above it were handed out or the pool has grown.
- */
+ * because slots above it were handed out or the pool has grown. */
 static size_t lower_capacity(struct drain *drain, size_t n, uintptr_t *left)
 {
     struct cpi_slab *slab = &drain->pool->slab;

@@ -10,10 +10,6 @@
 #ifndef CPI_POOL_H
 #define CPI_POOL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <cpool.h>
 #include <cpool/client.h>
 
@@ -154,12 +150,10 @@ void cpi_pool_withdraw(struct cpi_pool *pool);
 uint64_t cpi_pool_next_number(void);
 void cpi_pool_release(struct cpi_pool *pool);
 
-/*
- * destroy.c.  Two steps of a reset and of the end, while no thread uses the pool. stop searches for
+/* destroy.c.  Two steps of a reset and of the end, while no thread uses the pool. stop searches for
  * damage, takes the lock, and returns the number of live slots.  If the number is negative, it is
  * the number of live slots minus the number of double frees.  After the lock has been released,
- * judge_live returns the number of live slots for the user, and reports a negative number.
- */
+ * judge_live returns the number of live slots for the user, and reports a negative number. */
 int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, int *damage);
 size_t cpi_pool_judge_live(const struct cpi_pool *pool, int64_t counted, const char *function);
 

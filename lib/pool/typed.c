@@ -137,10 +137,8 @@ int cpool_typed_close_abi1(struct cpool_typed *typed, bool unloading)
 
 /* --- Functions that the inline path calls --- */
 
-/*
- * Points the thread's variable to the entry of its cache, if the inline path's constants match the
- * pool and the entry may be open.  The end of the cache resets the variable (registry.c).
- */
+/* Points the thread's variable to the entry of its cache, if the inline path's constants match the
+ * pool and the entry may be open.  The end of the cache resets the variable (registry.c). */
 CPI_COLD static struct cpi_cache *bind_entry(const struct cpool_typed *typed,
                                              struct cpi_pool *pool, cpool_cache_t **entry)
 {

@@ -25,10 +25,6 @@
 #ifndef CPI_DESCRIPTOR_H
 #define CPI_DESCRIPTOR_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <cpool.h>
 
 #include "base/atomic.h"
@@ -129,18 +125,14 @@ void cpi_handle_open(cpool_t *handle, const cpool_t *shape);
 void cpi_handle_close(cpool_t *handle);
 void cpi_handle_give(cpool_t *handle);
 
-/*
- * The index of the slot that begins at the address, or UINTPTR_MAX if there is no such slot or the
+/* The index of the slot that begins at the address, or UINTPTR_MAX if there is no such slot or the
  * pool has ended.  `handle` may be any address.  Any thread, even while the pool is destroyed.
- * Wait-free, async-signal-safe.
- */
+ * Wait-free, async-signal-safe. */
 uintptr_t cpi_handle_slot(const cpool_t *handle, uintptr_t address);
 
-/*
- * The handle or face of a pool with a slot around the address, or with the gap behind the slot
+/* The handle or face of a pool with a slot around the address, or with the gap behind the slot
  * there, or NULL.  It looks at the pool that was found last in these 64 KiB, then at all pools.
- * *slot is set to the address of the slot, unless `slot` is NULL.  As cpi_handle_slot.
- */
+ * *slot is set to the address of the slot, unless `slot` is NULL.  As cpi_handle_slot. */
 cpool_t *cpi_handle_find(uintptr_t address, uintptr_t *slot);
 
 /* All descriptors that have ever been used have indices below this number.  Wait-free. */

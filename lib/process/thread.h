@@ -9,9 +9,6 @@
 #ifndef CPI_THREAD_H
 #define CPI_THREAD_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include <cpool/client.h>
 
 #include "base/compiler.h"
@@ -41,11 +38,9 @@ void cpi_waiters_thread_ended(struct cpi_thread *thread);
 void cpi_registry_thread_vanished(struct cpi_thread *thread);
 void cpi_waiters_fork_done(void);
 
-/*
- * Creates the thread key and chooses the barrier, once per process.  Called before each creation of
+/* Creates the thread key and chooses the barrier, once per process.  Called before each creation of
  * a pool; later calls cost one test.  Returns false if the operating system refuses, and the next
- * call tries again.  Takes the lock.
- */
+ * call tries again.  Takes the lock. */
 bool cpi_thread_startup(void);
 
 /* Whether exit() has been called.  Other threads may still be running, so destructors of modules
@@ -59,17 +54,13 @@ extern unsigned cpi_thread_forked, cpi_thread_exits;
  * still run, so that no pool can be created.  With the lock held. */
 bool cpi_thread_tables_gone(void);
 
-/*
- * The calling thread's structure, created if necessary.  NULL in a thread that has run its
- * destructors, or if there is no memory.  Takes the lock, so the caller must not hold it.
- */
+/* The calling thread's structure, created if necessary.  NULL in a thread that has run its
+ * destructors, or if there is no memory.  Takes the lock, so the caller must not hold it. */
 struct cpi_thread *cpi_thread_self(void);
 
-/*
- * A thread without a cache asks the system for one on each operation.  After a refusal it does not
+/* A thread without a cache asks the system for one on each operation.  After a refusal it does not
  * ask again for CPI_PATIENT_ASKS operations. may_ask also returns false in a thread that has ended.
- * For the calling thread, wait-free.
- */
+ * For the calling thread, wait-free. */
 #define CPI_PATIENT_ASKS 4096u
 bool cpi_thread_may_ask(void);
 void cpi_thread_pause_asking(void);
@@ -106,14 +97,10 @@ static inline cpool_cache_t *cpi_thread_entry_of(struct cpi_thread *thread, cons
     return &thread->table[handle - cpi_handles()->handles];
 }
 
-/*
- * The one lock for creation, destruction, registration, the end of threads, fork, and figures.
- * Exchanging magazines never takes it.
- *
- * cpi_lock_at_end is for the end of the process.  It returns false if the calling thread holds the
- * lock, or another one does for a tenth of a second: exit may have been called in a signal handler
- * that interrupted the holder, which then never unlocks.
- */
+/* The library's lock (doc/CONCURRENCY.md 3.10).  cpi_lock_at_end is for the end of the process.  It
+ * returns false if the calling thread holds the lock, or another one does for a tenth of a second:
+ * exit may have been called in a signal handler that interrupted the holder, which then never
+ * unlocks. */
 void cpi_lock(void);
 bool cpi_try_lock(void);
 bool cpi_lock_at_end(void);

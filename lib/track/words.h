@@ -30,12 +30,6 @@
 #ifndef CPI_WORDS_H
 #define CPI_WORDS_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cpool.h>
 #include <cpool/client.h>
 
 #include "base/atomic.h"

@@ -173,8 +173,7 @@ static void *rest_until(struct cpi_waiters *waiters, struct cpi_sleeper *self, u
     return cpi_sleeper_keep(waiters, self, cpi_take_uncached(registry->slab, registry->depot));
 }
 
-/* If a slot is freed soon, neither the waiter nor the freeing thread pays for a system call.  A
- * starving waiter does not linger, because slots are handed only to those that sleep. */
+/* If a slot is freed soon, neither the waiter nor the freeing thread pays for a system call. */
 static void linger_awhile(const struct cpi_waiters *waiters, const struct cpi_sleeper *self)
 {
     const struct cpi_queue *queue = &waiters->queue;
@@ -186,8 +185,7 @@ static void linger_awhile(const struct cpi_waiters *waiters, const struct cpi_sl
         cpi_os_back_off(times++);
 }
 
-/* After a call in vain, a running thread got the slot, and probably will again.  So the waiter
- * naps. */
+/* After a call in vain, the waiter naps (doc/CONCURRENCY.md 7.1). */
 void *cpi_sleeper_sleep(struct cpi_waiters *waiters, struct cpi_sleeper *self)
 {
     uint64_t end = self->deadline;
