@@ -66,10 +66,8 @@ bool cpi_reclaim_has_any(const struct cpi_registry *registry);
 
 /* --- Waiting --- */
 
-/*
- * A number that changes whenever, while entries are closed, a slot moves between caches, the depot,
- * the fresh slots and users, or the capacity changes.  Any thread, wait-free.
- */
+/* A number that changes whenever, while entries are closed, a slot moves between caches, the depot,
+ * the fresh slots and users, or the capacity changes.  Any thread, wait-free. */
 uint64_t cpi_reclaim_activity(const struct cpi_registry *registry);
 
 /* Waits until every operation that is inside has left.  Returns false if the limit is reached

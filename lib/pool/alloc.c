@@ -109,11 +109,9 @@ static void weigh_pressure(struct cpi_pool *pool)
         turn_pressure(pool);
 }
 
-/*
- * A count walks through all caches.  The more there are, the more exchanges lie between two counts,
+/* A count walks through all caches.  The more there are, the more exchanges lie between two counts,
  * so that the cost per exchange is the same in any pool.  But until the next count the exchanges of
- * all caches must not bring the live slots past the mark.
- */
+ * all caches must not bring the live slots past the mark. */
 static uint32_t exchanges_to_count(const struct cpi_pool *pool, size_t live)
 {
     size_t caches = cpi_registry_made(&pool->registry);
