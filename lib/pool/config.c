@@ -383,14 +383,14 @@ CPI_COLD static void bound_numbers(cpool_config_t *config, const cpool_config_t 
 CPI_COLD bool cpi_pool_add_options(cpool_config_t *config, bool is_clients, bool tells)
 {
     const struct cpi_options *options = cpi_options();
-    struct cpi_options process = {.pools = 0};
+    struct cpi_options ignored = {.pools = 0};
     const cpool_config_t given = *config;
     char pool[CPI_NAME_SIZE];
 
     if (CPI_LIKELY(options->pools == 0) || check_scalars(config) != 0)
         return false;
     cpi_text_copy(pool, sizeof pool, config->name);
-    if (cpi_options_read(options->text, &process, pool, config, NULL) == 0)
+    if (cpi_options_read(options->text, &ignored, pool, config, NULL) == 0)
         return false;
     /* The client has aligned its range of addresses as its own flags say. */
     if ((given.flags & CPOOL_CLIENT_RESERVED) != 0)
