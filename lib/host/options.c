@@ -161,45 +161,33 @@ static void name_words(void)
              "stall_limit_ms also as NAME:WORD, for pools whose names match (* and ?)", room);
 }
 
-/* Appends the text of a file, all of it or nothing.  Its comments become blanks, and so do zero
- * bytes, which would end the text. */
-CPI_COLD static void include_file(struct cpi_text *into, const char *path)
+/* Appends a word, or in place of @FILE the text of that file, all of it or nothing.  Comments of a
+ * file become blanks, and so do zero bytes, which would end the text. */
+CPI_COLD static void append_word(struct cpi_text *into, const char *word, size_t length)
 {
     char *start = into->start + into->length;
     size_t room = into->size - into->length - 2; /* a comma and a zero byte follow */
-    size_t length = cpi_os_read_file(path, start, room);
+    size_t added = length;
     bool in_comment = false;
 
-    if (length >= room)
-        cpi_tell("CPOOL_OPTIONS: the file '%s' is ignored, because it %s", path,
-                 length == SIZE_MAX ? "cannot be read" : "makes more than 64 KiB");
-    for (size_t i = 0; length < room && i < length; i++) {
+    if (length < room) {
+        memcpy(start, word, length);
+        start[length] = '\0';
+        if (word[0] == '@')
+            added = cpi_os_read_file(start + 1, start, room);
+    }
+    if (added >= room) {
+        cpi_tell("CPOOL_OPTIONS: '%.*s' is ignored, because it %s", (int)length, word,
+                 added == SIZE_MAX ? "cannot be read" : "makes more than 64 KiB");
+        return;
+    }
+    for (size_t i = 0; word[0] == '@' && i < added; i++) {
         in_comment = start[i] == '#' || (in_comment && start[i] != '\n');
         if (in_comment || start[i] == '\0')
             start[i] = ' ';
     }
-    into->length += length < room ? length : 0;
+    into->length += added;
     cpi_text_add(into, ",");
-}
-
-/* Copies the words, because a program may change its environment.  A file's words take the place
- * of its name. */
-CPI_COLD static void gather_words(struct cpi_text *into, const char *text)
-{
-    char path[CPI_REPORT_MAX / 2];
-    size_t length;
-
-    for (; (length = next_word(&text)) > 0; text += length) {
-        if (text[0] == '@' && length <= sizeof path) {
-            memcpy(path, text + 1, length - 1);
-            path[length - 1] = '\0';
-            include_file(into, path);
-        } else if (length <= into->size - into->length - 3) {
-            cpi_text_add(into, "%.*s,", (int)length, text);
-        } else {
-            name_refused(text, length); /* no room is left for it */
-        }
-    }
 }
 
 CPI_COLD static void read_options(void)
@@ -208,11 +196,14 @@ CPI_COLD static void read_options(void)
     char *copy = text != NULL ? cpi_os_map(CPI_OPTIONS_MAX) : NULL;
     cpool_config_t any_pool = CPOOL_CONFIG_INIT;
     struct cpi_text words;
+    size_t length;
 
     if (copy == NULL) /* without memory for this there is none for pools, either */
         return;
+    /* Copies the words, because a program may change its environment. */
     cpi_text_init(&words, copy, CPI_OPTIONS_MAX);
-    gather_words(&words, text);
+    for (; (length = next_word(&text)) > 0; text += length)
+        append_word(&words, text, length);
     of_process.text = copy;
     of_process.pools = cpi_options_read(copy, &of_process, NULL, &any_pool, name_refused);
     if (refused_words > 0)
