@@ -33,7 +33,7 @@ int cpi_struct_check(const void *given)
     return size < sizeof size || size > CPI_STRUCT_MAX ? CPOOL_ESTRUCT : 0;
 }
 
-int cpi_struct_read(void *known, size_t size, const void *given)
+CPI_COLD int cpi_struct_read(void *known, size_t size, const void *given)
 {
     const unsigned char *bytes = given;
     size_t given_size = size_of(given);

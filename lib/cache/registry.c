@@ -195,7 +195,8 @@ static void set_used(struct cpi_registry *registry, int more)
 }
 
 /* With the lock held.  The entry of a thread's cache is in the thread's table. */
-static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cpi_thread *owner)
+CPI_COLD static struct cpi_cache *register_cache(struct cpi_registry *registry,
+                                                 struct cpi_thread *owner)
 {
     bool fenced = cpi_has_barrier();
     uint32_t quota;

@@ -46,7 +46,7 @@ cpool_error_handler_t cpool_set_error_handler(cpool_error_handler_t handler)
     return exchange_handler(&handler);
 }
 
-void cpool_client_report(cpool_error_t *error, const char *format, ...)
+CPI_COLD void cpool_client_report(cpool_error_t *error, const char *format, ...)
 {
     char text[CPI_REPORT_MAX];
     cpool_error_handler_t handler;
