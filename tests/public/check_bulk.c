@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_bulk.c - taking and giving back many slots at once.
- *
- * Includes the public API only.
  */
 #include "support.h"
 
@@ -17,10 +15,7 @@ static void *slots[CAPACITY + 100];
 
 static void make_pool(size_t rounds)
 {
-    cpool_config_t config = support_config(16, CAPACITY);
-
-    config.magazine_rounds = rounds;
-    pool = support_create(&config);
+    pool = SUPPORT_CREATE(16, CAPACITY, .magazine_rounds = rounds);
 }
 
 /* The first n entries are slots of the pool, and all are different. */
@@ -49,8 +44,7 @@ TEST_TIMES(alloc_bulk_of_every_number_gives_that_many, 4)
         cpool_free_bulk(pool, slots, n);
         support_require_live(pool, 0);
     }
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 /* Of the last slots: of least, of more, and all or none. */
@@ -68,8 +62,7 @@ TEST_TIMES(alloc_bulk_gives_no_fewer_than_the_least, 3)
     require_distinct(CAPACITY);
     REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots + CAPACITY, 1, 1), 0);
     cpool_free_bulk(pool, slots, CAPACITY);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 /* The slot that is taken before the damaged one. */
@@ -221,6 +214,5 @@ TEST(bulk_after_the_cache_was_closed_uses_nothing_of_it)
     require_distinct(800);
     support_in_thread(trim, NULL);
     cpool_free_bulk(pool, slots, 800);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }

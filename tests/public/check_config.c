@@ -2,8 +2,6 @@
 /*
  * check_config.c - configurations: each mistake gives its own code and leaves
  * nothing behind.  Caller-provided memory of exactly the size required serves.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

@@ -2,8 +2,6 @@
 /*
  * check_debug.c - <cpool/debug.h>: damage found by alloc, free, destroy, audit and verify,
  * and the details of the reports.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

@@ -2,8 +2,6 @@
 /*
  * check_print.c - how a pool's figures, and those of all, are printed, for a person and as JSON,
  * with any bytes in its name.
- *
- * Includes the public API only.
  */
 #include "support.h"
 

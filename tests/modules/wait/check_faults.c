@@ -53,8 +53,7 @@ TEST_TIMES(refusal_of_a_table_is_remembered_for_a_while, 2)
     pool = support_create_plain(SLOT_SIZE, CAPACITY);
     support_require_obtainable(pool, 0);
     support_in_thread(_i == 0 ? use_without_table : use_until_cached, pool);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    support_destroy_whole(pool);
 }
 
 /*
