@@ -3,7 +3,7 @@
 # because the benchmark adds to it.
 
 EXTRA_DIST += doc/ADOPTING.md doc/adopting.c doc/CONCURRENCY.md doc/DESIGN.md doc/JSON.md \
-	doc/json-schema.json doc/PERFORMANCE.md doc/TESTING.md doc/performance \
+	doc/json-schema.json doc/PERFORMANCE.md doc/REAL_TIME.md doc/TESTING.md doc/performance \
 	doc/plots/bursts-all.svg doc/plots/bursts-one.svg doc/plots/handover.svg \
 	doc/plots/demo.png doc/plots/latency-all.png doc/plots/throughput.svg
 

@@ -108,7 +108,7 @@ typedef struct cpool_stats {
  * cpool_read_stats - reads the figures.
  *
  * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, or CPOOL_EPOOL, which is reported.
- * Any thread.  It may block, and makes no system call.
+ * Any thread.  It may block, and makes no system call unless it does.
  */
 CPOOL_API int cpool_read_stats(const cpool_t *pool, cpool_stats_t *stats);
 

@@ -86,6 +86,8 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * If such a pool is ever trimmed or shrunk, create it with CPOOL_KEEP_PAGES, because a
  * device keeps using the pages that it knows.
  *
+ * doc/REAL_TIME.md lists the steps, locks and system calls of each function after that.
+ *
  * This holds only until other threads take those slots, or a trim gives their memory back.  If
  * they might, take n slots with cpool_alloc_bulk into an array, and use them from there.
  *

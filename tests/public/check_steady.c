@@ -1,31 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steady.c - the steady state: a pool that has what it needs asks the operating system
- * for nothing more.  Two readings of the counters say so, and a filter that ends a process
- * which makes a system call.
+ * for nothing more.  Two readings of the counters say so, and check_real_time.c a filter.
  */
 #include "growth.h"
-
-#include <signal.h>
-#include <string.h>
-#include <sys/wait.h>
-
-#if defined(__linux__)
-#include <sys/syscall.h>
-#endif
-
-#include <cpool/object.h>
 
 enum { SLOT_SIZE = 64, CAPACITY = 10000, FRAME = 20, MANY = 2000, TURNS = 500 };
 
 static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
-static cpool_t *create(unsigned flags, size_t max_capacity)
-{
-    return growth_pool(SLOT_SIZE, flags, CAPACITY, max_capacity);
-}
 
 static void *slots[CAPACITY];
 
@@ -41,7 +25,7 @@ static void use(cpool_t *pool, size_t n)
 /* The first turns fetch what the others need. */
 static cpool_t *warm(unsigned flags)
 {
-    cpool_t *pool = create(flags, 0);
+    cpool_t *pool = growth_pool(SLOT_SIZE, flags, CAPACITY, 0);
 
     REQUIRE_EQUAL(cpool_reserve(pool, MANY), 0);
     use(pool, MANY);
@@ -96,7 +80,7 @@ static void *use_one(void *pool)
 
 TEST_TIMES(each_first_registration_is_counted, KINDS)
 {
-    cpool_t *pool = create(kinds[_i], 0);
+    cpool_t *pool = growth_pool(SLOT_SIZE, kinds[_i], CAPACITY, 0);
     cpool_cache_t *cache;
 
     REQUIRE_EQUAL(support_stats(pool).registrations, 0);
@@ -112,130 +96,4 @@ TEST_TIMES(each_first_registration_is_counted, KINDS)
     cpool_cache_destroy(cache);
     REQUIRE_EQUAL(support_stats(pool).registrations, 4);
     support_destroy_empty(pool);
-}
-
-/*
- * ---- Under a filter ------------------------------------------------------
- *
- * The process may end, and tell of a failure.  Any other system call ends it by SIGSYS.
- */
-
-static bool forbid_calls(void)
-{
-#if defined(__linux__)
-    static const long allowed[] = { SYS_exit_group, SYS_write };
-
-    return growth_allow_only(allowed, sizeof(allowed) / sizeof(allowed[0]));
-#else
-    return false;
-#endif
-}
-
-struct steady {
-    unsigned flags;
-    void (*beside)(cpool_t *pool); /* in each turn, or NULL */
-};
-
-static void use_under_filter(void *argument)
-{
-    const struct steady *steady = argument;
-    cpool_t *pool = warm(steady->flags);
-
-    REQUIRE(forbid_calls());
-    for (int turn = 0; turn < TURNS / 10; turn++) {
-        use(pool, FRAME);
-        use(pool, MANY);
-        if (steady->beside != NULL)
-            steady->beside(pool);
-    }
-}
-
-#define SKIP_WITHOUT_FILTERS()                                                   \
-    do {                                                                         \
-        SKIP_IF(SUPPORT_SANITIZED, "sanitizers make system calls of their own"); \
-        SKIP_IF(!growth_has_filters(), "no filter of system calls here");        \
-    } while (0)
-
-TEST_TIMES(steady_state_makes_no_system_call, KINDS)
-{
-    struct steady steady = { kinds[_i], NULL };
-
-    SKIP_WITHOUT_FILTERS();
-    support_in_child(use_under_filter, &steady);
-}
-
-/* The filter finds memory that is given back, made resident, or committed. */
-static void trim(cpool_t *pool)
-{
-    (void)cpool_trim(pool);
-}
-
-static void reserve(cpool_t *pool)
-{
-    (void)cpool_reserve(pool, MANY);
-}
-
-static void use_all(cpool_t *pool)
-{
-    use(pool, CAPACITY);
-}
-
-static void (*const noises[])(cpool_t *pool) = { trim, reserve, use_all };
-
-enum { NOISES = sizeof(noises) / sizeof(noises[0]) };
-
-TEST_TIMES(system_call_in_the_steady_state_is_found, KINDS * NOISES)
-{
-    struct steady steady = { kinds[_i % KINDS], noises[_i / KINDS] };
-    struct support_outcome outcome;
-
-    SKIP_WITHOUT_FILTERS();
-    support_fork(use_under_filter, &steady, &outcome);
-    REQUIRE(WIFSIGNALED(outcome.status) && WTERMSIG(outcome.status) == SIGSYS);
-}
-
-enum { OBJECTS = 200 };
-
-static void use_objects(cpool_objects_t *pool, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        REQUIRE((slots[i] = cpool_object_get(pool)) != NULL);
-    for (size_t i = 0; i < n; i++)
-        cpool_object_put(pool, slots[i]);
-}
-
-static int construct(void *object, void *arg)
-{
-    (void)arg;
-    memset(object, 1, SLOT_SIZE);
-    return 0;
-}
-
-static void use_objects_under_filter(void *argument)
-{
-    bool more = *(bool *)argument;
-    cpool_objects_config_t config = CPOOL_OBJECTS_CONFIG_INIT;
-    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
-    cpool_objects_t *pool;
-
-    type.object_size = SLOT_SIZE;
-    type.create = construct;
-    config.type = &type;
-    config.capacity = CAPACITY;
-    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
-    use_objects(pool, OBJECTS);
-    use_objects(pool, OBJECTS);
-    REQUIRE(forbid_calls());
-    for (int turn = 0; turn < TURNS; turn++)
-        use_objects(pool, OBJECTS);
-    if (more)
-        use_objects(pool, CAPACITY);
-}
-
-TEST(objects_in_the_steady_state_make_no_system_call)
-{
-    bool more = false;
-
-    SKIP_WITHOUT_FILTERS();
-    support_in_child(use_objects_under_filter, &more);
 }

@@ -50,6 +50,7 @@ tests_public_ext = \
 	tests/public/check_destroyed \
 	tests/public/check_events \
 	tests/public/check_frame_mistakes \
+	tests/public/check_real_time \
 	tests/public/check_steady
 
 if WITH_ALL_EXT

@@ -18,6 +18,8 @@
 #   state       no document says that something is planned
 #   evidence    every name in the table of claims of doc/TESTING.md stands in
 #               a test, a model, a scenario or a stress mode; "..." in a name stands for a part left out
+#   deadlines   each function has a row in doc/REAL_TIME.md, and check_real_time.c calls those that
+#               make no system call
 #   tests       in "`check_file` `name`, `name`" of this document the file has the tests
 
 . "${srcdir:-.}/tests/harness/script.sh"
@@ -124,6 +126,15 @@ for name in $(sed -n '/^tests_long = /,/[^\\]$/p' tests/local.mk | grep -o '[a-z
     grep -q "^| .*\`$(echo "$name" | sed 's,^tests/,,; s,^scripts/,,; s,^bench/,,')\`.* | no | yes |" doc/TESTING.md ||
         echo "doc/TESTING.md: has $name not among the tests of check-all"
 done >> "$work/missing"
+
+document=doc/REAL_TIME.md
+for name in $(sed -n 's/^ *\(cpool_[a-z_]*\);.*/\1/p' lib/libcpool.map); do
+    grep -q "^|.*\`$name\`" "$document" || echo "$document: no row has $name"
+done >> "$work/missing"
+awk -F '|' '/^## / { on = /^## Between/ } on' "$document" | grep -o '`cpool_[a-z_]*`' | tr -d '`' | sort -u |
+    while read -r name; do
+        grep -q "\<$name(" tests/public/check_real_time.c || echo "$document: check_real_time.c does not call $name"
+    done >> "$work/missing"
 
 document=doc/TESTING.md
 awk '/^## / { on = /^## Claims/ } on && /^\|/' "$document" > "$work/table.md"

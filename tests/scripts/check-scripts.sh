@@ -136,6 +136,8 @@ plant check-docs.sh doc/TESTING.md 's,`tests/sched[`/],`tests/lines`,g' 'lacks t
 plant check-docs.sh doc/TESTING.md 's,`weak/planted.sh`\(.*| no | yes\),\1,' 'not among the tests of check-all'
 plant check-docs.sh doc/TESTING.md 's/`OFTEN_LOOPS`/`OFTEN_LOOP`/' 'nothing is named OFTEN_LOOP'
 plant check-docs.sh doc/TESTING.md 's/`look_again()`/`look_twice()`/' 'nothing is named look_twice'
+plant check-docs.sh doc/REAL_TIME.md 's/`cpool_trim` //' 'no row has cpool_trim'
+plant check-docs.sh doc/REAL_TIME.md 's/^| `cpool_calloc`/& `cpool_grow`/' 'does not call cpool_grow'
 plant check-docs.sh doc/PORTING.md '1s/$/ A port is planned./' 'is planned'
 
 plant check-figures.sh doc/PERFORMANCE.md 's,| 12 / 11 |,| 10 / 11 |,' 'no golden count'
