@@ -81,8 +81,9 @@ void support_join(pthread_t thread)
 bool support_set_priority(int priority)
 {
     struct sched_param how = { .sched_priority = priority };
+    int policy = priority > 0 ? SCHED_FIFO : SCHED_OTHER;
 
-    return pthread_setschedparam(pthread_self(), priority > 0 ? SCHED_FIFO : SCHED_OTHER, &how) == 0;
+    return pthread_setschedparam(pthread_self(), policy, &how) == 0;
 }
 
 bool support_has_priorities(void)
