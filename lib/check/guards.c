@@ -163,35 +163,34 @@ static void tell_bytes(struct cpi_text *text, const char *what, const unsigned c
 static void tell_place(struct cpi_text *text, const struct cpi_slab *slab,
                        const struct cpi_damage *damage)
 {
-    uintptr_t gap = (uintptr_t)cpi_slab_slot(slab, damage->index);
-    size_t size = slab->slot_size;
+    uintptr_t slot = (uintptr_t)cpi_slab_slot(slab, damage->index);
     size_t bytes = damage->last - damage->first + 1;
+    bool is_after = damage->place == CPI_DAMAGE_AFTER;
+    intptr_t offset = (intptr_t)(damage->first + (is_after ? slab->slot_size : 0 - damage->size));
 
-    cpi_text_add(text, "cpool:   %zu bytes were overwritten, ", bytes);
-    if (damage->place == CPI_DAMAGE_AFTER)
-        cpi_text_add(text, "the first at offset %zu, %zu past the end of slot %" PRIuPTR,
-                     size + damage->first, damage->first, damage->index);
+    cpi_text_add(text, "cpool:   %zu bytes were overwritten, the first at offset %" PRIdPTR ", ",
+                 bytes, offset);
+    if (is_after)
+        cpi_text_add(text, "%zu past the end", damage->first);
     else
-        cpi_text_add(text, "the first at offset -%zu, before the start of slot %" PRIuPTR,
-                     damage->size - damage->first, damage->index);
-    gap += damage->place == CPI_DAMAGE_AFTER ? size : 0 - damage->size;
-    cpi_text_add(text, " (0x%" PRIxPTR ")\n", gap + damage->first);
+        cpi_text_add(text, "before the start");
+    cpi_text_add(text, " of slot %" PRIuPTR " (0x%" PRIxPTR ")\n", damage->index,
+                 slot + (uintptr_t)offset);
 }
 
 /* A gap lies between two slots.  Damage at its start most likely comes from the user of the lower
  * slot, and damage at its end from the user of the higher one. */
 static void tell_culprit(struct cpi_text *text, const struct cpi_damage *damage)
 {
-    uintptr_t lower = damage->place == CPI_DAMAGE_AFTER ? damage->index : damage->index - 1;
-    bool has_lower = damage->place == CPI_DAMAGE_AFTER || damage->index > 0;
+    uintptr_t higher = damage->index + (damage->place == CPI_DAMAGE_AFTER);
 
-    if (damage->first == 0 && has_lower)
+    if (damage->first == 0 && higher > 0)
         cpi_text_add(text, "cpool:   probably the user of slot %" PRIuPTR " wrote past its end\n",
-                     lower);
+                     higher - 1);
     else if (damage->last == damage->size - 1)
         cpi_text_add(text,
                      "cpool:   probably the user of slot %" PRIuPTR " wrote before its start\n",
-                     has_lower ? lower + 1 : 0);
+                     higher);
     else
         cpi_text_add(text, "cpool:   neither neighbour touches these bytes: a stray write\n");
 }
@@ -204,8 +203,6 @@ CPI_COLD void cpi_damage_tell(struct cpi_text *text, const struct cpi_slab *slab
     tell_bytes(text, "found   ", damage->found, damage->shown);
     tell_culprit(text, damage);
     cpi_record_tell(text, slab, damage->index);
-    if (damage->place == CPI_DAMAGE_AFTER)
-        cpi_record_tell(text, slab, damage->index + 1);
-    else if (damage->index > 0)
-        cpi_record_tell(text, slab, damage->index - 1);
+    cpi_record_tell(text, slab,
+                    damage->place == CPI_DAMAGE_AFTER ? damage->index + 1 : damage->index - 1);
 }
