@@ -62,19 +62,15 @@
             ;                                                                   \
     } while (0)
 
-#define CPI_PLAIN_relaxed __ATOMIC_RELAXED
-#define CPI_PLAIN_acquire __ATOMIC_ACQUIRE
-#define CPI_PLAIN_release __ATOMIC_RELEASE
-#define CPI_PLAIN_acq_rel __ATOMIC_ACQ_REL
-#define CPI_PLAIN_seq_cst __ATOMIC_SEQ_CST
-
-#define cpi_word_load(word, order) (CPI_ATOMIC_POINT(), __atomic_load_n((word), CPI_PLAIN_##order))
+#define cpi_word_load(word, order) \
+    (CPI_ATOMIC_POINT(), __atomic_load_n((word), memory_order_##order))
 #define cpi_word_store(word, value, order) \
-    (CPI_ATOMIC_POINT(), __atomic_store_n((word), (value), CPI_PLAIN_##order))
+    (CPI_ATOMIC_POINT(), __atomic_store_n((word), (value), memory_order_##order))
 #define cpi_word_exchange(word, value, order) \
-    (CPI_ATOMIC_POINT(), __atomic_exchange_n((word), (value), CPI_PLAIN_##order))
+    (CPI_ATOMIC_POINT(), __atomic_exchange_n((word), (value), memory_order_##order))
 #define cpi_word_cas(word, expected, desired, success, failure)                    \
-    (CPI_ATOMIC_POINT(), __atomic_compare_exchange_n((word), (expected), (desired), 0, \
-                                                     CPI_PLAIN_##success, CPI_PLAIN_##failure))
+    (CPI_ATOMIC_POINT(),                                                           \
+     __atomic_compare_exchange_n((word), (expected), (desired), 0, memory_order_##success, \
+                                 memory_order_##failure))
 
 #endif /* CPI_ATOMIC_H */

@@ -13,14 +13,6 @@ unsigned cpool_version(void)
     return CPOOL_VERSION_NUMBER;
 }
 
-static size_t size_of(const void *given)
-{
-    size_t size;
-
-    memcpy(&size, given, sizeof size);
-    return size;
-}
-
 static size_t lesser_size(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -28,7 +20,7 @@ static size_t lesser_size(size_t a, size_t b)
 
 int cpi_struct_check(const void *given)
 {
-    size_t size = size_of(given);
+    size_t size = *(const size_t *)given;
 
     return size < sizeof size || size > CPI_STRUCT_MAX ? CPOOL_ESTRUCT : 0;
 }
@@ -36,7 +28,7 @@ int cpi_struct_check(const void *given)
 CPI_COLD int cpi_struct_read(void *known, size_t size, const void *given)
 {
     const unsigned char *bytes = given;
-    size_t given_size = size_of(given);
+    size_t given_size = *(const size_t *)given;
 
     if (cpi_struct_check(given) != 0)
         return CPOOL_ESTRUCT;
@@ -53,7 +45,7 @@ void cpi_struct_write(void *given, const void *known, size_t size)
 {
     unsigned char *to = given;
     const unsigned char *from = known;
-    size_t given_size = size_of(given);
+    size_t given_size = *(const size_t *)given;
     size_t common = lesser_size(size, given_size);
 
     memcpy(to + sizeof size, from + sizeof size, common - sizeof size);
