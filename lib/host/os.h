@@ -56,13 +56,6 @@ size_t cpi_os_read_file(const char *path, char *buffer, size_t size);
 /* Bytes in a page, a power of two. */
 size_t cpi_os_page_size(void);
 
-/* Bytes in a transparent huge page, or in a small page if the system does not make huge pages by
- * itself. */
-size_t cpi_os_huge_page_size(void);
-
-/* Asks for huge pages in a range, which the system may refuse. */
-void cpi_os_want_huge_pages(void *address, size_t size);
-
 /* Limit of the process's address space in bytes, SIZE_MAX without one. */
 size_t cpi_os_address_space(void);
 
@@ -117,10 +110,25 @@ uint64_t cpi_os_deadline(const struct timespec *timeout);
  * given back, counted from the first page: fewer than `size` if the system refuses. */
 size_t cpi_os_purge(void *address, size_t size);
 
-/* Makes whole pages of usable memory resident without changing a byte, even while other threads use
- * them, if the system has a call for that (CPI_OS_POPULATES).  False if it refuses memory. */
+/*
+ * Calls that only Linux has.
+ *
+ * huge_page_size      bytes in a transparent huge page, or in a small page if the system does not
+ *                     make huge pages by itself
+ * want_huge_pages     asks for huge pages in a range, which the system may refuse
+ * populate            makes whole pages of usable memory resident without changing a byte, even
+ *                     while other threads use them.  False if the system refuses memory
+ */
 #define CPI_OS_POPULATES CPI_LINUX
+#if CPI_LINUX
+size_t cpi_os_huge_page_size(void);
+void cpi_os_want_huge_pages(void *address, size_t size);
 bool cpi_os_populate(void *address, size_t size);
+#else
+#define cpi_os_huge_page_size cpi_os_page_size
+#define cpi_os_want_huge_pages(address, size) ((void)(address), (void)(size))
+#define cpi_os_populate(address, size) ((void)(address), (void)(size), true)
+#endif
 
 /* The number by which the operating system and debuggers know the calling thread.
  * Async-signal-safe. */

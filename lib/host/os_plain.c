@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * os_plain.c - the parts of os.h that are the same on all systems, or on all but Linux, and one
- * that few programs use: making pages resident.
- *
- * Without Linux there is no way to ask for huge pages, or to make pages resident.
+ * os_plain.c - the part of os.h that is the same on all systems, and one that few programs use:
+ * making pages resident.
  */
 #include "base/compiler.h"
 
@@ -11,61 +9,26 @@
 
 #include <time.h>
 
-#if !defined(_WIN32)
+#if CPI_LINUX
 #include <errno.h>
 #include <sys/mman.h>
 #endif
 
-#define CPI_SECOND INT64_C(1000000000)
-/* In seconds.  More than the nanoseconds of a timespec can take back. */
-#define CPI_LONGEST (INT64_C(1) << 40)
-
 uint64_t cpi_os_deadline(const struct timespec *timeout)
 {
-    int64_t seconds;
-    int64_t nanoseconds;
+    uint64_t sum;   /* in nanoseconds, right unless it has wrapped */
+    double seconds; /* the same, rounded */
 
     if (timeout == NULL)
         return CPI_OS_NEVER;
-    seconds = (int64_t)timeout->tv_sec;
-    if (seconds > CPI_LONGEST)
-        seconds = CPI_LONGEST;
-    if (seconds < -CPI_LONGEST)
-        seconds = -CPI_LONGEST;
-    seconds += timeout->tv_nsec / CPI_SECOND;
-    nanoseconds = timeout->tv_nsec % CPI_SECOND;
-    if (nanoseconds < 0) {
-        nanoseconds += CPI_SECOND;
-        seconds--;
-    }
-    if (seconds < 0 || (seconds == 0 && nanoseconds == 0))
-        return 0;
+    sum = (uint64_t)timeout->tv_sec * 1000000000u + (uint64_t)timeout->tv_nsec;
+    seconds = (double)timeout->tv_sec + (double)timeout->tv_nsec / 1e9;
     if (seconds >= INT32_MAX / 2)
         return CPI_OS_NEVER; /* more than 34 years */
-    return cpi_os_now() + (uint64_t)(seconds * CPI_SECOND) + (uint64_t)nanoseconds;
+    return seconds < -1 || (int64_t)sum <= 0 ? 0 : cpi_os_now() + sum;
 }
 
-#if !CPI_LINUX
-
-size_t cpi_os_huge_page_size(void)
-{
-    return cpi_os_page_size();
-}
-
-void cpi_os_want_huge_pages(void *address, size_t size)
-{
-    (void)address;
-    (void)size;
-}
-
-bool cpi_os_populate(void *address, size_t size)
-{
-    (void)address;
-    (void)size;
-    return true;
-}
-
-#else
+#if CPI_LINUX
 
 /* From <linux/mman.h>, which older systems lack.  The kernel has it since 5.14. */
 #ifndef MADV_POPULATE_WRITE

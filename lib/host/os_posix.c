@@ -38,12 +38,9 @@
 
 /* On systems that account for swap space when memory is mapped, leave that to commit: most of this
  * memory may never be touched. */
-#if !defined(CPOOL_PLAIN_POSIX)
-#if defined(MAP_NORESERVE)
+#if defined(MAP_NORESERVE) && !defined(CPOOL_PLAIN_POSIX)
 #define CPI_NO_RESERVE MAP_NORESERVE
-#endif
-#endif
-#if !defined(CPI_NO_RESERVE)
+#else
 #define CPI_NO_RESERVE 0
 #endif
 
@@ -95,22 +92,14 @@ size_t cpi_os_page_size(void)
 /* The largest huge pages, on kernels with pages of 64 KiB. */
 #define CPI_HUGE_PAGE_MAX ((size_t)512 * 1024 * 1024)
 
-CPI_COLD static size_t read_number(const char *path)
-{
-    char digits[32] = "";
-    size_t number = 0;
-
-    (void)cpi_os_read_file(path, digits, sizeof digits - 1);
-    for (const char *digit = digits; *digit >= '0' && *digit <= '9'; digit++)
-        number = number * 10 + (size_t)(*digit - '0');
-    return number;
-}
-
 CPI_COLD size_t cpi_os_huge_page_size(void)
 {
+    char digits[32] = "0";
     size_t page = cpi_os_page_size();
-    size_t huge = read_number(CPI_HUGE_PAGE_FILE);
+    size_t huge;
 
+    (void)cpi_os_read_file(CPI_HUGE_PAGE_FILE, digits, sizeof digits - 1);
+    huge = strtoul(digits, NULL, 10);
     return huge > page && huge <= CPI_HUGE_PAGE_MAX && (huge & (huge - 1)) == 0 ? huge : page;
 }
 
