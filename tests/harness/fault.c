@@ -4,9 +4,6 @@
  */
 #include "fault.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "cache/reclaim.h"

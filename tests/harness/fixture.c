@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fixture.c - caches without a pool (fixture.h).
- *
- * Includes atomic.h, to read counters.
  */
 #include "fixture.h"
 

@@ -6,7 +6,6 @@
 #include "growth.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 

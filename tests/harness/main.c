@@ -4,8 +4,6 @@
  */
 #include "support.h"
 
-#include <string.h>
-
 int main(int argc, char **argv)
 {
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;

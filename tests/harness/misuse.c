@@ -12,7 +12,6 @@
 
 #include <cpool/print.h>
 
-
 static size_t reports;
 
 static void count_report(const cpool_error_t *error, void *context)

@@ -4,10 +4,6 @@
  */
 #include "support.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <cpool/pools.h>
 #include <cpool/track.h>
 

@@ -6,9 +6,7 @@
  */
 #include "support.h"
 
-#include <stdio.h>
 #include <sched.h>
-#include <stdlib.h>
 
 void support_require_equal(long long a, long long b, const char *file, int line,
                            const char *what)

@@ -3,13 +3,10 @@
  * check_alloc.c - taking and giving back slots, by one thread, of every size,
  * capacity and alignment.
  *
- * Includes the public API only.  Built twice: with the inline path, and with
- * CPOOL_NO_INLINE, against the symbols that the library emits.
+ * Built twice: with the inline path, and with CPOOL_NO_INLINE, against the symbols that the
+ * library emits.
  */
 #include "support.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define KIB ((size_t)1024)
 #define MIB (KIB * KIB)

@@ -4,8 +4,6 @@
  */
 #include "support.h"
 
-#include <string.h>
-
 #include <cpool/client.h>
 
 enum { CAPACITY = 1000 };

@@ -6,8 +6,6 @@
  */
 #include "support.h"
 
-#include <string.h>
-
 enum { CAPACITY = 300, RESERVED = 50 };
 
 static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_HUGE_PAGES };

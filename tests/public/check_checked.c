@@ -6,8 +6,6 @@
  */
 #include "support.h"
 
-#include <string.h>
-
 enum { CAPACITY = 200 };
 
 static cpool_t *make_checked(size_t slot_size)

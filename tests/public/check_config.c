@@ -5,9 +5,6 @@
  */
 #include "support.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include <cpool/client.h>

@@ -11,7 +11,6 @@
 #include "support.h"
 
 #include <dlfcn.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "module.h"

@@ -6,8 +6,6 @@
 #include "support.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include <cpool/debug.h>

@@ -12,8 +12,6 @@
 #include "../../ext/retire/tests/domains.h"
 #include "misuse.h"
 
-#include <string.h>
-
 enum { SLOT_SIZE = 48, CAPACITY = 200 };
 
 static const unsigned kinds[] = { 0, CPOOL_CHECKED };

@@ -11,8 +11,6 @@
 
 #include <dlfcn.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "module.h"

@@ -5,13 +5,11 @@
  * A compiler may compute the address of thread-local storage once in a function, and use it on
  * both sides of a switch.  Each thread's cache must stay its own all the same.  The functions
  * that switch have loops with inlined operations, where compilers do that.  Compiled with
- * CPOOL_NO_INLINE as well.  Includes the public API only.
+ * CPOOL_NO_INLINE as well.
  */
 #include "support.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <ucontext.h>
 
 /* musl has the header, and not the functions. */

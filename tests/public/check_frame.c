@@ -5,7 +5,6 @@
 #include "frames.h"
 
 #include <sched.h>
-#include <string.h>
 
 struct thing {
     char bytes[16];

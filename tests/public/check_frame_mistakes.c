@@ -6,7 +6,6 @@
 #include "frames.h"
 
 #include <setjmp.h>
-#include <string.h>
 
 #include <cpool/track.h>
 

@@ -5,8 +5,6 @@
  */
 #include "growth.h"
 
-#include <stdlib.h>
-
 enum { SLOT_SIZE = 32, CAPACITY = 200, MAX_CAPACITY = 20000 };
 
 /*

@@ -6,9 +6,6 @@
  */
 #include "doors.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { CAPACITY = 200 };
 
 static cpool_t *make_checked(size_t slot_size, size_t align)

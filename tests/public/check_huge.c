@@ -5,9 +5,6 @@
 #include "support.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #define MIB ((size_t)1024 * 1024)

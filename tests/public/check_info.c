@@ -6,8 +6,6 @@
 #include "support.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 /*
  * ---- Addresses -----------------------------------------------------------

@@ -7,8 +7,6 @@
  */
 #include "support.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include <cpool/debug.h>

@@ -5,8 +5,6 @@
  */
 #include "support.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 /* Uses up and fills again, so that the thread has slots cached at the end. */

@@ -7,7 +7,6 @@
 #include "support.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <sys/wait.h>
 
 enum { SLOT_SIZE = 48, CAPACITY = 200 };

@@ -6,8 +6,6 @@
 #include "support.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cpool/pools.h>
 

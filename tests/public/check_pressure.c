@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_pressure.c - the mark at which a pool calls a function, before it runs dry.
- *
- * Includes the public API only.
  */
 #include "doors.h"
 

@@ -9,9 +9,6 @@
 #include <cpool/print.h>
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The output of a print function, to be freed. */
 static char *printed(enum cpool_dump_form what, const cpool_t *pool)

@@ -5,9 +5,6 @@
  */
 #include "support.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { CAPACITY = 1000 };
 
 static cpool_t *make_pool(unsigned flags)

@@ -5,8 +5,6 @@
  */
 #include "support.h"
 
-#include <stdlib.h>
-
 enum { SLOT_SIZE = 16, CAPACITY = 100000, ROUNDS = 16, WARM_UP = 50, BURSTS = 200 };
 
 static cpool_t *create(size_t rounds, size_t cache_slots)

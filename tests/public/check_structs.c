@@ -7,8 +7,6 @@
 
 #include <cpool/object.h>
 
-#include <string.h>
-
 /* The bytes beyond a structure, which must be neither read nor written. */
 #define BEYOND 0xa5
 

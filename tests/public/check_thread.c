@@ -6,9 +6,6 @@
 #include "support.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <cpool/pools.h>

@@ -5,9 +5,6 @@
  */
 #include "doors.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include <cpool/track.h>
 
 enum { CAPACITY = 500 };

@@ -7,8 +7,6 @@
 #include "growth.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { SLOT_SIZE = 64, COUNT = 20000 };
 

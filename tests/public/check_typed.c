@@ -6,11 +6,9 @@
  */
 #include "support.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdalign.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include <cpool/pools.h>
 

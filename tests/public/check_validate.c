@@ -5,10 +5,6 @@
  */
 #include "support.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { CAPACITY = 500 };
 
 /* Odd, even, powers of two, one, and some with large odd parts. */

@@ -6,7 +6,6 @@
 #include "support.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 #include <cpool/pools.h>
 

@@ -7,8 +7,6 @@
 
 #include "support.h"
 
-#include <stdlib.h>
-
 #include <cpool/frame.h>
 
 enum { CAPACITY = 1000, ROUNDS = 8 };

@@ -2,8 +2,6 @@
 /*
  * linear.h - decides whether a history is linearizable.
  *
- * Includes history.h.
- *
  * THE SPECIFICATION
  *
  * A pool is a set of free slots, and in the beginning all are free.  Its atomic steps:

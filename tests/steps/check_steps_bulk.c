@@ -4,8 +4,6 @@
  */
 #include "steps.h"
 
-#include <stdlib.h>
-
 static const unsigned kinds[] = { 0, CPOOL_CHECKED };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };

@@ -3,8 +3,6 @@
  * check_steps_call.c - a thread that waits and has been called to look for a slot
  * itself.  Meanwhile the slot is for threads that run, and a waiter that is held up, as a
  * trim that is, holds up no other waiter.
- *
- * Includes meeting.h, and waiters.h to choose the pool's patience.
  */
 #include "meeting.h"
 

@@ -4,7 +4,7 @@
  * step of its frees, and another one that has obtained them destroys the pool meanwhile, or
  * resets it first, as object pools do.
  *
- * Includes steps.h.  Memory that is touched after the end of the pool is no longer mapped.
+ * Memory that is touched after the end of the pool is no longer mapped.
  */
 #include "inline_steps.h" /* first */
 

@@ -6,8 +6,6 @@
  */
 #include "steps.h"
 
-#include <string.h>
-
 enum {
     CAPACITY = 1000,
     FREES = 100000, /* room for so many is nowhere */

@@ -5,8 +5,6 @@
  */
 #include "steps.h"
 
-#include <string.h>
-
 #include "inside.h"
 #include "depot/depot.h"
 

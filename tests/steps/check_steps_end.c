@@ -3,9 +3,6 @@
  * check_steps_end.c - a thread that ends, stopped at every step of what the library
  * does then: it holds up no other pool, and a fork and the destruction of its pool
  * find all.
- *
- * Includes meeting.h, and pool.h, to see the holder of the lock and the
- * threads inside.
  */
 #include "meeting.h" /* first: it says which system interfaces are wanted */
 

@@ -4,16 +4,13 @@
  * pool: the child finds every slot but those that were on their way, each once,
  * and every magazine.
  *
- * Includes script.h, and inside.h and pool.h, to see what is loaded and take places.
  * The children start no threads, because ThreadSanitizer does not let them.
  */
 #include "script.h"
 
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
 
 #include "../../ext/retire/tests/domains.h"
 #include "crew.h"

@@ -2,14 +2,11 @@
 /*
  * check_steps_notice.c - cpool_alloc_or_notify beside other threads that wait, ask or free,
  * one of which stops at each of its steps.
- *
- * Includes meeting.h, and pool.h, to see the pool's queue.
  */
 #include "meeting.h" /* first: it says which system interfaces are wanted */
 
 #include <stdatomic.h>
 #include <time.h>
-
 
 #include "inside_wait.h"
 

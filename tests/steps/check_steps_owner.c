@@ -3,14 +3,11 @@
  * check_steps_owner.c - the owner of a cache stops at every access of its allocs, its frees and
  * its flushes, inline and out of line, while its entry is open, and while it is closed and opened
  * again.  Meanwhile other threads take all that they can have, wait, ask for a notice, or trim.
- *
- * Includes script.h, meeting.h, and pool.h to set the pool's patience.
  */
 #include "script.h" /* first: it says which system interfaces are wanted */
 
 #include <stdatomic.h>
 #include <time.h>
-
 
 #include "crew.h"
 #include "inside_wait.h"

@@ -2,8 +2,6 @@
 /*
  * check_steps_queue.c - several threads that wait: which of them gets a given slot, the
  * queue's word meanwhile, and that none sleeps beside a free slot.
- *
- * Includes meeting.h, and pool.h, to choose the pool's patience and see its queue.
  */
 #include "meeting.h"
 

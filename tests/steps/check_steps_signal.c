@@ -6,10 +6,7 @@
 #include "steps.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
 
 enum { CAPACITY = 24,
        ROUNDS = 3 };

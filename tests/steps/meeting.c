@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * meeting.c - one thread waits, one gives (meeting.h).
- *
- * Includes pool.h, to see which threads sleep.
  */
 #include "meeting.h"
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * script.c - shared by the tests of forks (script.h).
- *
- * Includes pool.h, to count magazines.
  */
 #include "inline_steps.h" /* first */
 
 #include "script.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #include "cache/reclaim.h"
 #include "inside.h"

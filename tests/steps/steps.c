@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * steps.c - doing something at a chosen step (steps.h).
- *
- * Includes os.h, and points.h with the table of what the library calls.
  */
 #include "steps.h"
-
-#include <string.h>
 
 #include "host/os.h"
 #include "points.h"

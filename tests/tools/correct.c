@@ -17,7 +17,6 @@
 #include <cpool/sized.h>
 #include <cpool/print.h>
 
-
 enum { SIZE = 45, CAPACITY = 300, MOST = 40, TURNS = 3 };
 
 struct item {

@@ -15,7 +15,6 @@
 
 #include <cpool.h>
 
-
 /* More than a function knows how to zero by itself. */
 enum { THREADS = 3, CAPACITY = 48, WORDS = 25, MOST = 5, TAKES = 6 };
 

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"

@@ -3,17 +3,13 @@
  * check_barrier.c - without the kernel's barrier: it is refused at the start, or not wanted, or
  * refused later, when owners rely on it already (lib/cache/reclaim.h).
  *
- * Includes crew.h, waiter.h, inside.h, reclaim.h.  A filter of system calls refuses it, in a
- * child.  The threads that a test makes before the filter is there are not refused, and go on as
- * they were.
+ * A filter of system calls refuses it, in a child.  The threads that a test makes before the
+ * filter is there are not refused, and go on as they were.
  */
 #include "crew.h"
 #include "waiter.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../../ext/retire/tests/domains.h"
 #include "base/atomic.h"

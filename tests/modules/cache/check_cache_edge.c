@@ -3,16 +3,12 @@
  * check_cache_edge.c - refill and spill at the edges of a magazine (lib/cache/cache.h) do
  * the same, whether their caller knows the state of the cache or not.
  *
- * Includes fixture.h, random.h.
- *
  * The same random calls are made twice, beside another cache and a thread that steals and
  * closes: once by cpi_cache_take and cpi_cache_give alone, and once by the four of cache.h where
  * their conditions hold.  After each call everything that a cache and the depot know must be the
  * same, but for the bound, which a short swap does not look at.
  */
 #include "fixture.h"
-
-#include <string.h>
 
 #include "base/atomic.h"
 #include "random.h"

@@ -3,8 +3,8 @@
  * check_recall.c - empty means empty: the capacity can be had by any mix of
  * threads, for any content of the caches of threads that sleep.
  *
- * Includes crew.h.  Every test runs with the kernel's barrier, where there is
- * one, and in a child that the kernel refuses it.
+ * Every test runs with the kernel's barrier, where there is one, and in a child that the kernel
+ * refuses it.
  */
 #include "crew.h"
 

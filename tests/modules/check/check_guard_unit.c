@@ -4,8 +4,6 @@
  */
 #include "support.h"
 
-#include <string.h>
-
 #include "check/guards.h"
 
 enum { CAPACITY = 50 };

@@ -6,7 +6,6 @@
 #include "support.h"
 
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -5,8 +5,6 @@
  */
 #include "support.h"
 
-#include <stdlib.h>
-
 #include "depot/tagstack.h"
 
 enum { NODES = 64 };

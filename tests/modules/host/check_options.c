@@ -6,10 +6,6 @@
  */
 #include "support.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <cpool/client.h>
 
 #include "host/options.h"

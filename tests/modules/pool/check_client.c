@@ -5,8 +5,6 @@
  */
 #include "support.h"
 
-#include <string.h>
-
 #include <cpool/client.h>
 
 enum { CAPACITY = 4, MOST = 7 };

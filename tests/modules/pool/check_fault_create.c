@@ -5,7 +5,6 @@
  */
 #include "fault_pool.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include <cpool/client.h>

@@ -7,8 +7,6 @@
 
 #include <cpool/typed.h>
 
-#include <string.h>
-
 /* Slots that are reserved, more than a magazine has, and that are given back. */
 enum { RESERVED = 10, DRAWN = 100 };
 

@@ -3,14 +3,10 @@
  * check_inherit.c - the locks of the library inherit priorities: a thread that holds one is not
  * kept from the processor by threads of a lower priority than those that wait for the lock.  In
  * the child of a fork the library's lock is free, whoever waited for it.
- *
- * Includes thread.h and report.h, to hold the locks.
  */
 #include "support.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "pool/report.h"

@@ -10,7 +10,6 @@
 #include "support.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>

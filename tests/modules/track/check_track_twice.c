@@ -2,8 +2,6 @@
 /*
  * check_track_twice.c - a slot that is in a tracked pool twice, because its word was
  * overwritten: the alloc that would hand it out twice reports it.
- *
- * Includes the public API and pool.h, and writes the word itself.
  */
 #include "support.h"
 

@@ -2,11 +2,8 @@
 /*
  * check_fault_wait.c - what the functions that wait for a slot return when the system refuses one
  * of their calls.
- *
- * Includes waiter.h, and pool.h to keep waiters from starving.
  */
 #include "waiter.h"
-
 
 #include "fault_pool.h"
 #include "inside_wait.h"

@@ -2,11 +2,8 @@
 /*
  * check_faults.c - the system refuses memory for a thread's table, and while threads wait.  The
  * result of each function for each call that is refused is in check_fault_*.c.
- *
- * Includes waiter.h, and pool.h to see which waiters sleep.
  */
 #include "waiter.h"
-
 
 #include "inside_wait.h"
 #include "refuse.h"

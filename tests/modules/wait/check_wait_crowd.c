@@ -2,8 +2,6 @@
 /*
  * check_wait_crowd.c - more threads than slots: no waiter is forgotten, for any
  * actions of the others on the pool.
- *
- * Includes waiter.h, and crew.h, to test without the kernel's barrier too.
  */
 #include "crew.h"
 #include "waiter.h"

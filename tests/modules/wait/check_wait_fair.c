@@ -2,8 +2,6 @@
 /*
  * check_wait_fair.c - threads that have waited for long are served in the order in
  * which they came, and nobody overtakes them.
- *
- * Includes waiter.h, and pool.h, to see when the pool has begun to hand over.
  */
 #include "waiter.h"
 
