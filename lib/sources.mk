@@ -50,7 +50,6 @@ libcpool_sources = \
 	lib/check/records.h \
 	lib/pool/alloc.c \
 	lib/pool/alloc.h \
-	lib/pool/announce.c \
 	lib/pool/build.c \
 	lib/pool/bulk.c \
 	lib/pool/caches.c \

@@ -61,9 +61,8 @@ static inline size_t cpi_lowest_bit(size_t n)
 static inline uintptr_t cpi_inverse(uintptr_t odd)
 {
     uintptr_t inverse = odd;
-    unsigned correct;
 
-    for (correct = 3; correct < sizeof inverse * 8u; correct *= 2)
+    for (unsigned correct = 3; correct < sizeof inverse * 8u; correct *= 2)
         inverse *= 2u - odd * inverse;
     return inverse;
 }

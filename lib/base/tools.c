@@ -29,7 +29,7 @@ CPI_APART static uintptr_t ask_valgrind(uintptr_t name, uintptr_t a, uintptr_t b
 #define VALGRIND_PRINTF_BACKTRACE(...) ((void)0)
 #endif
 
-/* The interface of compiler-rt, which GCC copies. */
+/* The interface of compiler-rt, which GCC copies: NULL unless the program brings it along. */
 #if defined(__ELF__)
 /* Defined by another object, even if this one hides its own symbols. */
 #define CPI_WEAK __attribute__((__weak__, __visibility__("default")))
@@ -158,16 +158,14 @@ void cpi_tools_given(unsigned tools, const void *pool, void *slot, size_t size)
 }
 
 /* Memcheck ignores the outer block then, which it would otherwise report as possibly lost. */
-void cpi_tools_block_taken(void *block, size_t size)
-{
-    if (is_memcheck())
-        (void)CPI_REQUEST(MALLOCLIKE_BLOCK, block, size, 0, false);
-}
-
-void cpi_tools_block_given(void *block, size_t size)
+void cpi_tools_block(void *block, size_t size, bool taken)
 {
     if (!is_memcheck())
         return;
+    if (taken) {
+        (void)CPI_REQUEST(MALLOCLIKE_BLOCK, block, size, 0, false);
+        return;
+    }
     (void)CPI_REQUEST(FREELIKE_BLOCK, block, 0, 0, 0);
     (void)CPI_REQUEST(MAKE_MEM_UNDEFINED, block, size, 0, 0); /* its owner may write there */
 }

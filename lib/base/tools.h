@@ -5,9 +5,6 @@
  * `tools` is always the set of tools that a pool is announced to, found when it was created.
  * Functions ignore all others.  With -DCPI_TOOLS=0 the set is empty, so that the library's own
  * tests see pools as they are even if they run under a tool.
- *
- * A sanitizer's functions are weak references: NULL unless the program brings them along.  Requests
- * to Valgrind are instruction sequences that do nothing elsewhere.
  */
 #ifndef CPI_TOOLS_H
 #define CPI_TOOLS_H
@@ -58,8 +55,7 @@ void cpi_tools_call(size_t arguments);
 
 /* The beginning and end of a block that is in use, inside an outer block that nothing points to.
  * The outer block must not move in between. */
-void cpi_tools_block_taken(void *block, size_t size);
-void cpi_tools_block_given(void *block, size_t size);
+void cpi_tools_block(void *block, size_t size, bool taken);
 
 /* Between these two calls the calling thread's accesses to slots and gaps are the library's own,
  * not mistakes. */

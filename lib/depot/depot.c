@@ -147,13 +147,12 @@ static uint32_t make_any(struct cpi_depot *depot)
 uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *counters)
 {
     uint32_t node = cpi_depot_pop(depot, &depot->empty, &counters->others);
-    unsigned tries;
 
     CPI_ASSERT(node == 0 || count_of(depot, node) == 0);
     if (CPI_LIKELY(node != 0))
         return node;
     node = make_any(depot);
-    for (tries = 0; node == 0 && tries < CPI_EMPTY_TRIES; tries++) {
+    for (unsigned tries = 0; node == 0 && tries < CPI_EMPTY_TRIES; tries++) {
         if (tries > 0)
             cpi_os_back_off(tries);
         node = cpi_depot_pop(depot, &depot->empty, &counters->others);

@@ -77,10 +77,8 @@ static inline void cpi_magazine_move(struct cpi_magazine *from, struct cpi_magaz
     cpi_magazine_set_count(to, held + moved);
 }
 
-/* The number of operations without a cache that one pool allows at once.  A further one waits until
- * one of them has left.  The limits are for pools in our own memory, for small pools, and for pools
- * in the caller's memory, which allow no more than they have caches.  The minimum is two, because a
- * drain is one of them. */
+/* The number of operations without a cache that one pool allows at once (doc/DESIGN.md, "Limits"),
+ * in our own memory, in small pools, and in the caller's memory.  A drain is one of them. */
 #define CPI_UNCACHED_OWN 64u
 #define CPI_UNCACHED_SMALL 16u
 #define CPI_UNCACHED_CALLER 4u

@@ -182,9 +182,8 @@ void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)
     return cache != NULL ? cpi_cache_take(cache) : cpi_take_uncached(&pool->slab, &pool->depot);
 }
 
-/* A free ends with a check for waiters.  Until then, the operation in flight, or the owner's
- * `calls`, keeps cpool_destroy waiting: once the slot is available, another thread may hold all
- * slots and destroy the pool. */
+/* Until a free has checked for waiters, the operation in flight, or the owner's `calls`, keeps
+ * cpool_destroy waiting (doc/CONCURRENCY.md 5). */
 static bool give_uncached(struct cpi_pool *pool, void *slot)
 {
     struct cpi_uncached uncached;
@@ -373,8 +372,7 @@ void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
         CPI_UNLIKELY(!cpi_pool_returns(pool, slot, call)))
         return;
     /* Once the slot is given back, another thread may destroy the pool, so nothing may follow,
-     * unless there was no place for the slot.  That is the only way in which plain pools notice
-     * double frees. */
+     * unless there was no place for the slot. */
     if (CPI_LIKELY(cache != NULL) &&
         CPI_LIKELY(cpi_cache_push(cache, cpi_cache_active(cache), slot)))
         return;

@@ -3,6 +3,7 @@
  * build.c - lays a pool out in memory, releases that, and gives the pool its handle.
  *
  * ORDERING TABLE
+ *   shown | committed load | relaxed | - | -
  *   owner | face's client store | release | the load in <cpool/client.h> | the client
  */
 #include "pool/config.h"
@@ -15,6 +16,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/list.h"
+#include "base/tools.h"
 #include "host/os.h"
 
 /* The number of caches of a pool that cannot get addresses for more, unless configured. */
@@ -67,13 +69,88 @@ static void lay_out_depot(struct cpi_depot *depot, const struct cpi_layout *layo
     cpi_depot_init(depot, (uint32_t)layout->rounds, (uint32_t)layout->uncached);
 }
 
+/* --- A pool is announced to sanitizers and Valgrind, which are shown its memory --- */
+
+/* Bytes of slots that are committed and hidden at creation.  Hiding them later would race with a
+ * thread that has got a slot there. */
+#define CPI_HIDDEN_AHEAD ((size_t)64 * 1024 * 1024)
+
+/* AddressSanitizer tracks memory in units of eight bytes. */
+#define CPI_GRANULE ((uintptr_t)8)
+
+static bool share_granules(const struct cpi_slab *slab)
+{
+    return slab->stride - slab->slot_size < CPI_GRANULE &&
+           (slab->base % CPI_GRANULE != 0 || slab->stride % CPI_GRANULE != 0);
+}
+
+CPI_COLD bool cpi_announce_wanted(const cpool_config_t *config)
+{
+    return config->memory == NULL &&
+           (config->flags & (CPOOL_CLIENT_RESERVED | CPOOL_NO_POISON)) == 0 &&
+           (cpi_tools_found() & CPI_TOOLS_BYTES) != 0;
+}
+
+/* Usable bytes of the slots' memory, including the lead. */
+static size_t usable_bytes(const struct cpi_pool *pool)
+{
+    return cpi_load(&pool->slab.extent.committed, relaxed); /* [shown] */
+}
+
+/* A tool has locks of its own.  Forks wait for the library's lock, so in no child is a lock of the
+ * tool held by a thread that was opening or closing a pool.  A reset holds the lock already. */
+static void open_slots(const struct cpi_pool *pool)
+{
+    const struct cpi_slab *slab = &pool->slab;
+    bool locked = cpi_lock_unless_held();
+
+    cpi_tools_open(pool->tools, pool, slab->extent.base, slab->extent.size,
+                   slab->stride - slab->slot_size);
+    cpi_unlock_if(locked);
+    cpi_tools_hide(pool->tools, slab->extent.base, usable_bytes(pool));
+}
+
+CPI_COLD static void end_announcement(struct cpi_pool *pool)
+{
+    const struct cpi_slab *slab = &pool->slab;
+    bool locked = cpi_lock_unless_held();
+
+    cpi_tools_show(pool->tools, slab->extent.base, usable_bytes(pool));
+    cpi_tools_close(pool->tools, pool, slab->extent.base, slab->extent.size);
+    cpi_unlock_if(locked);
+}
+
+CPI_COLD static void announce_pool(struct cpi_pool *pool)
+{
+    struct cpi_slab *slab = &pool->slab;
+    uintptr_t ahead = CPI_HIDDEN_AHEAD / slab->stride;
+
+    pool->tools = cpi_tools_found();
+    if ((pool->flags & CPOOL_NO_POISON) != 0)
+        pool->tools &= ~CPI_TOOLS_BYTES;
+    if (share_granules(slab))
+        pool->tools &= ~CPI_TOOL_ASAN;
+    /* If the system refuses, less is hidden. */
+    if ((pool->tools & CPI_TOOLS_BYTES) != 0)
+        (void)cpi_slab_provide(slab, ahead < slab->slots ? ahead : slab->slots);
+    open_slots(pool);
+}
+
+CPI_COLD void cpi_announce_reset(struct cpi_pool *pool)
+{
+    end_announcement(pool);
+    open_slots(pool);
+}
+
+/* --- Building --- */
+
 /* Decides what is done to slots on their way to users and back. */
 static void set_ways(struct cpi_pool *pool)
 {
     struct cpi_registry *registry = &pool->registry;
     bool has_words = pool->slab.sides[CPI_SIDE_WORDS].size != 0;
 
-    cpi_announce_begin(pool);
+    announce_pool(pool);
     if (has_words)
         cpi_slotmap_init(&pool->map, &pool->slab);
     pool->checked = (pool->flags & CPOOL_CHECKED) != 0;
@@ -231,7 +308,7 @@ CPI_COLD static int build_with_options(struct cpi_pool **pool, const cpool_confi
 
 CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
 {
-    cpi_announce_end(pool);
+    end_announcement(pool);
     cpi_waiters_fini(&pool->waiters);
     if (pool->end_frames != NULL)
         pool->end_frames(pool);

@@ -32,13 +32,12 @@ static size_t copy_run_out(const struct cpi_cache *cache, void **slots, size_t n
 {
     cpool_cache_t *active = cpi_cache_active(cache);
     uintptr_t count = cpi_entry_count(active);
-    size_t i;
 
     if (cpi_cache_mark(cache, active, count) == 0)
         n = 0;
     if (n > count)
         n = count;
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         slots[i] = active->rounds[count - 1 - i];
     cpi_cache_unmark(active, count - n);
     return n;

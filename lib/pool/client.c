@@ -32,10 +32,8 @@ static bool pass_barrier(void)
 
 static bool tell_block(void *block, size_t size, bool taken)
 {
-    if (block != NULL && taken)
-        cpi_tools_block_taken(block, size);
-    else if (block != NULL)
-        cpi_tools_block_given(block, size);
+    if (block != NULL)
+        cpi_tools_block(block, size, taken);
     return (cpi_tools_found() & CPI_TOOL_MEMCHECK) != 0;
 }
 

@@ -39,7 +39,7 @@ struct cpi_pool {
 
     /* Constant. */
     bool checked;
-    unsigned tools; /* the tools that it is announced to (announce.c) */
+    unsigned tools; /* the tools that it is announced to (build.c) */
     struct cpi_slotmap map; /* its words are NULL in pools without words of slots */
 
     /* Used by frame.c, which programs without frames do not link.  NULL while there are none.  Set

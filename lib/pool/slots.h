@@ -66,15 +66,10 @@ void cpi_pool_mend_slot(const struct cpi_pool *pool, const void *slot, const cha
 /* Looks at all gaps of a checked pool until they are intact.  Returns 0 or CPOOL_EGUARD. */
 int cpi_pool_verify_all(const struct cpi_pool *pool, const char *function);
 
-/*
- * announce.c.  The tools to which a pool is announced, and what they are told of its memory.
- * wanted says whether one would watch the bytes of such a pool, between whose slots there are
- * bytes of the library's then.  begin is for a pool that is built but for this.
- */
+/* build.c.  Whether a tool would watch the bytes of such a pool, between whose slots there are
+ * bytes of the library's then.  What the tools are told of a pool at a reset. */
 bool cpi_announce_wanted(const cpool_config_t *config);
-void cpi_announce_begin(struct cpi_pool *pool);
 void cpi_announce_reset(struct cpi_pool *pool);
-void cpi_announce_end(struct cpi_pool *pool);
 
 /* --- While the depot is drained (memory.c) --- */
 

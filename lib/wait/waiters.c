@@ -87,13 +87,11 @@ void cpi_waiters_came(struct cpi_waiters *waiters)
 
 CPI_COLD void cpi_waiters_delay(struct cpi_waiters *waiters)
 {
-    struct cpi_waiter *waiter;
-
     if (cpi_load(&waiters->delayed, relaxed)) /* [late] */
         return;
     cpi_mutex_lock(&waiters->lock);
     cpi_store(&waiters->delayed, true, relaxed); /* [late] */
-    for (waiter = waiters->queue.first; waiter != NULL; waiter = waiter->next)
+    for (struct cpi_waiter *waiter = waiters->queue.first; waiter != NULL; waiter = waiter->next)
         if (waiter->asleep)
             wake_waiter(waiter);
     cpi_mutex_unlock(&waiters->lock);
@@ -101,13 +99,12 @@ CPI_COLD void cpi_waiters_delay(struct cpi_waiters *waiters)
 
 size_t cpi_waiters_dismiss(struct cpi_waiters *waiters, bool close)
 {
-    struct cpi_waiter *waiter;
     size_t woken = 0;
 
     cpi_mutex_lock(&waiters->lock);
     waiters->closed = waiters->closed || close;
     waiters->dismissals++;
-    for (waiter = waiters->queue.first; waiter != NULL; waiter = waiter->next) {
+    for (struct cpi_waiter *waiter = waiters->queue.first; waiter != NULL; waiter = waiter->next) {
         if (waiter != &waiters->bell) {
             wake_waiter(waiter);
             woken++;

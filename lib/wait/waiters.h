@@ -18,9 +18,8 @@
 /* The first nap of a waiter after a call in vain, nanoseconds. */
 #define CPI_NAP UINT64_C(50000)
 
-/* The longest sleep of a waiter when nobody will call it, nanoseconds.  Either the pool has fresh
- * slots but the system refused their memory, or slots are retired and the end of the section that
- * holds them back calls nobody. */
+/* The longest sleep of a waiter when nobody may call it, nanoseconds: the system refused memory for
+ * fresh slots, or slots are retired. */
 #define CPI_UNTOLD_SLEEP UINT64_C(10000000)
 
 /* The waiters of a pool. */
