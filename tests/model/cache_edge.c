@@ -75,14 +75,13 @@ static void *closer(void *number)
 static void prepare(void)
 {
     struct cpi_cache *cache = model_cache(1);
-    int i;
 
-    for (i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++)
         model_free_by(cache, &model_slots[i]);
     cache = model_cache(2);
-    for (i = 2; i < 4; i++)
+    for (int i = 2; i < 4; i++)
         model_free_by(cache, &model_slots[i]);
-    for (i = 3; i > 1; i--)
+    for (int i = 3; i > 1; i--)
         assert(model_alloc_by(cache) == &model_slots[i]);
     model_stock(2, 1);
     cpi_depot_give(&model_depot, &model_counters[0],

@@ -15,10 +15,8 @@ static int *kept;
 
 static void *freer(void *number)
 {
-    int i;
-
     model_begin(number);
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         model_free(&model_slots[i]);
         if (i == 1)
             cpi_cache_flush(model_own_cache());

@@ -16,20 +16,16 @@ static uint32_t stolen[MODEL_SPARES];
 
 static void *owner(void *number)
 {
-    int i;
-
     model_begin_lucky(number);
-    for (i = 2; i < MODEL_SLOTS; i++)
+    for (int i = 2; i < MODEL_SLOTS; i++)
         model_free(&model_slots[i]);
     return model_end();
 }
 
 static void *stealer(void *number)
 {
-    int i;
-
     model_begin_lucky(number);
-    for (i = 0; i < MODEL_SPARES; i++) {
+    for (int i = 0; i < MODEL_SPARES; i++) {
         stolen[i] = cpi_cache_steal(model_cache(1), false);
         if (stolen[i] != 0)
             model_use_slot(cpi_depot_magazine(&model_depot, stolen[i])->rounds[0]);
@@ -39,13 +35,11 @@ static void *stealer(void *number)
 
 int main(void)
 {
-    int i;
-
     model_open_caches(1);
-    for (i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++)
         model_free_by(model_cache(1), &model_slots[i]);
     MODEL_RUN(owner, stealer);
-    for (i = 0; i < MODEL_SPARES; i++)
+    for (int i = 0; i < MODEL_SPARES; i++)
         if (stolen[i] != 0)
             cpi_depot_give(&model_depot, &model_counters[0], stolen[i]);
     model_audit_caches();

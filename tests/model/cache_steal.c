@@ -17,19 +17,15 @@ static int *held[MODEL_SLOTS];
 /* The first time with a spare place that is free, later with an empty spare. */
 static void free_all(void)
 {
-    int i;
-
-    for (i = 0; i < MODEL_SLOTS; i++)
+    for (int i = 0; i < MODEL_SLOTS; i++)
         model_free(held[i]);
 }
 
 static void *owner(void *number)
 {
-    int i;
-
     model_begin(number);
     free_all();
-    for (i = 0; i < MODEL_SLOTS; i++)
+    for (int i = 0; i < MODEL_SLOTS; i++)
         held[i] = model_alloc();
     free_all();
     cpi_cache_flush(model_own_cache());
@@ -46,10 +42,8 @@ static void *stealer(void *number)
 
 int main(void)
 {
-    int i;
-
     model_open_caches(1);
-    for (i = 0; i < MODEL_SLOTS; i++)
+    for (int i = 0; i < MODEL_SLOTS; i++)
         held[i] = &model_slots[i];
     MODEL_RUN(owner, stealer);
     model_audit_caches();

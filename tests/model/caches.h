@@ -282,11 +282,9 @@ static inline void model_give_back(int *slot)
 /* When all slots have been given back: each is in the depot after the flush. */
 static inline void model_audit_caches(void)
 {
-    size_t i;
-
-    for (i = 0; i < MODEL_THREADS_MAX + 1; i++)
+    for (size_t i = 0; i < MODEL_THREADS_MAX + 1; i++)
         model_give_back(model_reclaimed[i]);
-    for (i = 0; i < cpi_registry_made(&model_registry); i++)
+    for (size_t i = 0; i < cpi_registry_made(&model_registry); i++)
         if (model_caches[i].cache.used)
             cpi_cache_flush(&model_caches[i].cache);
     model_audit_depot((uint32_t)cpi_slab_fresh(&model_slab));

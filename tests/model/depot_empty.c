@@ -25,12 +25,10 @@ static void *taker(void *number)
 
 int main(void)
 {
-    int i;
-
     model_open_committed_depot();
     cpi_depot_give(&model_depot, &model_counters[0], make_any(&model_depot));
     MODEL_RUN(taker, taker, taker);
-    for (i = 1; i <= 3; i++)
+    for (int i = 1; i <= 3; i++)
         cpi_depot_give(&model_depot, &model_counters[0], taken[i]);
     assert(cpi_depot_made(&model_depot) == 3);
     model_audit_depot(0);

@@ -19,7 +19,6 @@ static void *taker(void *number)
     struct cpi_counters *counters;
     struct cpi_magazine *magazine;
     uint32_t node;
-    int i;
 
     model_begin(number);
     counters = model_own_counters();
@@ -27,7 +26,7 @@ static void *taker(void *number)
     assert(node != 0);
     magazine = cpi_depot_magazine(&model_depot, node);
     assert(cpi_magazine_count(magazine) == MODEL_LIMIT);
-    for (i = 0; i < MODEL_LIMIT; i++) {
+    for (int i = 0; i < MODEL_LIMIT; i++) {
         taken[i] = magazine->rounds[i];
         model_use_slot(taken[i]);
     }
@@ -41,14 +40,13 @@ static void *giver(void *number)
     struct cpi_counters *counters;
     struct cpi_magazine *magazine;
     uint32_t node;
-    int i;
 
     model_begin(number);
     counters = model_own_counters();
     node = cpi_depot_take_empty(&model_depot, counters);
     magazine = cpi_depot_magazine(&model_depot, node);
     assert(cpi_magazine_count(magazine) == 0);
-    for (i = 0; i < MODEL_LIMIT; i++) {
+    for (int i = 0; i < MODEL_LIMIT; i++) {
         model_use_slot(&model_slots[MODEL_LIMIT + i]);
         magazine->rounds[i] = &model_slots[MODEL_LIMIT + i];
     }
@@ -59,13 +57,11 @@ static void *giver(void *number)
 
 int main(void)
 {
-    int i;
-
     model_open_committed_depot();
     model_stock(0, MODEL_LIMIT);
     MODEL_RUN(taker, giver);
     assert(model_slot_uses() == 2 * MODEL_LIMIT);
-    for (i = 0; i < MODEL_LIMIT; i++)
+    for (int i = 0; i < MODEL_LIMIT; i++)
         cpi_depot_free_slot(&model_depot, &model_counters[0], taken[i]);
     model_audit_depot(MODEL_SLOTS);
     return 0;

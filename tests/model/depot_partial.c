@@ -17,9 +17,8 @@ static uint32_t collected;
 static void leave(uint32_t node, int first)
 {
     struct cpi_magazine *magazine = cpi_depot_magazine(&model_depot, node);
-    int i;
 
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         model_use_slot(&model_slots[first + i]);
         magazine->rounds[i] = &model_slots[first + i];
     }
@@ -44,24 +43,21 @@ static void *leave_2(void *number)
 static void *drainer(void *number)
 {
     struct cpi_magazine *magazine;
-    uint32_t i;
 
     model_begin(number);
     collected = cpi_depot_take_partial(&model_depot, model_own_counters());
     if (collected == 0)
         return NULL;
     magazine = cpi_depot_magazine(&model_depot, collected);
-    for (i = 0; i < cpi_magazine_count(magazine); i++)
+    for (uint32_t i = 0; i < cpi_magazine_count(magazine); i++)
         model_use_slot(magazine->rounds[i]);
     return NULL;
 }
 
 int main(void)
 {
-    uint32_t i;
-
     model_open_committed_depot();
-    for (i = 1; i <= 2; i++)
+    for (uint32_t i = 1; i <= 2; i++)
         assert(make_any(&model_depot) == i);
     MODEL_RUN(leave_1, leave_2, drainer);
     if (collected != 0)

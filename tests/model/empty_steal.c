@@ -19,10 +19,8 @@ static void *stealer(void *number)
 
 int main(void)
 {
-    int i;
-
     model_open_pool(1, 0);
-    for (i = 0; i < MODEL_SLOTS; i++)
+    for (int i = 0; i < MODEL_SLOTS; i++)
         model_free_by(model_cache(1), &model_slots[i]);
     model_kept = model_alloc_by(model_cache(1));
     MODEL_RUN(stealer, model_looker);

@@ -21,12 +21,10 @@ static void *owner(void *number)
 
 int main(void)
 {
-    int i;
-
     model_open_pool(1, 0);
-    for (i = 0; i < MODEL_SLOTS; i++)
+    for (int i = 0; i < MODEL_SLOTS; i++)
         model_free_by(model_cache(1), &model_slots[i]);
-    for (i = 0; i < MODEL_SLOTS; i++)
+    for (int i = 0; i < MODEL_SLOTS; i++)
         (void)model_alloc_by(model_cache(1));
     model_free_by(model_cache(1), &model_slots[0]);
     MODEL_RUN(owner, model_looker);

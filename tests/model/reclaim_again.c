@@ -40,9 +40,7 @@ static void *closer(void *number)
 /* An empty magazine is loaded, and a full one is a spare. */
 static void prepare(struct cpi_cache *cache)
 {
-    int i;
-
-    for (i = 0; i < MODEL_SLOTS; i++)
+    for (int i = 0; i < MODEL_SLOTS; i++)
         model_free_by(cache, &model_slots[i]);
     model_give_back(model_alloc_by(cache));
     assert(cpi_cache_enter(cache, cpi_cache_active(cache)));

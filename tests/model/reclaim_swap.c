@@ -18,12 +18,10 @@ static int *kept[2];
 
 static void *owner(void *number)
 {
-    int i;
-
     model_begin_lucky(number);
     model_free(&model_slots[1]);
     model_free(&model_slots[2]);
-    for (i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++)
         kept[i] = model_alloc();
     return model_end();
 }

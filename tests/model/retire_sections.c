@@ -107,20 +107,18 @@ static struct cpool_domain *make_domain(void)
 {
     struct cpool_domain *made = (struct cpool_domain *)(void *)memory;
     char *at = (char *)&made->reader[2];
-    unsigned k;
-    int i;
 
     made->client.system = &model_system;
     made->epoch = 1;
     made->readers = 2;
     made->bag_size = BAG;
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         made->reader[i].domain = made;
         made->reader[i].state = CPI_READER_USED;
         made->reader[i].section.inside = made->epoch + 1;
         made->reader[i].section.epoch = is_offline ? CPI_OFFLINE : &made->epoch;
         readers[i] = &made->reader[i].section;
-        for (k = 0; k < CPI_BAGS; k++) {
+        for (unsigned k = 0; k < CPI_BAGS; k++) {
             made->reader[i].bags[k].slots = (void **)(void *)at;
             made->reader[i].bags[k].pools = (cpool_t *_Atomic *)(void *)(at + BAG * sizeof(void *));
             at += 2 * BAG * sizeof(void *);
@@ -132,9 +130,7 @@ static struct cpool_domain *make_domain(void)
 
 static int *take(void)
 {
-    int i;
-
-    for (i = 0; i < NODES; i++)
+    for (int i = 0; i < NODES; i++)
         if (is_free[i]) {
             is_free[i] = false;
             return &nodes[i];
@@ -144,10 +140,8 @@ static int *take(void)
 
 static void *reader(void *number)
 {
-    int round;
-
     model_begin(number);
-    for (round = 0; round < SECTIONS; round++) {
+    for (int round = 0; round < SECTIONS; round++) {
         int *node;
 
         cpool_read_begin(readers[0]);
@@ -165,10 +159,8 @@ static void *reader(void *number)
 
 static void *writer(void *number)
 {
-    int round;
-
     model_begin(number);
-    for (round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         int *old = cpi_load(&list, relaxed);
         int *node = take();
 
@@ -211,10 +203,8 @@ static void *helper(void *number)
 /* Retires and does not flush.  First, because it has to pass the helper's barriers. */
 static void *retirer(void *number)
 {
-    int round;
-
     model_begin(number);
-    for (round = HELD; round < NODES; round++) {
+    for (int round = HELD; round < NODES; round++) {
         int *node = &nodes[round];
 
 #if defined(MODEL_OPEN)
@@ -242,31 +232,30 @@ int main(void)
     static model_thread *const bodies[] = {reader, writer};
 #endif
     struct cpool_domain *domain;
-    int i;
 
     domain = make_domain();
 #if defined(MODEL_DRY)
     if (!is_offline)
         cpool_read_begin(readers[0]);
-    for (i = 0; i < HELD; i++)
+    for (int i = 0; i < HELD; i++)
         assert(cpool_retire(readers[1], pool_of(i), &nodes[i]) == 0);
     if (!is_offline)
         cpool_read_end(readers[0]);
 #if defined(MODEL_OPEN)
-    for (i = HELD; i < NODES; i++)
+    for (int i = HELD; i < NODES; i++)
         nodes[i] = 5;
     cpi_store(&list, &nodes[HELD], relaxed);
 #endif
     model_run((int)(sizeof bodies / sizeof bodies[0]), bodies);
-    for (i = HELD; i < NODES; i++)
+    for (int i = HELD; i < NODES; i++)
         if (left[i] != NULL)
             assert(cpool_retire(readers[1], pool_of(i), left[i]) == 0);
     assert(cpool_retire_flush(readers[1], 0) == 0);
-    for (i = 0; i < NODES; i++)
+    for (int i = 0; i < NODES; i++)
         assert(is_free[i]);
     return 0;
 #endif
-    for (i = 0; i < NODES; i++)
+    for (int i = 0; i < NODES; i++)
         is_free[i] = true;
     cpi_store(&list, take(), relaxed);
     *cpi_load(&list, relaxed) = 1;

@@ -42,9 +42,7 @@ static inline void model_use(uint32_t node)
 /* All nodes on the stack, 1 on top. */
 static inline void model_fill(void)
 {
-    uint32_t node;
-
-    for (node = MODEL_NODES; node != 0; node--)
+    for (uint32_t node = MODEL_NODES; node != 0; node--)
         model_push(node);
 }
 

@@ -32,10 +32,8 @@ static void *give_2(void *number)
 
 static void *taker(void *number)
 {
-    int i;
-
     model_begin(number);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         last[i] = model_pop();
         if (last[i] != 0)
             model_use(last[i]);

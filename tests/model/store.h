@@ -83,9 +83,7 @@ bool cpi_os_commit(void *address, size_t size)
 /* The first n magazines are committed, and the caller can know. */
 static inline void model_touch(uint32_t n)
 {
-    uint32_t i;
-
-    for (i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++)
         assert(atomic_load_explicit(&model_usable[i], memory_order_relaxed) != 0);
 }
 
@@ -131,9 +129,7 @@ static inline int model_slot_uses(void)
 /* Puts the n slots from `first` on into the depot. */
 static inline void model_stock(int first, int n)
 {
-    int i;
-
-    for (i = first; i < first + n; i++)
+    for (int i = first; i < first + n; i++)
         cpi_depot_free_slot(&model_depot, &model_counters[0], &model_slots[i]);
 }
 
@@ -145,10 +141,9 @@ static inline uint32_t model_audit_magazine(uint32_t node, int seen_slot[])
 {
     const struct cpi_magazine *magazine = cpi_depot_magazine(&model_depot, node);
     uint32_t count = cpi_magazine_count(magazine);
-    uint32_t i;
 
     assert(count <= MODEL_LIMIT);
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         int slot = (int)((int *)magazine->rounds[i] - model_slots);
 
         assert(slot >= 0 && slot < MODEL_SLOTS);

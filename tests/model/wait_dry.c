@@ -26,11 +26,9 @@ static void *finder(void *number)
 
 int main(void)
 {
-    int i;
-
     model_open_pool(1, 0);
     model_open_waiters();
-    for (i = 0; i < MODEL_SLOTS; i++)
+    for (int i = 0; i < MODEL_SLOTS; i++)
         model_free_by(model_cache(1), &model_slots[i]);
     MODEL_RUN(owner, model_waiter, finder);
     model_audit_waiter();

@@ -14,13 +14,11 @@
 
 static void *owner(void *number)
 {
-    int i;
-
     model_begin_lucky(number);
 #ifdef MODEL_REGISTERS
     model_register();
 #endif
-    for (i = 0; i < MODEL_SLOTS; i++)
+    for (int i = 0; i < MODEL_SLOTS; i++)
         model_give(&model_slots[i]);
     return model_end();
 }

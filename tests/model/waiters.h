@@ -60,11 +60,10 @@ static inline void model_audit_waiter(void)
 {
     bool sleeps = model_found == NULL && model_sleeper.waiter.epoch == model_sleeper.vain &&
                   model_sleeper.alone_nap == 0;
-    int i;
 
     if (sleeps) {
         assert(cpi_depot_alloc_slot(&model_depot, &model_counters[0]) == NULL);
-        for (i = 0; i < (int)cpi_registry_made(&model_registry); i++)
+        for (int i = 0; i < (int)cpi_registry_made(&model_registry); i++)
             assert(cpi_cache_rounds(model_cache(1 + i)) == 0);
     }
     model_give_back(model_found);

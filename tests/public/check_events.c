@@ -58,10 +58,9 @@ TEST(notice_follows_the_free_after_null)
 {
     struct scene scene;
     void *slot;
-    unsigned round;
 
     scene_init(&scene);
-    for (round = 1; round <= 3; round++) {
+    for (unsigned round = 1; round <= 3; round++) {
         REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
         REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
         REQUIRE_EQUAL(scene.notices, round - 1);
@@ -231,9 +230,8 @@ static void free_what_comes(void *argument)
 {
     struct loop *loop = argument;
     void *slot;
-    size_t i;
 
-    for (i = 0; i < loop->rounds; i++) {
+    for (size_t i = 0; i < loop->rounds; i++) {
         REQUIRE_EQUAL(read(loop->handed[0], &slot, sizeof slot), sizeof slot);
         cpool_free(loop->pool, slot);
     }
@@ -246,13 +244,12 @@ TEST(loop_that_sleeps_misses_no_slot)
     struct worker *worker = worker_start();
     uint64_t notice;
     void *slot;
-    size_t i;
 
     REQUIRE_EQUAL(pipe(loop.wakeup), 0);
     REQUIRE_EQUAL(pipe(loop.handed), 0);
     REQUIRE_EQUAL(cpool_set_ready(loop.pool, wake, &loop.wakeup[1]), 0);
     worker_begin(worker, free_what_comes, &loop);
-    for (i = 0; i < loop.rounds; i++) {
+    for (size_t i = 0; i < loop.rounds; i++) {
         while ((slot = cpool_alloc_or_notify(loop.pool)) == NULL)
             REQUIRE_EQUAL(read(loop.wakeup[0], &notice, sizeof notice), sizeof notice);
         REQUIRE_EQUAL(write(loop.handed[1], &slot, sizeof slot), sizeof slot);
@@ -260,7 +257,7 @@ TEST(loop_that_sleeps_misses_no_slot)
     worker_await(worker);
     worker_stop(worker);
     support_destroy_empty(loop.pool);
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         close(loop.wakeup[i]);
         close(loop.handed[i]);
     }
@@ -270,17 +267,16 @@ TEST_TIMES(wait_close_and_cancel_let_waiters_return_null, 2)
 {
     struct waiter waiters[WAITERS];
     struct scene scene;
-    size_t i;
 
     scene_init(&scene);
-    for (i = 0; i < WAITERS; i++) {
+    for (size_t i = 0; i < WAITERS; i++) {
         waiter_start(&waiters[i], scene.pool, NULL);
         waiter_begin(&waiters[i]);
     }
     waiter_await_sleep(scene.pool, WAITERS);
     REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
     REQUIRE_EQUAL(_i == 0 ? cpool_wait_close(scene.pool) : cpool_wait_cancel(scene.pool), WAITERS);
-    for (i = 0; i < WAITERS; i++) {
+    for (size_t i = 0; i < WAITERS; i++) {
         REQUIRE(waiter_end(&waiters[i]) == NULL);
         worker_stop(waiters[i].worker);
     }

@@ -184,11 +184,10 @@ static size_t take_all_again(void)
 {
     void **slots = support_calloc(crowd->limit, sizeof(*slots));
     size_t n = 0;
-    size_t i;
 
     while (n < crowd->limit && (slots[n] = cpool_alloc(crowd->pool)) != NULL)
         own_slot(&crowd->travellers[0], cpool_index(crowd->pool, slots[n++]));
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         cpool_free(crowd->pool, slots[i]);
     free(slots);
     return n < CAPACITY ? CAPACITY - n : 0;
@@ -198,7 +197,6 @@ static void try_crowd(cpool_t *pool, travel_fn *travel)
 {
     pthread_t threads[THREADS];
     size_t lost;
-    unsigned i;
 
     crowd = support_calloc(1, sizeof(*crowd));
     crowd->pool = pool;
@@ -207,11 +205,11 @@ static void try_crowd(cpool_t *pool, travel_fn *travel)
     crowd->owners = support_calloc(crowd->limit, sizeof(*crowd->owners));
     pthread_mutex_init(&crowd->mutex, NULL);
     pthread_cond_init(&crowd->changed, NULL);
-    for (i = 0; i < FIBERS; i++)
+    for (unsigned i = 0; i < FIBERS; i++)
         make_traveller(i);
-    for (i = 0; i < THREADS; i++)
+    for (unsigned i = 0; i < THREADS; i++)
         threads[i] = support_start(run_travellers, NULL);
-    for (i = 0; i < THREADS; i++)
+    for (unsigned i = 0; i < THREADS; i++)
         support_join(threads[i]);
     lost = take_all_again();
     if (crowd->twice + crowd->failed + lost > 0)
@@ -220,7 +218,7 @@ static void try_crowd(cpool_t *pool, travel_fn *travel)
     REQUIRE_EQUAL(crowd->twice, 0);
     REQUIRE_EQUAL(crowd->failed, 0);
     REQUIRE_EQUAL(lost, 0);
-    for (i = 0; i < FIBERS; i++)
+    for (unsigned i = 0; i < FIBERS; i++)
         free(crowd->travellers[i].stack);
     pthread_cond_destroy(&crowd->changed);
     pthread_mutex_destroy(&crowd->mutex);

@@ -38,9 +38,8 @@ static int use(void)
 {
     static _Thread_local struct even *even[CAPACITY];
     static _Thread_local struct uneven *uneven[CAPACITY];
-    int i;
 
-    for (i = 0; i < CAPACITY; i++) {
+    for (int i = 0; i < CAPACITY; i++) {
         even[i] = evens_alloc();
         uneven[i] = unevens_calloc();
         if (even[i] == NULL || uneven[i] == NULL || uneven[i]->bytes[47] != 0)
@@ -48,7 +47,7 @@ static int use(void)
         even[i]->bytes[i % 64] = 1;
         uneven[i]->bytes[i % 48] = 1;
     }
-    for (i = 0; i < CAPACITY; i++) {
+    for (int i = 0; i < CAPACITY; i++) {
         evens_free(even[i]);
         unevens_free(uneven[i]);
     }

@@ -63,26 +63,23 @@ static void walk(struct survey *survey, const struct cpi_tagstack *stack, enum p
 
 static void visit(struct survey *survey, const struct cpi_cache *cache)
 {
-    uint32_t i;
-
     if (!cache->used)
         return;
     meet(survey, cpi_cache_loaded(cache), LOADED);
-    for (i = 0; i < cache->quota_max; i++)
+    for (uint32_t i = 0; i < cache->quota_max; i++)
         meet(survey, cpi_load(&cache->spare[i], relaxed), SPARE);
 }
 
 const char *audit_magazines(const cpool_t *pool, size_t missing)
 {
     struct survey survey;
-    size_t i;
 
     memset(&survey, 0, sizeof survey);
     survey.depot = &inside(pool)->depot;
     meet(&survey, cpi_load(&inside(pool)->depot.partial, relaxed), REMNANT);
     walk(&survey, &inside(pool)->depot.stocked, STOCKED);
     walk(&survey, &inside(pool)->depot.empty, EMPTY);
-    for (i = 0; i < cpi_registry_made(&inside(pool)->registry); i++)
+    for (size_t i = 0; i < cpi_registry_made(&inside(pool)->registry); i++)
         visit(&survey, cpi_registry_cache(&inside(pool)->registry, i));
     if (survey.wrong == NULL && survey.met + missing < cpi_depot_made(&inside(pool)->depot))
         survey.wrong = "a magazine was lost";
@@ -102,9 +99,8 @@ size_t audit_hands(const cpool_t *pool)
     const char *caches = registry->caches.base;
     size_t made = atomic_load_explicit(&registry->made, memory_order_relaxed);
     size_t hands = 0;
-    size_t i;
 
-    for (i = 0; i < made; i++) {
+    for (size_t i = 0; i < made; i++) {
         const void *place = caches + i * cpi_registry_bytes(1, registry->quota_max);
         const struct cpi_cache *cache = place;
 

@@ -140,9 +140,7 @@ static void run_once(const struct scenario *scenario)
  * ever, for as many threads. */
 static void warm_up(void)
 {
-    size_t i;
-
-    for (i = 0; i < SCENARIOS; i++) {
+    for (size_t i = 0; i < SCENARIOS; i++) {
         explorer_exhaustive(scenarios[i].name, 0);
         run_once(&scenarios[i]);
     }
@@ -188,9 +186,7 @@ static unsigned long check(const struct scenario *scenario, unsigned bound,
 
 static const struct scenario *find(const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < SCENARIOS; i++)
+    for (size_t i = 0; i < SCENARIOS; i++)
         if (strcmp(scenarios[i].name, name) == 0)
             return &scenarios[i];
     fprintf(stderr, "no scenario is named %s\n", name);
@@ -240,9 +236,8 @@ static void check_all(const struct arguments *arguments, uint64_t seed)
     unsigned long rest = arguments->random_runs % SCENARIOS;
     unsigned long runs = 0;
     time_t start = time(NULL);
-    size_t i;
 
-    for (i = 0; i < SCENARIOS; i++) {
+    for (size_t i = 0; i < SCENARIOS; i++) {
         unsigned bound = arguments->preemptions == NULL
                              ? scenarios[i].bound
                              : (unsigned)strtoul(arguments->preemptions, NULL, 10);

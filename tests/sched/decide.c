@@ -51,10 +51,8 @@ unsigned explorer_draw(unsigned n)
 
 static void print_decisions(void)
 {
-    unsigned i;
-
     printf(" --decisions 0:%u", path[0].choice);
-    for (i = 1; i < decided; i++)
+    for (unsigned i = 1; i < decided; i++)
         if (path[i].choice != 0)
             printf(",%u:%u", i, path[i].choice);
     printf("\n");
@@ -102,9 +100,8 @@ unsigned decide(unsigned options, bool costly, unsigned odds)
 static bool next_path(void)
 {
     unsigned cost = 0;
-    unsigned i;
 
-    for (i = 0; i < decided; i++)
+    for (unsigned i = 0; i < decided; i++)
         cost += path[i].costly && path[i].choice != 0;
     while (decided > 0) {
         struct decision *last = &path[--decided];

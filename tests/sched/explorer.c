@@ -122,9 +122,8 @@ static unsigned candidates(enum choice choice)
 static unsigned next_to_wake(void)
 {
     unsigned next = 0;
-    unsigned t;
 
-    for (t = 1; t < threads; t++)
+    for (unsigned t = 1; t < threads; t++)
         if (thread[next].state != ASLEEP ||
             (thread[t].state == ASLEEP && thread[t].deadline < thread[next].deadline))
             next = t;
@@ -202,9 +201,8 @@ static int mutex_trylock(pthread_mutex_t *mutex)
 static int mutex_unlock(pthread_mutex_t *mutex)
 {
     int result = pthread_mutex_unlock(mutex);
-    unsigned t;
 
-    for (t = 0; t < threads; t++)
+    for (unsigned t = 0; t < threads; t++)
         if (thread[t].state == WAITING)
             thread[t].state = READY;
     return result;
@@ -261,9 +259,7 @@ static int cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 /* One thread sleeps at each condition variable of the library. */
 static int cond_signal(pthread_cond_t *cond)
 {
-    unsigned t;
-
-    for (t = 0; t < threads; t++)
+    for (unsigned t = 0; t < threads; t++)
         if (thread[t].state == ASLEEP && thread[t].sleeps_at == cond) {
             thread[t].sleeps_at = NULL;
             thread[t].state = READY;
@@ -292,9 +288,7 @@ static void back_off(unsigned times)
 
 static bool has_all_ended(void)
 {
-    unsigned t;
-
-    for (t = 0; t < threads; t++)
+    for (unsigned t = 0; t < threads; t++)
         if (thread[t].state != ENDED)
             return false;
     return true;
@@ -334,7 +328,6 @@ static void *thread_main(void *number)
  * the baton over to another one takes several times as long. */
 static void create_threads(unsigned n)
 {
-    unsigned t;
 #ifdef CPU_SET
     cpu_set_t allowed, here;
     bool confined = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
@@ -347,7 +340,7 @@ static void create_threads(unsigned n)
         confined = sched_setaffinity(0, sizeof here, &here) == 0;
     }
 #endif
-    for (t = 0; t < n; t++) {
+    for (unsigned t = 0; t < n; t++) {
         thread[t].state = READY;
         if (pthread_create(&thread[t].handle, NULL, thread_main, (void *)(uintptr_t)t) != 0)
             explorer_fail("no more threads");
@@ -360,8 +353,6 @@ static void create_threads(unsigned n)
 
 void explorer_run(unsigned n, void (*body)(unsigned))
 {
-    unsigned t;
-
     threads = n;
     run_body = body;
     steps = 0;
@@ -372,7 +363,7 @@ void explorer_run(unsigned n, void (*body)(unsigned))
     hand_over(n == 1 ? 0 : decide(n, false, 1), "start");
     while (sem_wait(&all_ended) != 0)
         ;
-    for (t = 0; t < n; t++)
+    for (unsigned t = 0; t < n; t++)
         pthread_join(thread[t].handle, NULL);
     threads = 0;
 }
@@ -437,7 +428,6 @@ static const struct points of_explorer = {
 
 void explorer_startup(const char *program)
 {
-    unsigned t;
     bool good = sem_init(&all_ended, 0, 0) == 0 &&
                 pthread_key_create(&ending, ending_destructor) == 0 && fork_is_handled;
 
@@ -446,7 +436,7 @@ void explorer_startup(const char *program)
     signal(SIGSEGV, crashed);
     signal(SIGBUS, crashed);
     signal(SIGABRT, crashed);
-    for (t = 0; good && t < EXPLORER_THREADS_MAX; t++)
+    for (unsigned t = 0; good && t < EXPLORER_THREADS_MAX; t++)
         good = sem_init(&thread[t].baton, 0, 0) == 0;
     if (!good) {
         perror(program);

@@ -71,9 +71,8 @@ static int earlier(const void *left, const void *right)
 size_t history_events(const struct history *history, struct event *events)
 {
     size_t n = 0;
-    size_t i;
 
-    for (i = 0; i < history->count; i++) {
+    for (size_t i = 0; i < history->count; i++) {
         const struct operation *operation = &history->operations[i];
 
         events[n++] = (struct event){operation->begin, operation, 0};
@@ -88,9 +87,7 @@ size_t history_events(const struct history *history, struct event *events)
 
 static void print_slots(const struct operation *operation, FILE *out)
 {
-    size_t i;
-
-    for (i = 0; i < operation->count; i++)
+    for (size_t i = 0; i < operation->count; i++)
         fprintf(out, "%s%u", i == 0 ? " " : ", ", operation->slots[i]);
     if (operation->kind != HISTORY_GIVE && operation->count < operation->wanted)
         fprintf(out, "%s", operation->count == 0 ? " NULL" : ", NULL");
@@ -116,8 +113,7 @@ void history_print(const struct history *history, FILE *out)
 {
     static struct event events[2 * HISTORY_OPERATIONS_MAX];
     size_t n = history_events(history, events);
-    size_t i;
 
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         print_event(&events[i], out);
 }

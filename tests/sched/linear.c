@@ -94,9 +94,8 @@ static steps_t configurations(const struct search *search)
 static size_t out_of_reach(const struct search *search, const struct operation *asking)
 {
     size_t sum = 0;
-    unsigned t;
 
-    for (t = 0; t < LINEAR_THREADS_MAX; t++) {
+    for (unsigned t = 0; t < LINEAR_THREADS_MAX; t++) {
         const struct operation *pending = search->pending[t];
 
         if (t != asking->thread && pending != NULL)
@@ -166,9 +165,8 @@ static bool add_operation(struct search *search, const struct operation *operati
 {
     struct step step = {operation->kind == HISTORY_GIVE ? GIVE : TAKE, operation, 0, 0};
     steps_t all = 0;
-    size_t i;
 
-    for (i = 0; i < operation->count; i++) {
+    for (size_t i = 0; i < operation->count; i++) {
         step.slot = operation->slots[i];
         if (step.slot >= search->specification->slots)
             return false;
@@ -184,9 +182,8 @@ static bool add_operation(struct search *search, const struct operation *operati
 static steps_t steps_of(const struct search *search, const struct operation *operation)
 {
     steps_t steps = 0;
-    unsigned bit;
 
-    for (bit = 0; bit < LINEAR_STEPS_MAX; bit++)
+    for (unsigned bit = 0; bit < LINEAR_STEPS_MAX; bit++)
         if ((search->used >> bit & 1) != 0 && search->step[bit].operation == operation)
             steps |= (steps_t)1 << bit;
     return steps;
@@ -196,9 +193,8 @@ static steps_t steps_of(const struct search *search, const struct operation *ope
 static void drop_steps(struct search *search, const struct operation *operation, steps_t steps)
 {
     int change = operation->kind == HISTORY_GIVE ? -1 : 1;
-    size_t i;
 
-    for (i = 0; i < operation->count; i++) {
+    for (size_t i = 0; i < operation->count; i++) {
         unsigned slot = operation->slots[i];
 
         search->takes_of[slot] &= ~steps;
@@ -217,12 +213,11 @@ static void reach_all(const struct search *search)
 {
     steps_t end = configurations(search);
     steps_t taken;
-    unsigned bit;
 
     for (taken = 0; taken < end; taken++) {
         if (!reached[taken])
             continue;
-        for (bit = 0; (steps_t)1 << bit < end; bit++) {
+        for (unsigned bit = 0; (steps_t)1 << bit < end; bit++) {
             steps_t mask = (steps_t)1 << bit;
 
             if ((search->used & mask) != 0 && (taken & mask) == 0 &&
@@ -270,14 +265,13 @@ const struct operation *linear_check(const struct linear_specification *specific
     static struct search search;
     const struct operation *stuck = NULL;
     size_t n = history_events(history, events);
-    size_t i;
 
     if (specification->slots > LINEAR_SLOTS_MAX)
         too_wide("slots");
     memset(&search, 0, sizeof search);
     search.specification = specification;
     reached[0] = true;
-    for (i = 0; i < n && stuck == NULL; i++) {
+    for (size_t i = 0; i < n && stuck == NULL; i++) {
         const struct operation *operation = events[i].operation;
 
         if (!(events[i].is_end ? finish(&search, operation) : call(&search, operation)))

@@ -69,9 +69,8 @@ static size_t count_operations(const struct scenario *scenario, const char *lett
 {
     const char *operation;
     size_t count = 0;
-    unsigned t;
 
-    for (t = 0; t < EXPLORER_THREADS_MAX && scenario->programs[t] != NULL; t++)
+    for (unsigned t = 0; t < EXPLORER_THREADS_MAX && scenario->programs[t] != NULL; t++)
         for (operation = scenario->programs[t]; *operation != '\0'; operation++)
             count += strchr(letters, *operation) != NULL;
     return count;
@@ -80,7 +79,6 @@ static size_t count_operations(const struct scenario *scenario, const char *lett
 static void pool_open(const struct scenario *scenario)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
-    size_t i;
 
     explorer_before_fork(count_hands);
     memset(&the, 0, sizeof the);
@@ -88,9 +86,9 @@ static void pool_open(const struct scenario *scenario)
     the.scenario = scenario;
     the.waits = count_operations(scenario, "wW");
     the.capacity = scenario->capacity;
-    for (i = 0; i < CAPACITY_MAX; i++)
+    for (size_t i = 0; i < CAPACITY_MAX; i++)
         the.holder[i] = NOBODY;
-    for (i = 0; i < EXPLORER_THREADS_MAX; i++)
+    for (size_t i = 0; i < EXPLORER_THREADS_MAX; i++)
         the.party[i].awake = scenario->programs[i] != NULL;
     config.slot_size = TYPES_SLOT;
     config.capacity = scenario->capacity;
@@ -221,9 +219,8 @@ static void alloc_bulk(unsigned thread)
     struct operation *operation = enter(thread, HISTORY_TAKE, "alloc_bulk", 3);
     void *slots[3];
     size_t got = cpool_alloc_bulk(the.pool, slots, 3, 0);
-    size_t i;
 
-    for (i = 0; i < got; i++) {
+    for (size_t i = 0; i < got; i++) {
         take(thread, slots[i]);
         add(operation, slots[i]);
     }
@@ -235,12 +232,11 @@ static void free_bulk(unsigned thread)
     struct operation *operation;
     void *slots[CAPACITY_MAX];
     size_t n = 0;
-    size_t i;
 
     while (the.party[thread].holds > 0)
         slots[n++] = drop_oldest(thread);
     operation = enter(thread, HISTORY_GIVE, "free_bulk", 0);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         add(operation, slots[i]);
     cpool_free_bulk(the.pool, slots, n);
     leave(thread);
@@ -333,9 +329,7 @@ static void alloc_wait(unsigned thread, void *(*function)(cpool_t *))
 
 static bool does_a_waiter_sleep(void)
 {
-    unsigned t;
-
-    for (t = 0; t < EXPLORER_THREADS_MAX; t++)
+    for (unsigned t = 0; t < EXPLORER_THREADS_MAX; t++)
         if (explorer_is_asleep(t))
             return true;
     return false;
@@ -370,9 +364,7 @@ static void free_cached(cpool_t *pool, void *slot)
 
 static bool is_awake_beside(unsigned thread)
 {
-    unsigned t;
-
-    for (t = 0; t < EXPLORER_THREADS_MAX; t++)
+    for (unsigned t = 0; t < EXPLORER_THREADS_MAX; t++)
         if (t != thread && the.party[t].awake)
             return true;
     return false;
@@ -428,9 +420,8 @@ static void audit_child(unsigned thread)
     size_t lost = hands * LEFT_BEHIND * the.scenario->rounds;
     size_t vanished = 0;
     size_t again;
-    unsigned t;
 
-    for (t = 0; t < EXPLORER_THREADS_MAX; t++)
+    for (unsigned t = 0; t < EXPLORER_THREADS_MAX; t++)
         vanished += t != thread && the.party[t].inside != NULL;
     check_magazines(hands * LEFT_BEHIND);
     drain(thread);
@@ -508,9 +499,7 @@ static void pool_end(unsigned thread)
 
 static void free_all(void)
 {
-    unsigned t;
-
-    for (t = 0; t <= MAILBOX; t++)
+    for (unsigned t = 0; t <= MAILBOX; t++)
         while (the.party[t].holds > 0)
             cpool_free(the.pool, drop_oldest(t));
 }
@@ -518,9 +507,8 @@ static void free_all(void)
 static void pool_close(void)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
-    unsigned t;
 
-    for (t = 0; t < EXPLORER_THREADS_MAX; t++)
+    for (unsigned t = 0; t < EXPLORER_THREADS_MAX; t++)
         if (the.party[t].inside != NULL)
             leave(t);
     check_magazines(0);

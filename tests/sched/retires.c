@@ -50,7 +50,6 @@ static void *take(void)
 {
     void *slot = cpool_alloc(the.pool);
     size_t index;
-    unsigned t;
 
     if (slot == NULL)
         return NULL;
@@ -59,7 +58,7 @@ static void *take(void)
         explorer_fail("what was handed out is no slot");
     if (the.held[index])
         explorer_fail("a slot was handed out that is held");
-    for (t = 0; t < EXPLORER_THREADS_MAX; t++)
+    for (unsigned t = 0; t < EXPLORER_THREADS_MAX; t++)
         if (the.party[t].found == slot)
             explorer_fail("a slot was handed out that a section has found");
     the.held[index] = true;
@@ -151,19 +150,17 @@ static void retire_close(void)
     struct party *last = &the.party[EXPLORER_THREADS_MAX];
     const char *wrong;
     size_t count = 0;
-    size_t i;
-    unsigned t;
 
     last->reader = reader_in(the.domain, 0);
     if (last->reader == NULL || cpool_retire_flush(last->reader, CPOOL_FLUSH_WAIT) != 0 ||
         domain_stats(the.domain).held != 0)
         explorer_fail("slots stay retired");
-    for (t = 0; t < EXPLORER_THREADS_MAX; t++)
-        for (i = 0; i < the.party[t].lefts; i++)
+    for (unsigned t = 0; t < EXPLORER_THREADS_MAX; t++)
+        for (size_t i = 0; i < the.party[t].lefts; i++)
             retire(last, the.party[t].left[i]);
     while (take() != NULL)
         ;
-    for (i = 0; i < the.capacity; i++)
+    for (size_t i = 0; i < the.capacity; i++)
         count += the.held[i];
     if (count != the.capacity)
         explorer_fail("slots were lost");

@@ -50,9 +50,8 @@ static size_t count_operations(const char *letters)
 {
     const char *operation;
     size_t count = 0;
-    unsigned t;
 
-    for (t = 0; t < EXPLORER_THREADS_MAX && the.scenario->programs[t] != NULL; t++)
+    for (unsigned t = 0; t < EXPLORER_THREADS_MAX && the.scenario->programs[t] != NULL; t++)
         for (operation = the.scenario->programs[t]; *operation != '\0'; operation++)
             count += strchr(letters, *operation) != NULL;
     return count;
@@ -170,9 +169,7 @@ static void resolve_common(void)
 
 static bool is_any_inside(unsigned but)
 {
-    unsigned t;
-
-    for (t = 0; t < EXPLORER_THREADS_MAX; t++)
+    for (unsigned t = 0; t < EXPLORER_THREADS_MAX; t++)
         if (t != but && the.party[t].inside)
             return true;
     return false;
@@ -221,11 +218,9 @@ static void open_pool(const struct scenario *scenario)
 
 static void tracked_open(const struct scenario *scenario)
 {
-    size_t i;
-
     memset(&the, 0, sizeof the);
     the.scenario = scenario;
-    for (i = 0; i < CAPACITY_MAX; i++)
+    for (size_t i = 0; i < CAPACITY_MAX; i++)
         the.holder[i] = NOBODY;
     cpool_set_error_handler((cpool_error_handler_t){ count_report, NULL });
     open_pool(scenario);

@@ -144,13 +144,12 @@ static void sweep(bool (*at)(struct worker **workers, int variant, size_t nth), 
 {
     struct worker *workers[2 + WAITERS];
     size_t nth = 1;
-    size_t i;
 
-    for (i = 0; i < sizeof workers / sizeof workers[0]; i++)
+    for (size_t i = 0; i < sizeof workers / sizeof workers[0]; i++)
         workers[i] = worker_start();
     while (at(workers, variant, nth))
         nth++;
-    for (i = 0; i < sizeof workers / sizeof workers[0]; i++)
+    for (size_t i = 0; i < sizeof workers / sizeof workers[0]; i++)
         worker_stop(workers[i]);
     REQUIRE(nth > 1);
 }
@@ -315,13 +314,12 @@ static bool share_at(struct worker **workers, int more, size_t nth)
     struct meeting_second waiting[WAITERS];
     struct scene scene;
     bool stopped;
-    size_t i;
 
     scene_init(&scene, workers);
     worker_do(scene.asks, take_one, &scene); /* in vain: its entry is closed, and keeps nothing */
     worker_do(scene.gives, more ? give_three : give_two, &scene);
     stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask, &scene);
-    for (i = 0; i <= (size_t)more; i++) {
+    for (size_t i = 0; i <= (size_t)more; i++) {
         waiting[i].pool = scene.pool;
         atomic_init(&waiting[i].over, false);
         worker_begin(workers[2 + i], meeting_wait_too, &waiting[i]);
@@ -329,7 +327,7 @@ static bool share_at(struct worker **workers, int more, size_t nth)
     }
     steps_go_on(&scene.stop);
     REQUIRE(scene.slot != NULL);
-    for (i = 0; i <= (size_t)more; i++) {
+    for (size_t i = 0; i <= (size_t)more; i++) {
         worker_await(workers[2 + i]);
         REQUIRE(waiting[i].slot != NULL);
         cpool_free(scene.pool, waiting[i].slot);

@@ -237,10 +237,8 @@ static void see(const struct cpi_depot *depot, unsigned char *seen, uint32_t nod
 static void see_stack(const struct cpi_depot *depot, unsigned char *seen,
                       const struct cpi_tagstack *stack)
 {
-    uint32_t node;
-
     /* One that goes round in a circle is seen twice. */
-    for (node = cpi_tagstack_top(stack); node != 0; node = cpi_tagstack_below(&depot->links, node))
+    for (uint32_t node = cpi_tagstack_top(stack); node != 0; node = cpi_tagstack_below(&depot->links, node))
         see(depot, seen, node);
 }
 

@@ -39,9 +39,7 @@ static void fail(const char *what)
 /* Decides by each byte. */
 static void expect(const char *slot, char value)
 {
-    int i;
-
-    for (i = 0; i < SIZE; i++)
+    for (int i = 0; i < SIZE; i++)
         if (slot[i] != value)
             fail("a slot's bytes");
 }
@@ -80,9 +78,8 @@ static void many_slots(cpool_t *pool)
 {
     void *slots[MOST];
     size_t count = cpool_alloc_bulk(pool, slots, MOST, 0);
-    size_t i;
 
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         use(slots[i]);
     cpool_free_bulk(pool, slots, count);
 }
@@ -116,13 +113,12 @@ static void memory_of_slots(cpool_t *pool)
     size_t most = cpool_index_limit(pool);
     void **slots = calloc(most, sizeof *slots);
     size_t count = 0;
-    size_t i;
 
     if (slots == NULL)
         fail("no memory");
     while (count < most && (slots[count] = cpool_alloc(pool)) != NULL)
         use(slots[count++]);
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         cpool_free(pool, slots[i]);
     free(slots);
     cpool_flush(pool);
@@ -200,9 +196,8 @@ static void *in_a_thread(void *arg)
 static void everything(cpool_t *pool)
 {
     pthread_t thread;
-    int turn;
 
-    for (turn = 0; turn < TURNS; turn++) {
+    for (int turn = 0; turn < TURNS; turn++) {
         single_slots(pool);
         many_slots(pool);
         waiting(pool);
@@ -242,7 +237,6 @@ static void typed(void)
     struct item *some[MOST];
     struct item *item = items_alloc();
     size_t count;
-    size_t i;
 
     use(item);
     items_free(item);
@@ -250,7 +244,7 @@ static void typed(void)
     expect(item->bytes, 0);
     items_free(item);
     count = items_alloc_bulk(some, MOST, 0);
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         use(some[i]);
     items_free_bulk(some, count);
     everything(items_pool());
@@ -357,9 +351,7 @@ static void ended(void)
 /* Memory of a pool is ordinary memory after its end. */
 static void afterwards(void)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof memory; i++)
+    for (size_t i = 0; i < sizeof memory; i++)
         sum += memory[i];
     memset(memory, 0, sizeof memory);
 }
@@ -368,9 +360,8 @@ int main(void)
 {
     static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_COLOUR,
                                       CPOOL_NO_POISON };
-    size_t i;
 
-    for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         run(kinds[i], 0, false);
         run(kinds[i], 2 * CAPACITY, false);
         run(kinds[i], 0, true);

@@ -181,11 +181,9 @@ static void (*volatile act)(const char *mistake) = make_it;
 
 int main(int argc, char **argv)
 {
-    int i;
-
     way = argc > 1 ? argv[1] : "plain";
     create();
-    for (i = 2; i < argc; i++)
+    for (int i = 2; i < argc; i++)
         act(argv[i]);
     (void)cpool_destroy(pool);
     puts("done");

@@ -43,11 +43,10 @@ typedef void *body(void *);
 static int run(unsigned outcome(void), body *const bodies[], int n)
 {
     pthread_t thread[4];
-    int i;
 
-    for (i = 0; i < n; i++)
+    for (int i = 0; i < n; i++)
         pthread_create(&thread[i], NULL, bodies[i], NULL);
-    for (i = 0; i < n; i++)
+    for (int i = 0; i < n; i++)
         pthread_join(thread[i], NULL);
     weak_outcome(outcome());
     return 0;
@@ -323,9 +322,8 @@ int main(void)
     static const struct weak_options options = {.seed = 1, .executions = 4000};
     struct weak_result result;
     int failed = 0;
-    size_t i;
 
-    for (i = 0; i < sizeof tests / sizeof tests[0]; i++) {
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
         weak_explore(tests[i].model, &options, &result);
         if (passes(&tests[i], &result))
             continue;

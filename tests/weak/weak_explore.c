@@ -125,7 +125,6 @@ static void catch_crashes(void)
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGVTALRM};
     struct sigaction action;
     stack_t stack;
-    size_t i;
 
     memset(&stack, 0, sizeof stack);
     stack.ss_size = WEAK_STACK;
@@ -135,7 +134,7 @@ static void catch_crashes(void)
     memset(&action, 0, sizeof action);
     action.sa_handler = crashed;
     action.sa_flags = SA_ONSTACK | SA_NODEFER;
-    for (i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         sigaction(numbers[i], &action, NULL);
 }
 
@@ -154,12 +153,10 @@ static void *pages(size_t size)
 /* With an inaccessible page below each stack. */
 void weak_init(void)
 {
-    int i;
-
     if (weak_world != NULL)
         return;
     weak_world = pages(sizeof *weak_world);
-    for (i = 0; i < WEAK_THREADS; i++) {
+    for (int i = 0; i < WEAK_THREADS; i++) {
         char *stack = pages(WEAK_STACK + 65536);
 
         mprotect(stack, 65536, PROT_NONE);
@@ -209,9 +206,8 @@ static void explore(const char *data)
     const struct weak_options *options = &weak_world->options;
     struct weak_result *result = &weak_world->result;
     static const struct itimerval limit = {{0, 0}, {SECONDS_MAX, 0}};
-    uint64_t i;
 
-    for (i = 0; i < (options->replay ? 1 : options->executions) && !result->failed; i++) {
+    for (uint64_t i = 0; i < (options->replay ? 1 : options->executions) && !result->failed; i++) {
         result->seed = options->replay ? options->only : random_derive(options->seed, i);
         if (i % 1024 == 0)
             setitimer(ITIMER_VIRTUAL, &limit, NULL);

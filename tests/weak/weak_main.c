@@ -58,9 +58,8 @@ int main(int argc, char **argv)
     struct weak_options options = {.seed = 1, .executions = 20000};
     struct weak_result result;
     int status;
-    int i;
 
-    for (i = 1; i < argc; i += 2) {
+    for (int i = 1; i < argc; i += 2) {
         if (strcmp(argv[i], "--seed") == 0) {
             options.seed = number(argv[i + 1]);
         } else if (strcmp(argv[i], "--executions") == 0) {

@@ -87,17 +87,13 @@ static uint16_t newer(uint16_t a, uint16_t b)
 
 static void join_seen(struct weak_view *into, const struct weak_view *from)
 {
-    int i;
-
-    for (i = 0; i < weak_world->locations; i++)
+    for (int i = 0; i < weak_world->locations; i++)
         into->seen[i] = newer(into->seen[i], from->seen[i]);
 }
 
 void weak_join(struct weak_view *into, const struct weak_view *from)
 {
-    int i;
-
-    for (i = 0; i < WEAK_THREADS; i++)
+    for (int i = 0; i < WEAK_THREADS; i++)
         if (into->clock[i] < from->clock[i])
             into->clock[i] = from->clock[i];
     join_seen(into, from);
@@ -434,11 +430,9 @@ void weak_fence(int order)
 
 void weak_barrier(void)
 {
-    int i;
-
     weak_step();
     fence(weak_world->current, __ATOMIC_SEQ_CST);
-    for (i = 0; i < weak_world->threads; i++)
+    for (int i = 0; i < weak_world->threads; i++)
         fence(i, __ATOMIC_SEQ_CST);
     fence(weak_world->current, __ATOMIC_SEQ_CST);
     weak_trace("barrier in all threads");

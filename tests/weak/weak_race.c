@@ -14,9 +14,8 @@
 static struct weak_cell *cell_of(uintptr_t number)
 {
     size_t i = (size_t)(number * 0x9e3779b97f4a7c15u >> 40);
-    size_t tries;
 
-    for (tries = 0; tries < WEAK_CELLS; tries++, i++) {
+    for (size_t tries = 0; tries < WEAK_CELLS; tries++, i++) {
         struct weak_cell *cell = &weak_world->cell[i % WEAK_CELLS];
 
         if (cell->execution != weak_world->execution) {
@@ -34,9 +33,7 @@ static struct weak_cell *cell_of(uintptr_t number)
 /* Some access among these does not happen before the present. */
 static int unordered(const uint16_t last[WEAK_THREADS], const uint16_t now[WEAK_THREADS])
 {
-    int i;
-
-    for (i = 0; i < weak_world->threads; i++)
+    for (int i = 0; i < weak_world->threads; i++)
         if (last[i] > now[i])
             return i;
     return -1;

@@ -24,11 +24,9 @@ enum {
 
 static int find_tls(struct dl_phdr_info *info, size_t size, void *unused)
 {
-    int i;
-
     (void)size;
     (void)unused;
-    for (i = 0; i < info->dlpi_phnum; i++) {
+    for (int i = 0; i < info->dlpi_phnum; i++) {
         if (info->dlpi_phdr[i].p_type != PT_TLS)
             continue;
         weak_world->tls = info->dlpi_tls_data;
@@ -51,12 +49,11 @@ bool weak_threads_init(void)
 static void run_thread(void)
 {
     struct weak_thread *self = weak_self();
-    int i;
 
     self->result = self->body(self->argument);
     weak_step();
     self->state = WEAK_ENDED;
-    for (i = 0; i < weak_world->threads; i++)
+    for (int i = 0; i < weak_world->threads; i++)
         if (weak_world->thread[i].waits_for == self)
             weak_world->thread[i].state = WEAK_READY;
     weak_step();
@@ -98,9 +95,8 @@ static int choose_thread(void)
     const struct weak_thread *thread = weak_world->thread;
     unsigned ready = 0;
     int first = -1;
-    int i;
 
-    for (i = 0; i < weak_world->threads; i++) {
+    for (int i = 0; i < weak_world->threads; i++) {
         if (thread[i].state != WEAK_READY)
             continue;
         ready++;
@@ -112,7 +108,7 @@ static int choose_thread(void)
     if (weak_world->style.priorities)
         return first;
     ready = weak_random(ready);
-    for (i = 0;; i++)
+    for (int i = 0;; i++)
         if (thread[i].state == WEAK_READY && ready-- == 0)
             return i;
 }
@@ -231,7 +227,6 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
 int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
     struct weak_lock *lock = lock_of(mutex);
-    int i;
 
     weak_step();
     if (!lock->held)
@@ -239,7 +234,7 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
     lock->held = false;
     lock->view = weak_self()->now;
     weak_self()->now.clock[weak_world->current]++;
-    for (i = 0; i < weak_world->threads; i++)
+    for (int i = 0; i < weak_world->threads; i++)
         if (weak_world->thread[i].waits_for == mutex)
             weak_world->thread[i].state = WEAK_READY;
     weak_trace("unlocks %p", (void *)mutex);
@@ -260,10 +255,8 @@ int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 
 int pthread_cond_signal(pthread_cond_t *condition)
 {
-    int i;
-
     weak_step();
-    for (i = 0; i < weak_world->threads; i++)
+    for (int i = 0; i < weak_world->threads; i++)
         if (weak_world->thread[i].waits_for == condition) {
             weak_world->thread[i].waits_for = NULL;
             weak_world->thread[i].state = WEAK_READY;

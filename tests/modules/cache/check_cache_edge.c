@@ -160,13 +160,12 @@ static void run(uint64_t seed, uint32_t quota, bool shortly)
     uint64_t random = random_derive(seed, 0);
     struct state now;
     bool grows = true;
-    size_t step;
 
     fixture_init();
     cache = fixture_cache(quota, true);
     other = fixture_cache(1, true);
     holds = 0;
-    for (step = 0; step < CALLS; step++) {
+    for (size_t step = 0; step < CALLS; step++) {
         void *slot;
 
         if (random_once_in(&random, 100 + step / 50))
