@@ -61,7 +61,7 @@ dist_man3_MANS = \
 	doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
 	doc/man/cpool_debug.3 \
 	doc/man/cpool_verify.3 \
-	doc/man/cpool_set_pressure.3 doc/man/cpool_set_ready.3 \
+	doc/man/cpool_span.3 doc/man/cpool_set_pressure.3 doc/man/cpool_set_ready.3 \
 	doc/man/cpool_alloc_or_notify.3 doc/man/cpool_wait_cancel.3 doc/man/cpool_wait_close.3 \
 	doc/man/cpool_wait_open.3 \
 	doc/man/cpool_sized.3 doc/man/cpool_sized_alloc.3 doc/man/cpool_sized_alloc_aligned.3 doc/man/cpool_sized_calloc.3 \

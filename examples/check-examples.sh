@@ -72,6 +72,18 @@ step 4 on thread 1: 100 nodes freed
 step 5 on thread 2: 100 nodes freed
 OUTPUT
 
+# configure has found liburing, or not, and many kernels refuse io_uring.
+if [ -x "$EXAMPLES/fixed_buffers" ]; then
+    refused=$("$EXAMPLES/fixed_buffers" 2>&1)
+    if [ $? -eq 77 ]; then
+        echo "SKIP: fixed_buffers: $refused"
+    else
+        check fixed_buffers <<'OUTPUT'
+100 of 100 blocks read into 8 fixed buffers as they were written
+OUTPUT
+    fi
+fi
+
 check quota <<'OUTPUT'
 network: 70 of at most 70
 disk: 30 of at most 60

@@ -25,6 +25,9 @@ endif
 if HAVE_CXX
 examples_programs += examples/orders
 endif
+if HAVE_URING
+examples_programs += examples/fixed_buffers
+endif
 
 check_PROGRAMS += $(examples_programs)
 
@@ -57,6 +60,10 @@ examples_spool_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 examples_eventloop_SOURCES = examples/eventloop.c
 examples_eventloop_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
+
+examples_fixed_buffers_SOURCES = examples/fixed_buffers.c
+examples_fixed_buffers_CFLAGS = $(AM_CFLAGS) $(URING_CFLAGS)
+examples_fixed_buffers_LDADD = lib/libcpool.la $(URING_LIBS)
 
 examples_packets_SOURCES = examples/packets.c
 examples_packets_LDADD = lib/libcpool.la

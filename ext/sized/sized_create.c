@@ -256,7 +256,7 @@ static int make_blocks(struct cpool_sized **blocks, const cpool_sized_config_t *
     memset(&plan, 0, sizeof plan);
     plan.given = *config;
     cpi_name_copy(plan.name, sizeof plan.name, config->name);
-    if ((config->flags & CPOOL_CLIENT_RESERVED) != 0)
+    if ((config->flags & (CPOOL_CLIENT_RESERVED | CPOOL_RESIDENT)) != 0)
         return CPOOL_EFLAGS;
     code = config->classes != NULL ? take_sizes(&plan) : choose_sizes(&plan);
     if (code == 0)

@@ -36,9 +36,9 @@
  * takes their loaded magazines, and waits up to stall_limit_ms for threads that are just using
  * theirs.  It also makes a system call when slots are used for the first time.  First use may
  * block, and so may an alloc while threads wait for slots, or at the mark of cpool_set_pressure.
- * While cpool_trim or cpool_shrink holds the depot's slots, every kind of alloc that finds the depot
- * empty waits until some are back.
- * (Magazines: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.)
+ * While cpool_trim or cpool_shrink holds the depot's slots, every kind of alloc that finds the
+ * depot empty waits until some are back.  (Magazines: J. Bonwick and J. Adams, "Magazines and
+ * Vmem", USENIX 2001.)
  */
 CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 

@@ -42,6 +42,15 @@
 #define CPOOL_CHECKED 0x1u
 
 /*
+ * CPOOL_RESIDENT  All slots, up to max_capacity, have their memory from the beginning: it
+ *                 is committed, and resident as by cpool_reserve, and never given back.
+ *                 For devices and mlock (cpool_span).  cpool_create returns
+ *                 CPOOL_ENOMEM if the operating system refuses it.  Implies
+ *                 CPOOL_KEEP_PAGES.  Not for blocks of many sizes.
+ */
+#define CPOOL_RESIDENT 0x10u
+
+/*
  * CPOOL_TRACKED   The pool knows which slots are live: <cpool/track.h> has handles of
  *                 slots and visits to all live ones.  Each free of a slot that is already
  *                 free, or was never taken, is reported and refused.  Every alloc and
@@ -210,9 +219,10 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  *         printf("%zu bytes are needed", cpool_memory_required(&config));
  *
  * Reserves address space for the whole pool and touches hardly any of it: the cost does not depend
- * on the capacity.  Only in caller-provided memory a tracked pool clears 8 bytes for each slot, and
- * a checked one 64.  Slots become resident when they are first used.  (Lazy initialisation by
- * watermark: B. Kenwright, "Fast Efficient Fixed-Size Memory Pool", COMPUTATION TOOLS 2012.)
+ * on the capacity, except with CPOOL_RESIDENT.  Only in caller-provided memory a tracked pool
+ * clears 8 bytes for each slot, and a checked one 64.  Slots become resident when they are first
+ * used.  (Lazy initialisation by watermark: B. Kenwright, "Fast Efficient Fixed-Size Memory Pool",
+ * COMPUTATION TOOLS 2012.)
  *
  * Locked memory: mlockall with MCL_FUTURE locks reserved addresses, too, and RLIMIT_MEMLOCK counts
  * them: 2 MiB once, 1 MiB for each thread that uses pools, and for each pool 2 to 10 KiB for each

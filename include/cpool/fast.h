@@ -398,4 +398,10 @@ CPOOL_LOCAL_ size_t cpool_index_limit(const cpool_t *pool)
     return (cpool_at)(pool, 0) != NULL ? pool->slots : 0;
 }
 
+CPOOL_LOCAL_ size_t cpool_span(const cpool_t *pool, void **first)
+{
+    *first = (cpool_at)(pool, 0);
+    return *first != NULL ? pool->slots * pool->stride : 0;
+}
+
 #endif /* CPOOL_FAST_H */

@@ -53,10 +53,10 @@ CPOOL_LOCAL_ size_t cpool_index_limit(const cpool_t *pool);
  *
  * peak and average are of live slots, counted at exchanges with the depot: each thread counts at
  * one in 32 of its exchanges, or fewer in pools with many caches, or more near the mark of
- * cpool_set_pressure, and cpool_read_stats counts for the peak.  A burst between two counts is not seen.  So more than `peak` may have been live at
- * times, by some dozens of magazines, but never more than `circulating`.  A count while other
- * threads use the pool is an estimate, too high by a few magazines at most.  The peak is never
- * below `live` of the same reading.
+ * cpool_set_pressure, and cpool_read_stats counts for the peak.  A burst between two counts is not
+ * seen.  So more than `peak` may have been live at times, by some dozens of magazines, but never
+ * more than `circulating`.  A count while other threads use the pool is an estimate, too high by a
+ * few magazines at most.  The peak is never below `live` of the same reading.
  *
  * Two readings show what the pool did in between.  In a steady state system_calls does not change,
  * although slots are exchanged: all memory is there.  Neither does circulating, unless slots are

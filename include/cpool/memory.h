@@ -77,15 +77,6 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * since 5.14), the memory is committed only.
  * The capacity grows, within max_capacity, if n slots are not free.
  *
- * Devices and mlock: memory that is not committed cannot be registered (io_uring's fixed buffers,
- * RDMA) or locked, and the system answers with EFAULT or ENOMEM.  So reserve all of it first:
- *
- *     cpool_reserve(pool, capacity);
- *     mlock(cpool_at(pool, 0), capacity * stats.slot_stride);
- *
- * If such a pool is ever trimmed or shrunk, create it with CPOOL_KEEP_PAGES, because a
- * device keeps using the pages that it knows.
- *
  * doc/REAL_TIME.md lists the steps, locks and system calls of each function after that.
  *
  * This holds only until other threads take those slots, or a trim gives their memory back.  If
@@ -95,5 +86,24 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * memory.  Any thread, while others allocate and free.  It may block and makes system calls.
  */
 CPOOL_API int cpool_reserve(cpool_t *pool, size_t n);
+
+/*
+ * cpool_span - the memory of all slots, for devices and mlock.
+ *
+ * first   receives the address of slot 0, or NULL
+ *
+ *     config.flags = CPOOL_RESIDENT;
+ *     ...
+ *     bytes = cpool_span(pool, &first);
+ *     mlock(first, bytes);
+ *
+ * The slots lie one after the other, cpool_index_limit of them, as cpool_index says.  Memory that
+ * is not committed cannot be registered (io_uring's fixed buffers, RDMA) or locked: the system
+ * answers with EFAULT or ENOMEM.  And a device goes on using the pages that it knows, so the pool
+ * must give none back.  CPOOL_RESIDENT sees to both.
+ *
+ * Returns the number of bytes, or 0 after CPOOL_EPOOL was reported.  Any thread, wait-free.
+ */
+CPOOL_LOCAL_ size_t cpool_span(const cpool_t *pool, void **first) CPOOL_NONNULL_(2);
 
 #endif /* CPOOL_MEMORY_H */

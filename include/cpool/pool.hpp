@@ -280,6 +280,7 @@ public:
 
     /* Slots and their indices. */
     bool owns(const void *address) const noexcept { return cpool_owns(handle_, address); }
+    std::size_t span(void **first) const noexcept { return cpool_span(handle_, first); }
     std::size_t index(const T *slot) const noexcept { return cpool_index(handle_, slot); }
     T *at(std::size_t index) const noexcept { return static_cast<T *>(cpool_at(handle_, index)); }
     std::size_t index_limit() const noexcept { return cpool_index_limit(handle_); }

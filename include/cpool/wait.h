@@ -148,8 +148,8 @@ CPOOL_API size_t cpool_wait_cancel(cpool_t *pool);
  * A mark, and what the pool calls there.
  *
  * The function is called by a thread whose alloc, of any kind, comes upon the mark, before it takes
- * its slot, and without a lock.  It may use any function, on this pool, too, but must not destroy or
- * reset it, or destroy the cache or end the frame that the alloc uses, and must return: not by
+ * its slot, and without a lock.  It may use any function, on this pool, too, but must not destroy
+ * or reset it, or destroy the cache or end the frame that the alloc uses, and must return: not by
  * longjmp or an exception.  Slots that it frees are there for that alloc.
  */
 typedef struct cpool_pressure {
@@ -170,13 +170,13 @@ typedef struct cpool_pressure {
  * and neither do pools whose capacity stays below the mark.
  *
  * Live slots are counted as in cpool_read_stats, at exchanges with the depot, and more often near
- * the mark.  So before a thread comes upon the mark, it may take as many slots beyond it as its cache
- * holds, or 32 without a cache.  An alloc that finds the pool dry counts, too.  Only an alloc that
- * calls the function, or arms the mark again, takes the library's lock for a moment.
+ * the mark.  So before a thread comes upon the mark, it may take as many slots beyond it as its
+ * cache holds, or 32 without a cache.  An alloc that finds the pool dry counts, too.  Only an alloc
+ * that calls the function, or arms the mark again, takes the library's lock for a moment.
  *
  * Returns the mark before, to set it again, or none after CPOOL_EPOOL was reported.  The slots of
- * objects, blocks of many sizes and lanes have no mark.  Any thread, while others use the pool, which
- * may still be about to call the function before, once.  It may block.
+ * objects, blocks of many sizes and lanes have no mark.  Any thread, while others use the pool,
+ * which may still be about to call the function before, once.  It may block.
  */
 CPOOL_API cpool_pressure_t cpool_set_pressure(cpool_t *pool, cpool_pressure_t pressure);
 

@@ -17,7 +17,7 @@
  *                                                      last access to the pool
  *
  * [mark] needs no order of its own: giving the slot publishes it.  An owner that counts down may
- * overwrite the 1 of [due] that another thread stores, and then counts later.
+ * overwrite the 1 of [due] that wait.c stores, and then counts later.
  */
 #include "pool/alloc.h"
 
@@ -65,7 +65,7 @@ static bool grow_by_itself(struct cpi_pool *pool)
 
 /* --- Counting live slots --- */
 
-static size_t live_now(const struct cpi_pool *pool)
+CPI_COLD static size_t live_now(const struct cpi_pool *pool)
 {
     struct cpi_registry_figures figures;
 
@@ -74,7 +74,7 @@ static size_t live_now(const struct cpi_pool *pool)
 }
 
 /* Whether the mark of pressure is reached, or enough slots are free to arm it again. */
-static bool pressure_turns(const struct cpi_pool *pool, size_t live)
+CPI_COLD static bool pressure_turns(const struct cpi_pool *pool, size_t live)
 {
     size_t slots = cpi_load(&pool->pressure_slots, relaxed);   /* [press] */
     bool armed = cpi_load(&pool->pressure_armed, relaxed); /* [press] */
@@ -102,9 +102,9 @@ CPI_COLD static void turn_pressure(struct cpi_pool *pool)
 }
 
 /* For an alloc that is not an exchange of a cache. */
-static void weigh_pressure(struct cpi_pool *pool)
+CPI_COLD static void weigh_pressure(struct cpi_pool *pool)
 {
-    if (CPI_UNLIKELY(cpi_load(&pool->pressure_slots, relaxed) != 0) && /* [press] */
+    if (cpi_load(&pool->pressure_slots, relaxed) != 0 && /* [press] */
         pressure_turns(pool, live_now(pool)))
         turn_pressure(pool);
 }
@@ -112,7 +112,7 @@ static void weigh_pressure(struct cpi_pool *pool)
 /* A count walks through all caches.  The more there are, the more exchanges lie between two counts,
  * so that the cost per exchange is the same in any pool.  But until the next count the exchanges of
  * all caches must not bring the live slots past the mark. */
-static uint32_t exchanges_to_count(const struct cpi_pool *pool, size_t live)
+CPI_COLD static uint32_t exchanges_to_count(const struct cpi_pool *pool, size_t live)
 {
     size_t caches = cpi_registry_made(&pool->registry);
     size_t least = 1 + caches / 64;
@@ -152,27 +152,6 @@ void cpi_pool_note_exchange(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     if (!count_down(cache))
         count_live(pool, cache);
-}
-
-cpool_pressure_t cpool_set_pressure(cpool_t *handle, cpool_pressure_t pressure)
-{
-    static const cpool_pressure_t none = {0, NULL, NULL};
-    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_set_pressure");
-    cpool_pressure_t before;
-    bool locked;
-
-    if (pool == NULL)
-        return none;
-    locked = cpi_lock_unless_held();
-    before = pool->pressure;
-    pool->pressure = pressure.slots != 0 && pressure.reached != NULL ? pressure : none;
-    cpi_store(&pool->pressure_slots, pool->pressure.slots, relaxed); /* [press] */
-    cpi_store(&pool->pressure_armed, true, relaxed); /* [press] */
-    pool->registry.counts_at_once = pool->pressure.slots != 0; /* for caches to come */
-    for (size_t i = 0; i < cpi_registry_made(&pool->registry); i++)
-        cpi_store(&cpi_registry_cache(&pool->registry, i)->countdown, 1u, relaxed); /* [due] */
-    cpi_unlock_if(locked);
-    return before;
 }
 
 /* --- Taking and giving --- */

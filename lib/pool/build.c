@@ -189,6 +189,37 @@ CPI_COLD static struct cpi_pool *build_pool(char *region, const struct cpi_layou
     return pool;
 }
 
+/* The pages of [from, to).  False if the system has no memory. */
+static bool make_resident(struct cpi_pool *pool, uintptr_t from, uintptr_t to)
+{
+    size_t page = cpi_os_page_size();
+
+    from = cpi_align_down(from, page);
+    cpi_pool_note_calls(pool, CPI_OS_POPULATES);
+    return cpi_os_populate((void *)from, cpi_align_up(to, page) - from);
+}
+
+static bool make_sides_resident(struct cpi_pool *pool, uintptr_t end)
+{
+    for (unsigned i = 0; i < CPI_SIDES; i++) {
+        const struct cpi_side *side = &pool->slab.sides[i];
+        uintptr_t start = (uintptr_t)side->extent.base;
+
+        if (side->size != 0 && !make_resident(pool, start, start + end * side->size))
+            return false;
+    }
+    return true;
+}
+
+bool cpi_pool_provide(struct cpi_pool *pool, uintptr_t run, uintptr_t end)
+{
+    uintptr_t base = pool->slab.base;
+
+    return cpi_depot_provide(&pool->depot, run) && cpi_slab_provide(&pool->slab, run) &&
+           make_resident(pool, base, base + end * pool->slab.stride) &&
+           make_sides_resident(pool, end);
+}
+
 /* Whether the caller provides the addresses of a pool's region, but not its memory. */
 static bool is_reserved_by_caller(unsigned flags)
 {
@@ -261,12 +292,19 @@ CPI_COLD static int build_in_callers_memory(struct cpi_pool **pool, const cpool_
 static int build_as_asked(struct cpi_pool **pool, const cpool_config_t *config)
 {
     bool reserved = is_reserved_by_caller(config->flags);
+    int code;
 
     if (config->memory == NULL && (reserved || config->memory_size != 0))
         return CPOOL_EMEMORY;
     if (config->memory != NULL && !reserved)
-        return build_in_callers_memory(pool, config);
-    return build_in_pages(pool, config);
+        code = build_in_callers_memory(pool, config);
+    else
+        code = build_in_pages(pool, config);
+    if (code != 0 || (config->flags & CPOOL_RESIDENT) == 0 ||
+        cpi_pool_provide(*pool, (*pool)->slab.slots, (*pool)->slab.slots))
+        return code;
+    cpi_pool_release(*pool);
+    return CPOOL_ENOMEM;
 }
 
 /* The only message: CPOOL_ECOPIES may not be the program's fault. */

@@ -70,7 +70,7 @@ _Static_assert(sizeof(struct cpi_pool) <= CPOOL_POOL_BYTES_ / 6 * 5 &&
 
 #define CPI_POOL_FLAGS                                                                 \
     (CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES |   \
-     CPOOL_NO_POISON | CPOOL_CLIENT_RESERVED)
+     CPOOL_NO_POISON | CPOOL_RESIDENT | CPOOL_CLIENT_RESERVED)
 
 CPI_COLD static int check_scalars(const cpool_config_t *config)
 {
@@ -346,6 +346,8 @@ int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given, un
 
     if (code == 0 && (config->flags & CPOOL_CLIENT_RESERVED & ~allowed) != 0)
         return CPOOL_EFLAGS;
+    if (code == 0 && (config->flags & CPOOL_RESIDENT) != 0)
+        config->flags |= CPOOL_KEEP_PAGES;
     return code;
 }
 

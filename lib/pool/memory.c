@@ -412,28 +412,6 @@ size_t cpool_grow(cpool_t *handle, size_t n)
  * below the watermark are made resident, and n above it.  The system can populate a range without
  * changing a byte in it, no matter who owns the slots. */
 
-/* The pages of [from, to).  False if the system has no memory. */
-static bool make_resident(struct cpi_pool *pool, uintptr_t from, uintptr_t to)
-{
-    size_t page = cpi_os_page_size();
-
-    from = cpi_align_down(from, page);
-    cpi_pool_note_calls(pool, CPI_OS_POPULATES);
-    return cpi_os_populate((void *)from, cpi_align_up(to, page) - from);
-}
-
-static bool make_sides_resident(struct cpi_pool *pool, uintptr_t end)
-{
-    for (unsigned i = 0; i < CPI_SIDES; i++) {
-        const struct cpi_side *side = &pool->slab.sides[i];
-        uintptr_t start = (uintptr_t)side->extent.base;
-
-        if (side->size != 0 && !make_resident(pool, start, start + end * side->size))
-            return false;
-    }
-    return true;
-}
-
 /* Commits and populates.  A cache takes a whole run of fresh slots, of which the lowest go out
  * first, but the gaps of a checked pool are filled in all of it. */
 static bool provide_resident(struct cpi_pool *pool, size_t n)
@@ -446,9 +424,7 @@ static bool provide_resident(struct cpi_pool *pool, size_t n)
         run = slab->slots;
     if (end > run || slab->bumped != NULL)
         end = run;
-    return cpi_depot_provide(&pool->depot, run) && cpi_slab_provide(slab, run) &&
-           make_resident(pool, slab->base, slab->base + end * slab->stride) &&
-           make_sides_resident(pool, end);
+    return cpi_pool_provide(pool, run, end);
 }
 
 /* Raises the capacity so that n more slots may be live. */

@@ -89,6 +89,10 @@ static inline cpool_t *cpi_typed_opened(const struct cpool_typed *typed)
 }
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
 
+/* build.c.  Commits the memory of the first `run` slots, and makes the first `end` resident.  False
+ * if the system has no memory. */
+bool cpi_pool_provide(struct cpi_pool *pool, uintptr_t run, uintptr_t end);
+
 /* build.c.  Makes the face of a client's pool point to this client, or to none.  With the lock
  * held. */
 void cpi_client_set_owner(const struct cpi_pool *pool, const cpool_client_t *client);

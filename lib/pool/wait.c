@@ -4,9 +4,15 @@
  *
  * wait/queue.h has the protocol, wait/waiters.c the sleep.  This file has the waiter's search,
  * which holds no lock, and waits for no owner that is inside (doc/CONCURRENCY.md 7.1).
+ *
+ * ORDERING TABLE
+ *   due   | countdown store | relaxed | - | -
+ *   press | words of pressure, store with the lock held | relaxed | - | -
  */
 #include "host/os.h"
 #include "pool/alloc.h"
+
+#include "base/atomic.h"
 
 /* Searches everywhere.  The waiter will be told of slots that are freed from now on. */
 static void *look_as_waiter(struct cpi_pool *pool, struct cpi_sleeper *self)
@@ -164,6 +170,27 @@ void *cpool_alloc_or_notify(cpool_t *handle)
     if (slot == NULL)
         cpi_pool_note_failure(pool);
     return slot;
+}
+
+cpool_pressure_t cpool_set_pressure(cpool_t *handle, cpool_pressure_t pressure)
+{
+    static const cpool_pressure_t none = {0, NULL, NULL};
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_set_pressure");
+    cpool_pressure_t before;
+    bool locked;
+
+    if (pool == NULL)
+        return none;
+    locked = cpi_lock_unless_held();
+    before = pool->pressure;
+    pool->pressure = pressure.slots != 0 && pressure.reached != NULL ? pressure : none;
+    cpi_store(&pool->pressure_slots, pool->pressure.slots, relaxed); /* [press] */
+    cpi_store(&pool->pressure_armed, true, relaxed); /* [press] */
+    pool->registry.counts_at_once = pool->pressure.slots != 0; /* for caches to come */
+    for (size_t i = 0; i < cpi_registry_made(&pool->registry); i++)
+        cpi_store(&cpi_registry_cache(&pool->registry, i)->countdown, 1u, relaxed); /* [due] */
+    cpi_unlock_if(locked);
+    return before;
 }
 
 static size_t end_waits(cpool_t *handle, bool close, const char *function)

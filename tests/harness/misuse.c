@@ -82,6 +82,7 @@ REFUSED(print_json, (cpool_print(m->pool, CPOOL_DUMP_JSON, stderr), true))
 REFUSED(owns, !cpool_owns(m->pool, m->slot))
 REFUSED(index_of, (cpool_index)(m->pool, m->slot) == SIZE_MAX)
 REFUSED(at, (cpool_at)(m->pool, 0) == NULL)
+REFUSED(span, cpool_span(m->pool, &(void *){ NULL }) == 0)
 REFUSED(index_limit, cpool_index_limit(m->pool) == 0)
 
 REFUSED(alloc, cpool_alloc(m->pool) == NULL)
@@ -112,7 +113,7 @@ static const struct way takes[] = {
 
 /* or ask. */
 static const struct way asks[] = {
-    BY(stats), BY(print), BY(print_json), BY(owns), BY(index_of), BY(at), BY(index_limit),
+    BY(stats), BY(print), BY(print_json), BY(owns), BY(index_of), BY(at), BY(index_limit), BY(span),
 };
 
 static const struct way by_cache[] = {

@@ -127,7 +127,7 @@ TEST(create_null_pointers_refused)
 #endif
 #define KNOWN_FLAGS                                                                    \
     (CPOOL_CHECKED | CPOOL_TRACKED | HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES |     \
-     CPOOL_NO_POISON)
+     CPOOL_NO_POISON | CPOOL_RESIDENT)
 
 TEST(create_any_unknown_flag_refused)
 {

@@ -403,3 +403,17 @@ TEST(memory_bytes_known_to_the_compiler_suffice)
                 require_bounded(size, slots, caches);
     REQUIRE(sizeof(static_memory_t) <= 15 * KIB);
 }
+
+TEST_TIMES(span_is_the_memory_of_all_slots, 2)
+{
+    unsigned flags = _i == 0 ? 0 : CPOOL_CHECKED;
+    cpool_t *pool = SUPPORT_CREATE(100, 50, .max_capacity = 70, .flags = flags);
+    void *first;
+
+    REQUIRE_EQUAL(cpool_span(pool, &first), 70 * support_stats(pool).slot_stride);
+    REQUIRE(first == cpool_at(pool, 0));
+    support_destroy_empty(pool);
+    support_capture_reports();
+    REQUIRE(cpool_span(pool, &first) == 0 && first == NULL);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+}

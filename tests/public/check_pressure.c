@@ -12,8 +12,7 @@
 /* ROUNDS in a magazine, two of which a cache has. */
 enum { CAPACITY = 400, ROUNDS = 5, MARK = 200, EIGHTH = MARK / 8 };
 
-/* How far beyond the mark an alloc may come upon it: with a cache, without one. */
-enum { BEYOND = 2 * ROUNDS, BEYOND_UNCACHED = 32 };
+enum { BEYOND = 2 * ROUNDS, BEYOND_UNCACHED = 32 }; /* the mark, when an alloc comes upon it */
 
 struct scene {
     cpool_t *pool;
@@ -42,12 +41,8 @@ static cpool_pressure_t set_mark(struct scene *scene, size_t slots)
 
 static void scene_init(struct scene *scene, unsigned flags, size_t capacity)
 {
-    cpool_config_t config = support_config(16, capacity);
-
-    config.flags = flags;
-    config.magazine_rounds = ROUNDS;
-    *scene = (struct scene){ .pool = support_create(&config) };
-    atomic_init(&scene->calls, 0);
+    *scene = (struct scene){ .pool = SUPPORT_CREATE(16, capacity, .flags = flags,
+                                                    .magazine_rounds = ROUNDS) };
 }
 
 static void give_all(struct scene *scene, size_t but)
@@ -71,19 +66,13 @@ static void *alloc_by(int way, cpool_t *pool)
 {
     static const struct timespec at_once = { 0, 1 };
 
-    switch (way) {
-    case WAITS:
+    if (way == WAITS)
         return cpool_alloc_wait(pool, &at_once);
-    case ASKS:
+    if (way == ASKS)
         return cpool_alloc_or_notify(pool);
-    case FRAMES:
-        return cpool_frame_alloc(frame);
-    default:
-        return alloc_through(way, pool);
-    }
+    return way == FRAMES ? cpool_frame_alloc(frame) : alloc_through(way, pool);
 }
 
-/* Takes slots until so many are live, or the pool is dry. */
 static void take_until(struct scene *scene, int way, size_t live)
 {
     void *slot;
@@ -92,12 +81,12 @@ static void take_until(struct scene *scene, int way, size_t live)
         scene->slots[scene->count++] = slot;
 }
 
-static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
+enum { KINDS = 3 };
+static const unsigned kinds[KINDS] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
 
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
-
-static void begin_way(struct scene *scene, int way)
+static void begin_way(struct scene *scene, int way, unsigned flags, size_t capacity)
 {
+    scene_init(scene, flags, capacity);
     if (way == DOORS - 1)
         REQUIRE_EQUAL(cpool_cache_create(&handed, scene->pool), 0);
     if (way == FRAMES)
@@ -106,14 +95,13 @@ static void begin_way(struct scene *scene, int way)
 
 static void end_way(struct scene *scene, int way)
 {
-    if (way == DOORS - 1) {
-        give_all(scene, 0);
+    if (way == DOORS - 1)
         cpool_cache_destroy(handed);
-    }
     if (way == FRAMES) {
         scene->count = 0;
         cpool_frame_end(frame);
     }
+    scene_fini(scene);
 }
 
 /* By one call between the mark and so much beyond it. */
@@ -136,8 +124,7 @@ TEST_TIMES(mark_is_told_once_and_again_an_eighth_below, WAYS * KINDS)
     int way = _i % WAYS;
     struct scene scene;
 
-    scene_init(&scene, kinds[_i / WAYS], CAPACITY);
-    begin_way(&scene, way);
+    begin_way(&scene, way, kinds[_i / WAYS], CAPACITY);
     REQUIRE_EQUAL(set_mark(&scene, MARK).slots, 0);
     require_call_by(&scene, way, 1);
     if (way != FRAMES) {
@@ -148,14 +135,6 @@ TEST_TIMES(mark_is_told_once_and_again_an_eighth_below, WAYS * KINDS)
         require_call_by(&scene, way, 2);
     }
     end_way(&scene, way);
-    scene_fini(&scene);
-}
-
-/* Counts, and leaves what is live. */
-static void count_here(const struct scene *scene)
-{
-    for (int i = 0; i < 2 * BEYOND_UNCACHED; i++)
-        cpool_free_uncached(scene->pool, cpool_alloc_uncached(scene->pool));
 }
 
 TEST(mark_of_one_slot_is_armed_by_its_free)
@@ -166,36 +145,12 @@ TEST(mark_of_one_slot_is_armed_by_its_free)
     set_mark(&scene, 1);
     for (unsigned calls = 1; calls <= 3; calls++) {
         take_until(&scene, 2, 1 + BEYOND_UNCACHED);
-        give_all(&scene, 1);
-        count_here(&scene);
-        REQUIRE_EQUAL(scene.calls, calls);
-        give_all(&scene, 0);
-        count_here(&scene);
-        REQUIRE_EQUAL(scene.calls, calls);
+        for (size_t live = 2; live-- > 0; REQUIRE_EQUAL(scene.calls, calls)) {
+            give_all(&scene, live);
+            for (int i = 0; i < 2 * BEYOND_UNCACHED; i++) /* counts */
+                cpool_free_uncached(scene.pool, cpool_alloc_uncached(scene.pool));
+        }
     }
-    scene_fini(&scene);
-}
-
-/* Its cache and the other one have long to go to their next counts. */
-TEST(mark_is_seen_by_caches_that_were_there_before)
-{
-    cpool_cache_t *other;
-    struct scene scene;
-
-    scene_init(&scene, 0, CAPACITY);
-    REQUIRE_EQUAL(cpool_cache_create(&other, scene.pool), 0);
-    for (int i = 0; i < 2; i++) {
-        take_until(&scene, 0, 2 * BEYOND);
-        give_all(&scene, 0);
-    }
-    cpool_cache_free(other, cpool_cache_alloc(other));
-    set_mark(&scene, MARK);
-    require_call_by(&scene, 0, 1);
-    give_all(&scene, 0);
-    handed = other;
-    require_call_by(&scene, 4, 2);
-    give_all(&scene, 0);
-    cpool_cache_destroy(other);
     scene_fini(&scene);
 }
 
@@ -231,24 +186,20 @@ TEST(setting_returns_the_mark_before_and_none_ends_it)
     scene_fini(&scene);
 }
 
-/*
- * ---- In the function -----------------------------------------------------
- */
+/* --- In the function --- */
 
 static void give_one(struct scene *scene)
 {
     give_all(scene, scene->count - 1);
 }
 
-/* An alloc that finds the pool dry gets what the function frees, and does not wait for it. */
 TEST_TIMES(slot_that_the_function_frees_is_there_for_the_alloc, WAYS)
 {
     struct scene scene;
 
     if (_i == FRAMES)
         return;
-    scene_init(&scene, 0, 2 * ROUNDS);
-    begin_way(&scene, _i);
+    begin_way(&scene, _i, 0, 2 * ROUNDS);
     scene.acts = give_one;
     set_mark(&scene, 2 * ROUNDS);
     take_until(&scene, _i, 2 * ROUNDS);
@@ -257,7 +208,6 @@ TEST_TIMES(slot_that_the_function_frees_is_there_for_the_alloc, WAYS)
     REQUIRE(scene.slots[scene.count++] != NULL);
     REQUIRE_EQUAL(scene.calls, 1);
     end_way(&scene, _i);
-    scene_fini(&scene);
 }
 
 /* Makes a pool, for which it takes the lock, and takes all slots, for which it waits for threads
@@ -282,7 +232,7 @@ static void use_library_twice(struct scene *scene)
 {
     support_in_thread(use_library, scene);
     use_library(scene);
-    REQUIRE_EQUAL(cpool_set_pressure(scene->pool, (cpool_pressure_t){ 0, NULL, NULL }).slots, MARK);
+    REQUIRE_EQUAL(set_mark(scene, 0).slots, MARK);
     cpool_trim(scene->pool);
 }
 
@@ -291,66 +241,57 @@ TEST_TIMES(function_may_use_the_pool, WAYS * KINDS)
     int way = _i % WAYS;
     struct scene scene;
 
-    scene_init(&scene, kinds[_i / WAYS], CAPACITY);
-    begin_way(&scene, way);
+    begin_way(&scene, way, kinds[_i / WAYS], CAPACITY);
     scene.acts = use_library_twice;
     set_mark(&scene, MARK);
     take_until(&scene, way, SIZE_MAX);
     REQUIRE_EQUAL(scene.count, CAPACITY);
     REQUIRE_EQUAL(scene.calls, 1);
     end_way(&scene, way);
-    scene_fini(&scene);
 }
 
-/*
- * ---- Several threads -----------------------------------------------------
- */
+/* --- Several threads --- */
 
 enum { THREADS = 4, SHARE = CAPACITY / THREADS };
 
-struct party {
-    struct scene *scene;
+struct share {
     struct support_door *start;
-    struct support_door *full;
+    cpool_t *pool;
+    void **slots;
 };
 
 static void *take_share(void *arg)
 {
-    struct party *party = arg;
-    void *slots[SHARE];
+    const struct share *share = arg;
 
-    support_door_wait(party->start);
-    for (int i = 0; i < SHARE; i++) {
-        slots[i] = cpool_alloc(party->scene->pool);
-        REQUIRE(slots[i] != NULL);
-    }
-    support_door_wait(party->full);
+    support_door_wait(share->start);
     for (int i = 0; i < SHARE; i++)
-        cpool_free(party->scene->pool, slots[i]);
+        share->slots[i] = cpool_alloc(share->pool);
     return NULL;
 }
 
 TEST(mark_that_threads_reach_at_once_is_told_once)
 {
-    struct support_door start, full;
-    struct scene scene;
-    struct party party = { &scene, &start, &full };
+    struct share shares[THREADS];
     pthread_t threads[THREADS];
+    struct support_door start;
+    struct scene scene;
 
     scene_init(&scene, 0, CAPACITY);
     set_mark(&scene, MARK);
     for (unsigned round = 1; round <= SUPPORT_COUNT(300, 30); round++) {
         support_door_init(&start);
-        support_door_init(&full);
-        for (int i = 0; i < THREADS; i++)
-            threads[i] = support_start(take_share, &party);
+        for (int i = 0; i < THREADS; i++) {
+            shares[i] = (struct share){ &start, scene.pool, scene.slots + i * SHARE };
+            threads[i] = support_start(take_share, &shares[i]);
+        }
         support_door_await(&start, THREADS);
         support_door_open(&start);
-        support_door_await(&full, THREADS);
-        REQUIRE_EQUAL(scene.calls, round);
-        support_door_open(&full);
         for (int i = 0; i < THREADS; i++)
             support_join(threads[i]);
+        REQUIRE_EQUAL(scene.calls, round);
+        scene.count = CAPACITY;
+        give_all(&scene, 0);
     }
     scene_fini(&scene);
 }

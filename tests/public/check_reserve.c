@@ -171,3 +171,55 @@ TEST_TIMES(alloc_after_reserve_makes_no_system_call, KINDS)
     silence.at_once = true;
     support_in_child(alloc_in_silence, &silence);
 }
+
+/* --- Pools that have all their memory --- */
+
+static void require_resident(const cpool_t *pool)
+{
+    void *first;
+    size_t bytes = cpool_span(pool, &first);
+
+    if (growth_populates())
+        REQUIRE(support_resident_inside(first, bytes) + 2 * support_page_size() >= bytes);
+}
+
+TEST_TIMES(resident_pool_has_all_its_memory_and_keeps_it, 3)
+{
+    const unsigned flags[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
+    cpool_t *pool = SUPPORT_CREATE(3072, 500, .max_capacity = 1000,
+                                   .flags = flags[_i] | CPOOL_RESIDENT);
+    struct hold hold = hold_of(pool);
+
+    require_resident(pool);
+    for (size_t i = 0; i < 1000; i++) /* each would trap where it is not committed */
+        REQUIRE_EQUAL(*(volatile char *)cpool_at(pool, i), 0);
+    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 1000);
+    hold_free_all(&hold);
+    REQUIRE_EQUAL(cpool_trim(pool), 0);
+    REQUIRE_EQUAL(cpool_shrink(pool, 900), 900);
+    require_resident(pool);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+
+/* There is memory for the first capacity. */
+static void create_with_little_memory(void *unused)
+{
+    cpool_config_t config = support_config(3072, 500);
+    cpool_t *pool;
+
+    (void)unused;
+    config.max_capacity = 20000;
+    config.flags = CPOOL_RESIDENT;
+    support_limit_writable((size_t)3 << 20);
+    REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_ENOMEM);
+    REQUIRE(pool == NULL);
+    config.flags = 0;
+    support_destroy_empty(support_create(&config));
+}
+
+TEST(resident_pool_that_the_system_refuses_memory_is_not_made)
+{
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
+    support_in_child(create_with_little_memory, NULL);
+}

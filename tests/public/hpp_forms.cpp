@@ -195,6 +195,7 @@ void pools_act_as_a_whole()
     cpool::pool<thing> pool;
     const struct timespec hour = {3600, 0};
     std::size_t notices = 0, pressures = 0, bytes = 0;
+    void *first;
 
     config.max_capacity = 5;
     config.flags = CPOOL_CHECKED;
@@ -202,6 +203,7 @@ void pools_act_as_a_whole()
     REQUIRE(pool.reserve(6) == CPOOL_EDRY && pool.shrink(2) == 2 && pool.stats().capacity == 3);
     thing *one = pool.create(4);
     REQUIRE(pool.owns(one) && !pool.owns(&config) && pool.at(pool.index(one)) == one);
+    REQUIRE(pool.span(&first) == 5 * pool.stats().slot_stride && first == pool.at(0));
     REQUIRE(pool.verify(one) == 0 && pool.verify() == 0 && pool.trim() == 0);
     REQUIRE(pool.create() != nullptr && pool.create() != nullptr && pool.grow(2) == 2);
     REQUIRE(pool.create() != nullptr && pool.create() != nullptr);
