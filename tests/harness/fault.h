@@ -88,4 +88,11 @@ struct fault_case {
  */
 void fault_run(const struct fault_case *tried);
 
+/* A test that runs each case of a table. */
+#define TEST_FAULTS(name, cases)                                                             \
+    TEST_TIMES(name, sizeof(cases) / sizeof((cases)[0]))                                     \
+    {                                                                                        \
+        fault_run(&(cases)[_i]);                                                             \
+    }
+
 #endif /* CPOOL_TESTS_FAULT_H */

@@ -71,7 +71,4 @@ static const struct fault_case lanes[] = {
       ROWS({ MUNMAP, 1, 2, 0, 0 }) },
 };
 
-TEST_TIMES(refused_lanes_have_their_code, sizeof lanes / sizeof lanes[0])
-{
-    fault_run(&lanes[_i]);
-}
+TEST_FAULTS(refused_lanes_have_their_code, lanes)

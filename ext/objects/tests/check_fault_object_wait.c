@@ -151,7 +151,4 @@ static const struct fault_case objects[] = {
            { MEMBARRIER, 1, 1, 0, 0 }) },
 };
 
-TEST_TIMES(refused_wait_for_an_object_has_its_code, sizeof objects / sizeof objects[0])
-{
-    fault_run(&objects[_i]);
-}
+TEST_FAULTS(refused_wait_for_an_object_has_its_code, objects)

@@ -381,14 +381,5 @@ static const struct fault_case priorities[] = {
       1, NO_ROWS },
 };
 
-#define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))
-
-TEST_TIMES(refused_object_has_its_code, COUNT(objects))
-{
-    fault_run(&objects[_i]);
-}
-
-TEST_TIMES(refused_priorities_have_their_code, COUNT(priorities))
-{
-    fault_run(&priorities[_i]);
-}
+TEST_FAULTS(refused_object_has_its_code, objects)
+TEST_FAULTS(refused_priorities_have_their_code, priorities)

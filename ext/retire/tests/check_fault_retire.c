@@ -185,10 +185,7 @@ static const struct fault_case cases[] = {
       ROWS({ MEMBARRIER, 1, 1, 0, 0 }, { MUNMAP, 1, 1, 0, 0 }) },
 };
 
-TEST_TIMES(refused_calls_have_their_result, sizeof cases / sizeof cases[0])
-{
-    fault_run(&cases[_i]);
-}
+TEST_FAULTS(refused_calls_have_their_result, cases)
 
 /* The memory of descriptors stays while a domain has one, and goes when the library is unloaded:
  * neither a domain that has ended holds it, nor one that got no descriptor. */

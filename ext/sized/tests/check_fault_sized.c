@@ -172,7 +172,4 @@ TEST(alloc_with_the_lock_held_makes_no_class)
     end_sized(&scene);
 }
 
-TEST_TIMES(refused_blocks_have_their_result, sizeof blocks / sizeof blocks[0])
-{
-    fault_run(&blocks[_i]);
-}
+TEST_FAULTS(refused_blocks_have_their_result, blocks)

@@ -138,9 +138,4 @@ static const struct fault_case creations[] = {
            { MUNMAP, 1, 1, 0, 0 }) },
 };
 
-enum { CREATIONS = sizeof creations / sizeof creations[0] };
-
-TEST_TIMES(refused_creation_has_its_code, CREATIONS)
-{
-    fault_run(&creations[_i]);
-}
+TEST_FAULTS(refused_creation_has_its_code, creations)

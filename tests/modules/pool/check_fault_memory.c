@@ -147,26 +147,9 @@ static const struct fault_case typed[] = {
            { MPROTECT, 3, 5, SOME, NONE }) },
 };
 
-enum {
-    DRAWINGS = sizeof drawings / sizeof drawings[0],
-    RETURNS = sizeof returns / sizeof returns[0],
-    TYPED = sizeof typed / sizeof typed[0],
-};
-
-TEST_TIMES(refused_drawing_has_its_result, DRAWINGS)
-{
-    fault_run(&drawings[_i]);
-}
-
-TEST_TIMES(refused_return_of_memory_has_its_result, RETURNS)
-{
-    fault_run(&returns[_i]);
-}
-
-TEST_TIMES(refused_typed_pool_has_its_code, TYPED)
-{
-    fault_run(&typed[_i]);
-}
+TEST_FAULTS(refused_drawing_has_its_result, drawings)
+TEST_FAULTS(refused_return_of_memory_has_its_result, returns)
+TEST_FAULTS(refused_typed_pool_has_its_code, typed)
 
 /* It would be another number, and no slot. */
 TEST(refused_memory_makes_no_pool_grow)

@@ -217,23 +217,6 @@ static const struct fault_case caches[] = {
     { "cpool_cache_destroy", 0, make_full_cache, cache_destroy, fault_end, 0, NO_ROWS },
 };
 
-enum {
-    TAKINGS = sizeof takings / sizeof takings[0],
-    RETURNS = sizeof returns / sizeof returns[0],
-    CACHES = sizeof caches / sizeof caches[0],
-};
-
-TEST_TIMES(refused_taking_has_its_result, TAKINGS)
-{
-    fault_run(&takings[_i]);
-}
-
-TEST_TIMES(refused_return_loses_nothing, RETURNS)
-{
-    fault_run(&returns[_i]);
-}
-
-TEST_TIMES(refused_cache_or_frame_has_its_result, CACHES)
-{
-    fault_run(&caches[_i]);
-}
+TEST_FAULTS(refused_taking_has_its_result, takings)
+TEST_FAULTS(refused_return_loses_nothing, returns)
+TEST_FAULTS(refused_cache_or_frame_has_its_result, caches)

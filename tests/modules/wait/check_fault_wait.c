@@ -79,7 +79,4 @@ static const struct fault_case slots[] = {
     { "cpool_wait_close", 0, fault_make, wait_close, fault_end, 0, NO_ROWS },
 };
 
-TEST_TIMES(refused_wait_for_a_slot_has_its_result, sizeof slots / sizeof slots[0])
-{
-    fault_run(&slots[_i]);
-}
+TEST_FAULTS(refused_wait_for_a_slot_has_its_result, slots)
