@@ -77,9 +77,8 @@ static void provide(struct model *model)
 {
     cpool_config_t *config = &model->config;
     size_t align = 4096;
-    size_t size;
+    size_t size = cpool_memory_required(config);
 
-    size = cpool_memory_required(config);
     FUZZ_REQUIRE(size > 0);
     model->memory = aligned_alloc(align, (size + align - 1) & ~(align - 1));
     FUZZ_REQUIRE(model->memory != NULL);

@@ -145,10 +145,8 @@ void call_any(struct model *model);
 void extra_any(struct model *model);
 void wrong_any(struct model *model);
 
-/*
- * Pools of a type (types.c), of which each type has one at most.  type_open says whether
- * there was none, and makes the pool of some type, from the model's configuration.
- */
+/* Pools of a type (types.c), of which each type has one at most.  type_open says whether
+ * there was none, and makes the pool of some type, from the model's configuration. */
 bool type_open(struct model *model);
 int type_close(struct model *model);
 void *type_alloc(const struct model *model, bool zeroed);

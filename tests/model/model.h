@@ -79,10 +79,8 @@ static inline void model_run(int threads, model_thread *const bodies[])
         model_run((int)(sizeof model_bodies / sizeof model_bodies[0]), model_bodies); \
     } while (0)
 
-/*
- * Counts the nodes of a stack into seen[], zeroes at first, which has an element for
- * each node from 0 to `nodes`.  A node in two places, or a cycle, fails.
- */
+/* Counts the nodes of a stack into seen[], zeroes at first, which has an element for
+ * each node from 0 to `nodes`.  A node in two places, or a cycle, fails. */
 static inline int model_count(const struct cpi_tagstack *stack, const struct cpi_links *links,
                               int nodes, int seen[])
 {

@@ -231,9 +231,8 @@ int main(void)
 #else
     static model_thread *const bodies[] = {reader, writer};
 #endif
-    struct cpool_domain *domain;
+    struct cpool_domain *domain = make_domain();
 
-    domain = make_domain();
 #if defined(MODEL_DRY)
     if (!is_offline)
         cpool_read_begin(readers[0]);

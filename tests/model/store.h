@@ -133,10 +133,8 @@ static inline void model_stock(int first, int n)
         cpi_depot_free_slot(&model_depot, &model_counters[0], &model_slots[i]);
 }
 
-/*
- * A magazine of the depot: each of its rounds, and it itself, is met for the
- * first time.  Returns its rounds.
- */
+/* A magazine of the depot: each of its rounds, and it itself, is met for the
+ * first time.  Returns its rounds. */
 static inline uint32_t model_audit_magazine(uint32_t node, int seen_slot[])
 {
     const struct cpi_magazine *magazine = cpi_depot_magazine(&model_depot, node);
@@ -153,10 +151,8 @@ static inline uint32_t model_audit_magazine(uint32_t node, int seen_slot[])
     return count;
 }
 
-/*
- * Once per run: all magazines lie in the depot, each once and in the right place, and `slots`
- * slots in them, none twice.
- */
+/* Once per run: all magazines lie in the depot, each once and in the right place, and `slots`
+ * slots in them, none twice. */
 static inline void model_audit_depot(uint32_t slots)
 {
     static int seen[MODEL_MAGAZINES + MODEL_FOR_CACHES + 1];

@@ -234,9 +234,8 @@ TEST(calloc_used_slot_zeroes_exactly_slot_size)
 TEST(calloc_padded_slot_leaves_padding_alone)
 {
     cpool_t *pool = SUPPORT_CREATE(40, 2, .slot_align = 64);
-    unsigned char *slot;
+    unsigned char *slot = cpool_alloc(pool);
 
-    slot = cpool_alloc(pool);
     memset(slot, 0xA5, 64);
     cpool_free(pool, slot);
     REQUIRE(cpool_calloc(pool) == (void *)slot);

@@ -45,9 +45,8 @@ TEST(index_limit_is_the_largest_capacity)
 {
     static _Alignas(64) char memory[64 * 1024];
     cpool_config_t config = support_config(16, 100);
-    cpool_t *pool;
+    cpool_t *pool = support_create(&config);
 
-    pool = support_create(&config);
     REQUIRE_EQUAL(cpool_index_limit(pool), 100);
     support_destroy_empty(pool);
     config.max_capacity = 300;

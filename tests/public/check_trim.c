@@ -189,9 +189,8 @@ struct user {
 static void *use(void *argument)
 {
     struct user *user = argument;
-    struct hold hold;
+    struct hold hold = hold_of(user->pool);
 
-    hold = hold_of(user->pool);
     while (!atomic_load_explicit(user->over, memory_order_relaxed)) {
         size_t wanted = random_below(&user->random, user->most - hold.count + 1);
         size_t got = hold_take(&hold, wanted);

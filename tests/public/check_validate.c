@@ -234,9 +234,8 @@ TEST(free_wrong_address_by_default_aborts_with_message)
     /* The nearest is one that there is, without growing. */
     cpool_t *pool = SUPPORT_CREATE(24, CAPACITY, .max_capacity = 2 * CAPACITY);
     char *slot = NULL;
-    char *end;
+    char *end = (char *)cpool_at(pool, cpool_index_limit(pool) - 1);
 
-    end = (char *)cpool_at(pool, cpool_index_limit(pool) - 1);
     for (int i = 0; i < 100; i++)
         slot = cpool_alloc(pool);
     REQUIRE(slot == (char *)cpool_at(pool, 99));

@@ -10,10 +10,8 @@
 
 #include <cpool.h>
 
-/*
- * While no thread uses the pool, each magazine lies in one place, with as many rounds
- * as belong there.  All but `missing` of them lie in one at all.  NULL, or the fault.
- */
+/* While no thread uses the pool, each magazine lies in one place, with as many rounds
+ * as belong there.  All but `missing` of them lie in one at all.  NULL, or the fault. */
 const char *audit_magazines(const cpool_t *pool, size_t missing);
 
 /* How long a waiter waits before it starves, nanoseconds. */

@@ -294,11 +294,9 @@ static bool has_all_ended(void)
     return true;
 }
 
-/*
- * The last thing a thread does.  The key was made before the library's.  Its
+/* The last thing a thread does.  The key was made before the library's.  Its
  * destructor asks for another round of destructors, so that it gives the baton
- * up after the library's has run.
- */
+ * up after the library's has run. */
 static void ending_destructor(void *rounds)
 {
     if (rounds == (void *)&ending) {
@@ -390,11 +388,9 @@ static void forked(void)
     inside = false;
 }
 
-/*
- * Before the library's handlers are registered, which its constructor does: so that in
+/* Before the library's handlers are registered, which its constructor does: so that in
  * the parent ours runs last, when the library's have let other threads run, and in the
- * child first.
- */
+ * child first. */
 static void handle_forks(void)
 {
     fork_is_handled = pthread_atfork(before_fork, NULL, forked) == 0;

@@ -12,12 +12,10 @@
 /* All histories' clock.  0 is no tick. */
 static _Atomic unsigned long ticks = 1;
 
-/*
- * Pairs with itself: the actions of a thread before it drew a tick are done for any
+/* Pairs with itself: the actions of a thread before it drew a tick are done for any
  * thread that draws a later one.  So the order of ticks is one that the operations
  * cannot contradict, on any machine.  (It orders the library's own accesses as well.
- * Orders that the library itself lacks are for models and sanitizers to find.)
- */
+ * Orders that the library itself lacks are for models and sanitizers to find.) */
 static unsigned long tick(void)
 {
     return atomic_fetch_add_explicit(&ticks, 1, memory_order_acq_rel);

@@ -47,10 +47,8 @@ struct history {
     size_t count;
 };
 
-/*
- * The moment before a call.  Returns the operation, to which the caller adds the
- * slots that it frees or gets.
- */
+/* The moment before a call.  Returns the operation, to which the caller adds the
+ * slots that it frees or gets. */
 struct operation *history_begin(struct history *history, unsigned thread,
                                 enum history_kind kind, const char *name, size_t wanted);
 
@@ -70,10 +68,8 @@ struct event {
     int is_end;
 };
 
-/*
- * The events of a history, by their ticks.  Operations that have not returned
- * do so at the end.  Room for two for each operation.  Returns how many.
- */
+/* The events of a history, by their ticks.  Operations that have not returned
+ * do so at the end.  Room for two for each operation.  Returns how many. */
 size_t history_events(const struct history *history, struct event *events);
 
 #endif /* SCHED_HISTORY_H */

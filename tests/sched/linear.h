@@ -56,11 +56,9 @@ struct linear_specification {
     size_t inside;   /* slots out of reach because of one thread inside the library */
 };
 
-/*
- * Returns NULL if the history is linearizable.  Otherwise returns the first operation,
+/* Returns NULL if the history is linearizable.  Otherwise returns the first operation,
  * by returns, for which no order can be found for all steps that must have been taken
- * by its return.  (It is not always the one to blame.)
- */
+ * by its return.  (It is not always the one to blame.) */
 const struct operation *linear_check(const struct linear_specification *specification,
                                      const struct history *history);
 

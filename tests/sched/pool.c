@@ -410,11 +410,9 @@ static void check_magazines(size_t missing)
 /* Magazines that a thread leaves behind that vanishes with slots in its hands. */
 #define LEFT_BEHIND 3
 
-/*
- * In a child of fork: all slots that were free can be had, but for one on its way
+/* In a child of fork: all slots that were free can be had, but for one on its way
  * to or from the caller of each operation that vanished, and for what `hands` of
- * them had in their hands.
- */
+ * them had in their hands. */
 static void audit_child(unsigned thread)
 {
     size_t lost = hands * LEFT_BEHIND * the.scenario->rounds;

@@ -8,12 +8,10 @@
 #include "inside.h"
 #include "depot/depot.h"
 
-/*
- * The allocs of another thread that grows the pool twice.  It stands still when it has raised the
+/* The allocs of another thread that grows the pool twice.  It stands still when it has raised the
  * capacity, when it has taken what that gave, and when it has raised it once more.  Each part of
  * it happens so many of the alloc's looks at the bounds after the one before.  There are no caches,
- * because an alloc that has closed an entry looks again.
- */
+ * because an alloc that has closed an entry looks again. */
 enum { GROWING_SLOTS = 3, GROWING_PARTS = 3 };
 
 struct growing {

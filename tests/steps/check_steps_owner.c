@@ -323,9 +323,8 @@ struct pair {
 static bool pair_at(const struct pair *pair, size_t owners)
 {
     bool more = true;
-    bool stopped;
+    bool stopped = pair->at(&pair->sweep, owners, 1, &more);
 
-    stopped = pair->at(&pair->sweep, owners, 1, &more);
     for (size_t takers = 2; owners % 4 == 1 && more; takers += SUPPORT_COUNT(7u, 29u))
         stopped = pair->at(&pair->sweep, owners, takers, &more);
     return stopped;

@@ -20,11 +20,9 @@ cpool_t *steps_pool(unsigned flags, size_t capacity, size_t max_capacity, size_t
  * way to another thread, where a thread may have to wait. */
 #define STEPS_LOCK "pthread_mutex_lock"
 
-/*
- * The calling thread does the action before its nth step, from 1, in this
+/* The calling thread does the action before its nth step, from 1, in this
  * function of the library's, or in any if that is NULL.  Once: nothing is
- * planned during the action and afterwards.  Replaces an earlier plan.
- */
+ * planned during the action and afterwards.  Replaces an earlier plan. */
 void steps_plan(const char *function, size_t nth, void (*action)(void *argument), void *argument);
 
 /* Drops the plan.  Returns true if it had been carried out. */

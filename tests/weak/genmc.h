@@ -13,10 +13,8 @@ void __VERIFIER_assume(int condition);
 /* Any number.  Callers reduce it. */
 int __VERIFIER_nondet_int(void);
 
-/*
- * A full barrier in every thread at once, wherever each of them is, as
- * membarrier(2) has it.
- */
+/* A full barrier in every thread at once, wherever each of them is, as
+ * membarrier(2) has it. */
 void weak_barrier_all(void);
 
 /* Notes how an execution ended, as a number below WEAK_OUTCOMES (weak.h). */

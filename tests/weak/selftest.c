@@ -190,11 +190,9 @@ TEST(planted_crash, 0, add_1, crash)
 THREAD(turn, while (LOAD(x, RELAXED) != 3) ;)
 TEST(planted_loop, 0, turn)
 
-/*
- * A stack of three nodes: while one thread pops, another pops two and pushes the first
+/* A stack of three nodes: while one thread pops, another pops two and pushes the first
  * of them back.  With a tag above the node's number each has nodes of its own.  Without
- * one the first thread takes a node that the second has kept.
- */
+ * one the first thread takes a node that the second has kept. */
 static _Atomic int below[4] = {0, 2, 3, 0};
 static _Atomic int top = 1;
 static int taken[4], put[4];

@@ -60,9 +60,8 @@ static void *wait_for_turn(struct guest *guest)
 static void *visit(void *argument)
 {
     struct guest *guest = argument;
-    struct hold hold;
+    struct hold hold = hold_of(guest->pool);
 
-    hold = hold_of(guest->pool);
     for (size_t turn = 0; turn < guest->turns; turn++) {
         void *slot = wait_for_turn(guest);
 
