@@ -12,18 +12,7 @@
  *   holder  | lock_holder load, store | relaxed | - | -
  *
  * doc/CONCURRENCY.md 5 says what happens to pools when a thread ends, the process forks or exits,
- * or the library is unloaded.
- *
- * Startup.  When the library is loaded, before anybody can have taken the lock, the lock is made to
- * inherit priorities, and the fork handlers are registered: in a child where they have not run, a
- * thread that does not exist there may hold the lock.  (A malloc made of a pool may run earlier:
- * then the first pool does both.)  The first pool creates the key.  All this happens without the
- * lock, because the C library may allocate.
- *
- * Unloading.  The key is deleted, so that no thread that ends later jumps into unmapped code.  The
- * words of threads that still run dangle once their tables are released, but only an operation on a
- * live pool follows them.  At exit the descriptors stay, because slow paths in alloc.c may still
- * read them.
+ * or the library is unloaded, and what startup and unloading have to do.
  */
 #include "process/thread.h"
 
@@ -163,16 +152,6 @@ static size_t structure_size(void)
     return cpi_align_up(size, cpi_os_page_size());
 }
 
-static struct cpi_thread *map_structure(void)
-{
-    struct cpi_thread *thread = cpi_os_reserve(structure_size(), cpi_os_page_size());
-
-    if (thread == NULL || cpi_os_commit(thread, structure_size()))
-        return thread;
-    cpi_os_release(thread, structure_size());
-    return NULL;
-}
-
 /* With the lock held.  The caches are gone, so the table is all zeroes again. */
 static void retire_thread(struct cpi_thread *thread)
 {
@@ -193,17 +172,14 @@ static void end_owned(struct cpi_thread *thread, bool vanished)
  * word to `word`. */
 static void give_up(struct cpi_thread *thread, uintptr_t word)
 {
-    bool there;
-
     cpi_lock();
-    there = !cpi_load(&tables_gone, relaxed); /* [gone] */
-    if (there) {
-        thread->ending = true;
-        end_owned(thread, false);
-    }
-    cpi_unlock();
-    if (!there)
+    if (cpi_load(&tables_gone, relaxed)) { /* [gone] */
+        cpi_unlock();
         return;
+    }
+    thread->ending = true;
+    end_owned(thread, false);
+    cpi_unlock();
     cpi_waiters_thread_ended(thread);
     cpi_lock();
     end_owned(thread, false); /* taken by a program's notice of slots since */
@@ -306,7 +282,7 @@ CPI_COLD static struct cpi_thread *take_thread(void)
     if (thread != NULL)
         CPI_LIST_REMOVE(thread);
     else
-        thread = map_structure();
+        thread = cpi_os_map(structure_size());
     if (thread != NULL)
         CPI_LIST_ADD(&used_threads, thread);
     return thread;
@@ -314,11 +290,10 @@ CPI_COLD static struct cpi_thread *take_thread(void)
 
 CPI_COLD static struct cpi_thread *make_self(void)
 {
-    struct cpi_thread *thread = NULL;
+    struct cpi_thread *thread;
 
     cpi_lock();
-    if (!unloaded)
-        thread = take_thread();
+    thread = unloaded ? NULL : take_thread();
     /* Before the unlock, so that a fork finds either both or neither. */
     if (thread != NULL)
         set_word((uintptr_t)thread->table - (uintptr_t)cpi_handles());

@@ -69,8 +69,8 @@ struct fault_case {
 /* Rows of a thread that takes a cache and memory at its first use: its table, its end, and so many
  * steps of memory. */
 #define FIRST_USE(steps, once, lasting)                                                      \
-    { MMAP, 1, 1, once, lasting }, { MPROTECT, 1, 1, once, lasting },                        \
-        { SETSPECIFIC, 1, 1, once, lasting }, { MPROTECT, 2, steps, once, lasting }
+    { MMAP, 1, 1, once, lasting }, { SETSPECIFIC, 1, 1, once, lasting },                     \
+        { MPROTECT, 1, (steps) - 1, once, lasting }
 
 /* Those of a process that makes its first pool.  Without the barrier there are pools. */
 #define FIRST_POOL(refused, once, lasting)                                                   \

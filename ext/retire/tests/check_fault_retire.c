@@ -164,7 +164,6 @@ static const struct fault_case cases[] = {
       ROWS({ MMAP, 1, 2, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
     { "cpool_reader_create", 0, make_domain, reader_create, end_all, 0,
       ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { SETSPECIFIC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
     { "cpool_reader_create, unowned", 0, make_domain, reader_create_unowned, end_all, 0, NO_ROWS },
     { "cpool_reader_destroy", 0, make_reader, reader_destroy, end_all, 0, NO_ROWS },

@@ -35,9 +35,8 @@ static const struct fault_case drawings[] = {
       ROWS({ MPROTECT, 1, 2, 0, CPOOL_ENOMEM },
            { MADVISE, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 1, 1, 0, 0 },
-           { MPROTECT, 3, 3, 0, 0 },
            { SETSPECIFIC, 1, 1, 0, 0 },
-           { MPROTECT, 4, 4, 0, 0 }) },
+           { MPROTECT, 3, 3, 0, 0 }) },
     { "cpool_reserve, later", 0, fault_make_used, reserve, fault_end, 0,
       ROWS({ MPROTECT, 1, 1, 0, CPOOL_ENOMEM },
            { MADVISE, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
@@ -142,9 +141,8 @@ static const struct fault_case typed[] = {
            { MMAP, 3, 3, SOME, NONE },
            { MUNMAP, 1, 1, SOME, NONE },
            { MMAP, 4, 4, SOME, NONE },
-           { MPROTECT, 2, 2, SOME, NONE },
            { SETSPECIFIC, 1, 1, SOME, NONE },
-           { MPROTECT, 3, 5, SOME, NONE }) },
+           { MPROTECT, 2, 4, SOME, NONE }) },
 };
 
 TEST_FAULTS(refused_drawing_has_its_result, drawings)
