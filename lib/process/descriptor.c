@@ -29,20 +29,7 @@
 
 _Atomic(struct cpi_handles *) cpi_handles_at = CPI_HANDLES_NOWHERE;
 
-/* Programs built earlier rely on these offsets.  Whoever changes one must change the number in
- * cpool_thread_word_abi1's name. */
-_Static_assert(offsetof(cpool_t, base) == 0 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(cpool_t, inverse) == 1 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(cpool_t, shift) == 2 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(cpool_t, state) == 3 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(cpool_t, slots) == 4 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(cpool_t, stride) == 5 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(cpool_cache_t, count) == 0 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(cpool_cache_t, limit) == 1 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(cpool_cache_t, rounds) == 2 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(cpool_cache_t, bound) == 3 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(cpool_cache_t, pool) == 4 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(cpool_cache_t, home) == 5 * sizeof(uintptr_t), "frozen");
+/* Programs built earlier rely on their layouts, too, which check-exports.sh holds. */
 _Static_assert(sizeof(cpool_cache_t) == 8 * sizeof(uintptr_t), "frozen");
 _Static_assert(sizeof(cpool_t) == sizeof(cpool_cache_t), "one word leads from all to all");
 _Static_assert(offsetof(struct cpi_handles, handles) == 0, "they begin where the array does");
@@ -65,15 +52,11 @@ static struct cpi_handles *reserve_handles(void)
     struct cpi_handles *near = cpi_os_map(sizeof *near);
     uintptr_t wish = cpi_align_down(CPI_OS_FAR + (uintptr_t)near / 4, CPI_WISH_ALIGN);
     struct cpi_handles *far = near != NULL ? cpi_os_map_at(wish, sizeof *far) : NULL;
+    struct cpi_handles *other = (uintptr_t)far != wish ? far : near;
 
-    if (far == NULL)
-        return near;
-    if ((uintptr_t)far != wish) {
-        cpi_os_release(far, sizeof *far);
-        return near;
-    }
-    cpi_os_release(near, sizeof *near);
-    return far;
+    if (other != NULL)
+        cpi_os_release(other, sizeof *other);
+    return other == far ? near : far;
 }
 
 CPI_COLD bool cpi_handle_ready(void)
@@ -268,13 +251,16 @@ static size_t first_kept; /* never wraps */
 static size_t kept_count;
 static size_t kept_bytes;
 
-static void release_first(void)
+/* Releases the first ones, until no more than this are left. */
+CPI_COLD static void release_kept(size_t most, size_t most_bytes)
 {
-    struct kept_memory *first = &kept_memories[first_kept++ % CPI_ENDED_SPACES];
+    while (kept_count > most || kept_bytes > most_bytes) {
+        struct kept_memory *first = &kept_memories[first_kept++ % CPI_ENDED_SPACES];
 
-    kept_count--;
-    kept_bytes -= first->size;
-    cpi_os_release(first->memory, first->size);
+        kept_count--;
+        kept_bytes -= first->size;
+        cpi_os_release(first->memory, first->size);
+    }
 }
 
 /* A block that is too large to be kept is released at once, so that it does not push out the
@@ -289,13 +275,11 @@ CPI_COLD void cpi_ended_keep(void *memory, size_t size)
     kept_memories[(first_kept + kept_count++) % CPI_ENDED_SPACES] =
         (struct kept_memory){memory, size};
     kept_bytes += size;
-    while (kept_count > CPI_ENDED_KEPT || kept_bytes > CPI_ENDED_BYTES)
-        release_first();
+    release_kept(CPI_ENDED_KEPT, CPI_ENDED_BYTES);
     cpi_unlock();
 }
 
 CPI_COLD void cpi_ended_release(void)
 {
-    while (kept_count != 0)
-        release_first();
+    release_kept(0, 0);
 }
