@@ -22,32 +22,24 @@ static inline size_t cpi_align_up(size_t n, size_t align)
     return cpi_align_down(n + align - 1, align);
 }
 
-/* The next three return false on overflow, and leave *result unchanged then. */
+/* The next three return false on overflow, and then *result means nothing. */
 
 static inline bool cpi_add(size_t a, size_t b, size_t *result)
 {
-    if (a > SIZE_MAX - b)
-        return false;
-    *result = a + b;
-    return true;
+    return !__builtin_add_overflow(a, b, result);
 }
 
 static inline bool cpi_multiply(size_t a, size_t b, size_t *result)
 {
-    if (b != 0 && a > SIZE_MAX / b)
-        return false;
-    *result = a * b;
-    return true;
+    return !__builtin_mul_overflow(a, b, result);
 }
 
 static inline bool cpi_align_up_checked(size_t n, size_t align, size_t *result)
 {
-    size_t sum;
+    bool fits = cpi_add(n, align - 1, result);
 
-    if (!cpi_add(n, align - 1, &sum))
-        return false;
-    *result = cpi_align_down(sum, align);
-    return true;
+    *result = cpi_align_down(*result, align);
+    return fits;
 }
 
 /* The largest power of two that divides n, which is not 0. */
