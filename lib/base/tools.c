@@ -98,37 +98,30 @@ CPI_COLD void cpi_tools_remove_root(const void *from, size_t size)
         __lsan_unregister_root_region(from, size);
 }
 
-void cpi_tools_open(unsigned tools, const void *pool, void *slots, size_t size, size_t gap)
+void cpi_tools_open(unsigned tools, const void *pool, void *from, size_t size, size_t usable,
+                    size_t gap)
 {
-    cpi_tools_add_root(slots, size); /* also in pools that are not announced */
-    if ((tools & CPI_TOOL_MEMCHECK) != 0)
-        (void)CPI_REQUEST(CREATE_MEMPOOL, pool, gap, false, 0);
-}
-
-void cpi_tools_close(unsigned tools, const void *pool, void *slots, size_t size)
-{
-    cpi_tools_remove_root(slots, size);
-    if ((tools & CPI_TOOL_MEMCHECK) != 0)
-        (void)CPI_REQUEST(DESTROY_MEMPOOL, pool, 0, 0, 0);
-}
-
-void cpi_tools_hide(unsigned tools, void *from, size_t size)
-{
+    cpi_tools_add_root(from, size); /* also in pools that are not announced */
     /* Clang's analyzer does not see that the first condition implies the second. */
     if ((tools & CPI_TOOL_ASAN) != 0 && __asan_poison_memory_region != NULL)
-        __asan_poison_memory_region(from, size);
-    if ((tools & CPI_TOOL_MEMCHECK) != 0)
-        (void)CPI_REQUEST(MAKE_MEM_NOACCESS, from, size, 0, 0);
+        __asan_poison_memory_region(from, usable);
+    if ((tools & CPI_TOOL_MEMCHECK) != 0) {
+        (void)CPI_REQUEST(CREATE_MEMPOOL, pool, gap, false, 0);
+        (void)CPI_REQUEST(MAKE_MEM_NOACCESS, from, usable, 0, 0);
+    }
 }
 
-void cpi_tools_show(unsigned tools, void *from, size_t size)
+void cpi_tools_close(unsigned tools, const void *pool, void *from, size_t size, size_t usable)
 {
     if ((tools & CPI_TOOL_ASAN) != 0)
-        __asan_unpoison_memory_region(from, size);
+        __asan_unpoison_memory_region(from, usable);
     if ((tools & CPI_TOOL_MSAN) != 0)
-        __msan_unpoison(from, size);
-    if ((tools & CPI_TOOL_MEMCHECK) != 0)
-        (void)CPI_REQUEST(MAKE_MEM_DEFINED, from, size, 0, 0);
+        __msan_unpoison(from, usable);
+    if ((tools & CPI_TOOL_MEMCHECK) != 0) {
+        (void)CPI_REQUEST(MAKE_MEM_DEFINED, from, usable, 0, 0);
+        (void)CPI_REQUEST(DESTROY_MEMPOOL, pool, 0, 0, 0);
+    }
+    cpi_tools_remove_root(from, size);
 }
 
 /* --- Slots --- */
@@ -158,16 +151,17 @@ void cpi_tools_given(unsigned tools, const void *pool, void *slot, size_t size)
 }
 
 /* Memcheck ignores the outer block then, which it would otherwise report as possibly lost. */
-void cpi_tools_block(void *block, size_t size, bool taken)
+bool cpi_tools_block(void *block, size_t size, bool taken)
 {
-    if (!is_memcheck())
-        return;
-    if (taken) {
+    if (!CPI_TOOLS || !is_memcheck())
+        return false;
+    if (block != NULL && taken)
         (void)CPI_REQUEST(MALLOCLIKE_BLOCK, block, size, 0, false);
-        return;
+    if (block != NULL && !taken) {
+        (void)CPI_REQUEST(FREELIKE_BLOCK, block, 0, 0, 0);
+        (void)CPI_REQUEST(MAKE_MEM_UNDEFINED, block, size, 0, 0); /* its owner may write there */
     }
-    (void)CPI_REQUEST(FREELIKE_BLOCK, block, 0, 0, 0);
-    (void)CPI_REQUEST(MAKE_MEM_UNDEFINED, block, size, 0, 0); /* its owner may write there */
+    return true;
 }
 
 /* --- The library's own accesses --- */

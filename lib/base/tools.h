@@ -30,18 +30,16 @@
 unsigned cpi_tools_found(void);
 
 /* The beginning and end of a pool of slots with `gap` bytes between them.  `pool` is any address
- * that identifies it.  Before the end, its memory must be shown. */
-void cpi_tools_open(unsigned tools, const void *pool, void *slots, size_t size, size_t gap);
-void cpi_tools_close(unsigned tools, const void *pool, void *slots, size_t size);
+ * that identifies it.  In between nobody may touch its first `usable` bytes, except slots that are
+ * taken. */
+void cpi_tools_open(unsigned tools, const void *pool, void *from, size_t size, size_t usable,
+                    size_t gap);
+void cpi_tools_close(unsigned tools, const void *pool, void *from, size_t size, size_t usable);
 
 /* Until the memory is removed again, blocks that only it points to do not count as leaks.  Needs no
  * `tools`. */
 void cpi_tools_add_root(const void *from, size_t size);
 void cpi_tools_remove_root(const void *from, size_t size);
-
-/* hide: nobody may touch this memory. show: it is ordinary memory again. */
-void cpi_tools_hide(unsigned tools, void *from, size_t size);
-void cpi_tools_show(unsigned tools, void *from, size_t size);
 
 /* A slot goes to a caller, or comes back.  Passes on both the ordering and the state of the
  * bytes. */
@@ -54,8 +52,8 @@ void cpi_tools_wrote(const void *from, size_t size);
 void cpi_tools_call(size_t arguments);
 
 /* The beginning and end of a block that is in use, inside an outer block that nothing points to.
- * The outer block must not move in between. */
-void cpi_tools_block(void *block, size_t size, bool taken);
+ * The outer block must not move in between.  Returns whether Memcheck is there. */
+bool cpi_tools_block(void *block, size_t size, bool taken);
 
 /* Between these two calls the calling thread's accesses to slots and gaps are the library's own,
  * not mistakes. */

@@ -104,10 +104,9 @@ static void open_slots(const struct cpi_pool *pool)
     const struct cpi_slab *slab = &pool->slab;
     bool locked = cpi_lock_unless_held();
 
-    cpi_tools_open(pool->tools, pool, slab->extent.base, slab->extent.size,
+    cpi_tools_open(pool->tools, pool, slab->extent.base, slab->extent.size, usable_bytes(pool),
                    slab->stride - slab->slot_size);
     cpi_unlock_if(locked);
-    cpi_tools_hide(pool->tools, slab->extent.base, usable_bytes(pool));
 }
 
 CPI_COLD static void end_announcement(struct cpi_pool *pool)
@@ -115,8 +114,7 @@ CPI_COLD static void end_announcement(struct cpi_pool *pool)
     const struct cpi_slab *slab = &pool->slab;
     bool locked = cpi_lock_unless_held();
 
-    cpi_tools_show(pool->tools, slab->extent.base, usable_bytes(pool));
-    cpi_tools_close(pool->tools, pool, slab->extent.base, slab->extent.size);
+    cpi_tools_close(pool->tools, pool, slab->extent.base, slab->extent.size, usable_bytes(pool));
     cpi_unlock_if(locked);
 }
 

@@ -30,16 +30,9 @@ static bool pass_barrier(void)
     return cpi_has_barrier() && cpi_barrier_passed(); /* [barrier] */
 }
 
-static bool tell_block(void *block, size_t size, bool taken)
-{
-    if (block != NULL)
-        cpi_tools_block(block, size, taken);
-    return (cpi_tools_found() & CPI_TOOL_MEMCHECK) != 0;
-}
-
 static const cpool_client_system_t process = {&cpi_thread_forked, &cpi_thread_exits, cpi_os_now,
                                               cpi_os_back_off, pass_barrier, cpi_has_barrier,
-                                              cpi_frame_take_back, cpi_frame_each, tell_block};
+                                              cpi_frame_take_back, cpi_frame_each, cpi_tools_block};
 
 bool cpool_client_lock(void)
 {
