@@ -283,6 +283,15 @@ void support_fork(void (*body)(void *argument), void *argument,
 /* As support_fork, and requires that the child reaches its end. */
 void support_in_child(void (*body)(void *argument), void *argument);
 
+/* Begins a test that runs in a child. */
+#define TEST_IN_CHILD(name)                                                    \
+    static void name##_in_child(void *unused);                                 \
+    TEST(name)                                                                 \
+    {                                                                          \
+        support_in_child(name##_in_child, NULL);                               \
+    }                                                                          \
+    static void name##_in_child(void *unused __attribute__((__unused__)))
+
 /* As support_fork, and requires that the child is ended by abort(). */
 void support_require_abort(void (*body)(void *argument), void *argument,
                            struct support_outcome *outcome);

@@ -257,12 +257,12 @@ TEST(pool_in_callers_memory_takes_a_table_for_each_thread_and_no_other)
  */
 
 /* Where there is no memory for a magazine of slots, there is for fewer. */
-static void alloc_with_a_little_left(void *unused)
+TEST_IN_CHILD(alloc_uses_what_memory_there_is)
 {
     cpool_t *pool;
     size_t limit;
 
-    (void)unused;
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
     /* Few addresses, for machines of 32 bits. */
     pool = SUPPORT_CREATE(MIB, 200, .magazine_rounds = 32, .thread_caches = 1);
     cpool_free(pool, cpool_alloc(pool));
@@ -272,12 +272,6 @@ static void alloc_with_a_little_left(void *unused)
         ;
     REQUIRE(support_writable() + 2 * MIB > limit);
     cpool_destroy(pool);
-}
-
-TEST(alloc_uses_what_memory_there_is)
-{
-    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
-    support_in_child(alloc_with_a_little_left, NULL);
 }
 
 /* Memory of the caller's may hold anything, and is not given back by a trim. */

@@ -205,19 +205,13 @@ static void *await_end_of_main(void *unused)
     return unused;
 }
 
-static void end_main_thread(void *unused)
+TEST_IN_CHILD(end_main_thread_returns_its_cache)
 {
-    (void)unused;
     make_pool();
     fill_cache();
     REQUIRE_EQUAL(support_stats(pool).caches, 1);
     support_start(await_end_of_main, NULL);
     pthread_exit(NULL);
-}
-
-TEST(end_main_thread_returns_its_cache)
-{
-    support_in_child(end_main_thread, NULL);
 }
 
 #if defined(__linux__)
@@ -297,23 +291,17 @@ static ssize_t use_destroyed(void *gone, const char *text, size_t size)
 }
 
 /* No pool is left that would keep the library's memory. */
-static void exit_without_pools(void *unused)
+TEST_IN_CHILD(destroyed_pool_is_refused_at_the_very_end)
 {
     const cookie_io_functions_t functions = { .write = use_destroyed };
     cpool_t *gone = support_create_plain(16, 10);
     FILE *stream = fopencookie(gone, "w", functions);
 
-    (void)unused;
     REQUIRE(stream != NULL && fputs("late", stream) != EOF);
     cpool_free(gone, cpool_alloc(gone));
     support_destroy_empty(gone);
     support_capture_reports();
     exit(EXIT_SUCCESS);
-}
-
-TEST(destroyed_pool_is_refused_at_the_very_end)
-{
-    support_in_child(exit_without_pools, NULL);
 }
 
 #endif

@@ -154,18 +154,26 @@ static void sweep(bool (*at)(struct worker **workers, int variant, size_t nth), 
     REQUIRE(nth > 1);
 }
 
+#define TEST_SWEEP(name, times)                                                              \
+    static bool name##_at(struct worker **workers, int variant, size_t nth);                 \
+    TEST_TIMES(name, times)                                                                  \
+    {                                                                                        \
+        sweep(name##_at, _i);                                                                \
+    }                                                                                        \
+    static bool name##_at(struct worker **workers, int variant __attribute__((__unused__)),  \
+                          size_t nth)
+
 /*
  * ---- Whose notice it is --------------------------------------------------
  */
 
 /* One call has returned NULL.  A slot is freed, and before its thread calls anybody another
  * call finds it.  When that one frees the slot the notice must have come. */
-static bool find_at(struct worker **workers, int variant, size_t nth)
+TEST_SWEEP(notice_is_owed_although_another_call_found_a_slot, 1)
 {
     struct scene scene;
     bool stopped;
 
-    (void)variant;
     scene_init(&scene, workers);
     worker_do(scene.asks, ask, &scene);
     REQUIRE(scene.slot == NULL);
@@ -175,11 +183,6 @@ static bool find_at(struct worker **workers, int variant, size_t nth)
     REQUIRE(scene.notices >= 1);
     scene_fini(&scene);
     return stopped;
-}
-
-TEST(notice_is_owed_although_another_call_found_a_slot)
-{
-    sweep(find_at, 0);
 }
 
 struct asker {
@@ -206,14 +209,13 @@ static void give_one_and_open(void *argument)
 
 /* The only free slot lies in a thread's cache.  One call stops in its search, and another
  * one finds the slot.  If the first one then returns NULL it gets its notice. */
-static bool search_at(struct worker **workers, int variant, size_t nth)
+TEST_SWEEP(notice_of_a_call_that_searches_stays_asked_for, 1)
 {
     struct scene scene;
     void *first = NULL;
     struct asker asker = { &scene, &first };
     bool stopped;
 
-    (void)variant;
     scene_init(&scene, workers);
     worker_do(scene.gives, give_one_and_open, &scene);
     stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask_first, &asker);
@@ -224,11 +226,6 @@ static bool search_at(struct worker **workers, int variant, size_t nth)
     REQUIRE(scene.notices >= 1);
     scene_fini(&scene);
     return stopped;
-}
-
-TEST(notice_of_a_call_that_searches_stays_asked_for)
-{
-    sweep(search_at, 0);
 }
 
 /* A slot is freed between any two steps of the only call, and its thread stops at any step of
@@ -309,7 +306,7 @@ TEST(call_whose_bell_was_called_for_another_looks_again)
 
 /* One slot more is free than threads wait.  The call stops with one or two of them in its hands,
  * and the threads look, perhaps in vain.  Then it goes on, and takes one: they get theirs. */
-static bool share_at(struct worker **workers, int more, size_t nth)
+TEST_SWEEP(call_that_takes_one_slot_leaves_the_others_to_waiters, WAITERS)
 {
     struct meeting_second waiting[WAITERS];
     struct scene scene;
@@ -317,9 +314,9 @@ static bool share_at(struct worker **workers, int more, size_t nth)
 
     scene_init(&scene, workers);
     worker_do(scene.asks, take_one, &scene); /* in vain: its entry is closed, and keeps nothing */
-    worker_do(scene.gives, more ? give_three : give_two, &scene);
+    worker_do(scene.gives, variant == 1 ? give_three : give_two, &scene);
     stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask, &scene);
-    for (size_t i = 0; i <= (size_t)more; i++) {
+    for (size_t i = 0; i <= (size_t)variant; i++) {
         waiting[i].pool = scene.pool;
         atomic_init(&waiting[i].over, false);
         worker_begin(workers[2 + i], meeting_wait_too, &waiting[i]);
@@ -327,7 +324,7 @@ static bool share_at(struct worker **workers, int more, size_t nth)
     }
     steps_go_on(&scene.stop);
     REQUIRE(scene.slot != NULL);
-    for (size_t i = 0; i <= (size_t)more; i++) {
+    for (size_t i = 0; i <= (size_t)variant; i++) {
         worker_await(workers[2 + i]);
         REQUIRE(waiting[i].slot != NULL);
         cpool_free(scene.pool, waiting[i].slot);
@@ -337,19 +334,13 @@ static bool share_at(struct worker **workers, int more, size_t nth)
     return stopped;
 }
 
-TEST_TIMES(call_that_takes_one_slot_leaves_the_others_to_waiters, WAITERS)
-{
-    sweep(share_at, _i);
-}
-
 /* The free slots are two of a thread's cache.  It stops in an alloc, so that a call cannot see
  * whether there are any, and takes one. */
-static bool ask_beside_pop(struct worker **workers, int variant, size_t nth)
+TEST_SWEEP(alloc_that_leaves_a_slot_in_its_cache_brings_the_notice, 1)
 {
     struct scene scene;
     bool stopped;
 
-    (void)variant;
     scene_init(&scene, workers);
     worker_do(scene.gives, give_two, &scene);
     stopped = steps_run(&scene.stop, scene.gives, NULL, nth, take_one, &scene);
@@ -358,9 +349,4 @@ static bool ask_beside_pop(struct worker **workers, int variant, size_t nth)
     cpool_free(scene.pool, scene.slot);
     scene_fini(&scene);
     return stopped;
-}
-
-TEST(alloc_that_leaves_a_slot_in_its_cache_brings_the_notice)
-{
-    sweep(ask_beside_pop, 0);
 }

@@ -80,9 +80,19 @@ static void sweep_variant(bool (*at)(const struct sweep *sweep, size_t nth), int
         crew_without_barrier(sweep_body, &sweep);
 }
 
+/* A test of each variant.  What follows does it at one step, and returns false if there are
+ * fewer. */
+#define TEST_SWEEP(name)                                                                     \
+    static bool name##_at(const struct sweep *sweep, size_t nth);                            \
+    TEST_TIMES(name, SWEEPS)                                                                 \
+    {                                                                                        \
+        sweep_variant(name##_at, _i);                                                        \
+    }                                                                                        \
+    static bool name##_at(const struct sweep *sweep, size_t nth)
+
 /* All but what the stopped operation has in its hands, and no more.  What the owner does
  * afterwards loses nothing. */
-static bool drain_at(const struct sweep *sweep, size_t nth)
+TEST_SWEEP(owner_stopped_anywhere_hides_what_it_has_in_its_hands)
 {
     struct steps_stop stop;
     struct script script;
@@ -104,14 +114,9 @@ static bool drain_at(const struct sweep *sweep, size_t nth)
     return stopped;
 }
 
-TEST_TIMES(owner_stopped_anywhere_hides_what_it_has_in_its_hands, SWEEPS)
-{
-    sweep_variant(drain_at, _i);
-}
-
 /* All is live, or in the owner's hands.  It goes on to free all that it has, which the waiter
  * learns of. */
-static bool wait_at(const struct sweep *sweep, size_t nth)
+TEST_SWEEP(waiter_beside_an_owner_stopped_anywhere_gets_what_it_frees)
 {
     struct meeting_second waiting = { .over = false };
     struct steps_stop stop;
@@ -132,11 +137,6 @@ static bool wait_at(const struct sweep *sweep, size_t nth)
     cpool_free(script.pool, waiting.slot);
     script_fini(&script);
     return stopped;
-}
-
-TEST_TIMES(waiter_beside_an_owner_stopped_anywhere_gets_what_it_frees, SWEEPS)
-{
-    sweep_variant(wait_at, _i);
 }
 
 struct asking {
@@ -161,7 +161,7 @@ static void ask(void *argument)
 }
 
 /* The same with a notice, before which the call waits for an owner that is inside. */
-static bool ask_at(const struct sweep *sweep, size_t nth)
+TEST_SWEEP(notice_beside_an_owner_stopped_anywhere_comes)
 {
     static const struct timespec a_while = { 0, 200000 };
     struct steps_stop stop;
@@ -184,12 +184,7 @@ static bool ask_at(const struct sweep *sweep, size_t nth)
     return stopped;
 }
 
-TEST_TIMES(notice_beside_an_owner_stopped_anywhere_comes, SWEEPS)
-{
-    sweep_variant(ask_at, _i);
-}
-
-static bool trim_at(const struct sweep *sweep, size_t nth)
+TEST_SWEEP(trim_beside_an_owner_stopped_anywhere_loses_nothing)
 {
     struct steps_stop stop;
     struct script script;
@@ -199,11 +194,6 @@ static bool trim_at(const struct sweep *sweep, size_t nth)
     steps_go_on(&stop);
     script_fini(&script);
     return stopped;
-}
-
-TEST_TIMES(trim_beside_an_owner_stopped_anywhere_loses_nothing, SWEEPS)
-{
-    sweep_variant(trim_at, _i);
 }
 
 enum { FEW = SCRIPT_ROUNDS };

@@ -110,7 +110,7 @@ static const int errors[] = { EPERM, ENOSYS };
 /* Each error, with each kind of pool. */
 enum { VARIANTS = 2 * GROWTH_KINDS };
 
-static void lose(int variant, void (*body)(const struct scene *scene), size_t messages)
+static void lose(int variant, void (*body)(const struct scene *scene))
 {
     struct scene scene = { body, errors[variant % 2], growth_kinds[variant / 2 % GROWTH_KINDS],
                            variant / VARIANTS };
@@ -118,8 +118,17 @@ static void lose(int variant, void (*body)(const struct scene *scene), size_t me
     cpi_barrier_startup();
     SKIP_IF(!cpi_has_barrier(), "there is no barrier to lose");
     SKIP_IF(!can_refuse(), "no way here to refuse the barrier");
-    require_messages(&scene, messages);
+    require_messages(&scene, 1);
 }
+
+/* A test in each variant, in so many ways.  What follows is for the child. */
+#define TEST_LOST(name, ways)                                                                \
+    static void name##_in_child(const struct scene *scene);                                  \
+    TEST_TIMES(name, VARIANTS * (ways))                                                      \
+    {                                                                                        \
+        lose(_i, name##_in_child);                                                           \
+    }                                                                                        \
+    static void name##_in_child(const struct scene *scene)
 
 /* Each has a magazine loaded, and its entry open. */
 static void begin_crew(struct crew *crew, struct worker **workers, unsigned flags)
@@ -180,7 +189,7 @@ static void bring_back(struct crew *crew, int way)
     }
 }
 
-static void search_after_loss(const struct scene *scene)
+TEST_LOST(search_after_loss_misses_what_is_loaded_until_its_owner_comes, ENDS)
 {
     struct worker *workers[OWNERS];
     struct crew crew;
@@ -205,13 +214,8 @@ static void search_after_loss(const struct scene *scene)
     end_crew(&crew);
 }
 
-TEST_TIMES(search_after_loss_misses_what_is_loaded_until_its_owner_comes, VARIANTS * ENDS)
-{
-    lose(_i, search_after_loss, 1);
-}
-
 /* They rely on no barrier of the kernel's, and are taken from as those of a system without. */
-static void begin_after_loss(const struct scene *scene)
+TEST_LOST(caches_made_after_the_loss_are_opened_and_taken_from, 1)
 {
     struct worker *workers[OWNERS];
     struct worker *late = worker_start();
@@ -232,18 +236,13 @@ static void begin_after_loss(const struct scene *scene)
     end_crew(&crew);
 }
 
-TEST_TIMES(caches_made_after_the_loss_are_opened_and_taken_from, VARIANTS)
-{
-    lose(_i, begin_after_loss, 1);
-}
-
 static void require_all_here(void *pool)
 {
     crew_require_obtainable_here(pool);
 }
 
 /* Where the owners do not exist, what they had is there. */
-static void fork_after_loss(const struct scene *scene)
+TEST_LOST(child_of_a_fork_after_the_loss_has_all, 1)
 {
     struct worker *workers[OWNERS];
     struct crew crew;
@@ -254,11 +253,6 @@ static void fork_after_loss(const struct scene *scene)
     support_in_child(require_all_here, crew.pool);
     require_most_obtainable(crew.pool);
     end_crew(&crew);
-}
-
-TEST_TIMES(child_of_a_fork_after_the_loss_has_all, VARIANTS)
-{
-    lose(_i, fork_after_loss, 1);
 }
 
 /*
@@ -285,7 +279,17 @@ static void begin_wait(struct waiter *waiter)
     waiter_await_sleep(waiter->pool, waits + 1);
 }
 
-static void wait_after_loss(const struct scene *scene)
+/* The slot is freed while the waiter sleeps, which gets it. */
+static void pass_to(struct waiter *waiter, void *slot)
+{
+    begin_wait(waiter);
+    cpool_free(waiter->pool, slot);
+    slot = waiter_end(waiter);
+    REQUIRE(slot != NULL);
+    cpool_free(waiter->pool, slot);
+}
+
+TEST_LOST(wait_after_loss_ends_when_the_owner_comes, 1)
 {
     struct worker *owner;
     struct waiter waiter;
@@ -299,27 +303,15 @@ static void wait_after_loss(const struct scene *scene)
     cpool_free(pool, waiter_end(&waiter));
     REQUIRE_EQUAL(open_entries(pool), 0);
     support_require_live(pool, 0);
-    for (int round = 0; round < 3; round++) { /* all entries are closed */
-        void *slot = cpool_alloc(pool);
-
-        begin_wait(&waiter);
-        cpool_free(pool, slot);
-        slot = waiter_end(&waiter);
-        REQUIRE(slot != NULL);
-        cpool_free(pool, slot);
-    }
+    for (int round = 0; round < 3; round++) /* all entries are closed */
+        pass_to(&waiter, cpool_alloc(pool));
     worker_stop(waiter.worker);
     worker_stop(owner);
     support_destroy_whole(pool);
 }
 
-TEST_TIMES(wait_after_loss_ends_when_the_owner_comes, VARIANTS)
-{
-    lose(_i, wait_after_loss, 1);
-}
-
 /* It may not have reached an owner that has not seen who waits, so it is no reason to sleep. */
-static void close_with_loss(const struct scene *scene)
+TEST_LOST(closing_with_the_loss_itself_is_not_done, 1)
 {
     cpool_t *pool = crew_create(scene->flags, CAPACITY, 0);
     struct cpi_registry *registry = &inside(pool)->registry;
@@ -330,11 +322,6 @@ static void close_with_loss(const struct scene *scene)
     REQUIRE(cpi_reclaim_all(registry, NULL, true));
     cpi_reclaim_end(registry, begun);
     support_destroy_empty(pool);
-}
-
-TEST_TIMES(closing_with_the_loss_itself_is_not_done, VARIANTS)
-{
-    lose(_i, close_with_loss, 1);
 }
 
 /*
@@ -362,18 +349,31 @@ static void read_once(void *argument)
     cpool_read_end(reading->reader);
 }
 
+/* The worker's has been inside once. */
+static void begin_readers(struct reading *mine, struct reading *other, struct worker *worker)
+{
+    REQUIRE_EQUAL(domain_create(&other->domain, 4, CAPACITY, 0), CPOOL_OK);
+    mine->domain = other->domain;
+    worker_do(worker, begin_reader, other);
+    worker_do(worker, read_once, other);
+    begin_reader(mine);
+}
+
+static void end_readers(struct reading *mine, cpool_t *pool, struct worker *worker)
+{
+    worker_stop(worker);
+    REQUIRE_EQUAL(cpool_domain_destroy(mine->domain), CPOOL_OK);
+    support_destroy_empty(pool);
+}
+
 /* A reader outside is in the way of a slot until it is inside once more. */
-static void retire_after_loss(const struct scene *scene)
+TEST_LOST(retire_after_loss_waits_for_readers_to_come_once, 1)
 {
     cpool_t *pool = waiter_pool(scene->flags, CAPACITY);
     struct worker *worker = worker_start();
     struct reading mine, other;
 
-    REQUIRE_EQUAL(domain_create(&other.domain, 4, CAPACITY, 0), CPOOL_OK);
-    mine.domain = other.domain;
-    worker_do(worker, begin_reader, &other);
-    worker_do(worker, read_once, &other);
-    begin_reader(&mine);
+    begin_readers(&mine, &other, worker);
     read_once(&mine);
     refuse(scene->error);
     REQUIRE_EQUAL(cpool_retire(mine.reader, pool, cpool_alloc(pool)), CPOOL_OK);
@@ -384,14 +384,7 @@ static void retire_after_loss(const struct scene *scene)
         REQUIRE_EQUAL(cpool_retire_flush(mine.reader, 0), 0);
         REQUIRE_EQUAL(cpool_retire(mine.reader, pool, cpool_alloc(pool)), CPOOL_OK);
     }
-    worker_stop(worker);
-    REQUIRE_EQUAL(cpool_domain_destroy(mine.domain), CPOOL_OK);
-    support_destroy_empty(pool);
-}
-
-TEST_TIMES(retire_after_loss_waits_for_readers_to_come_once, VARIANTS)
-{
-    lose(_i, retire_after_loss, 1);
+    end_readers(&mine, pool, worker);
 }
 
 /*
@@ -408,8 +401,25 @@ static void do_without(int way)
         refuse(way == BY_ENOSYS ? ENOSYS : EPERM);
 }
 
+static void never(int variant, void (*body)(const struct scene *scene))
+{
+    struct scene scene = { body, 0, growth_kinds[variant % GROWTH_KINDS],
+                           variant / GROWTH_KINDS };
+
+    SKIP_IF(scene.way != BY_OPTION && !can_refuse(), "no way here to refuse the barrier");
+    require_messages(&scene, 0);
+}
+
+#define TEST_WITHOUT(name)                                                                   \
+    static void name##_in_child(const struct scene *scene);                                  \
+    TEST_TIMES(name, GROWTH_KINDS * WAYS)                                                    \
+    {                                                                                        \
+        never(_i, name##_in_child);                                                          \
+    }                                                                                        \
+    static void name##_in_child(const struct scene *scene)
+
 /* Entries are opened all the same, but none to the inline path, and no barrier is passed. */
-static void use_without_barrier(const struct scene *scene)
+TEST_WITHOUT(use_without_the_barrier_from_the_start_finds_all)
 {
     struct worker *workers[OWNERS];
     struct crew crew;
@@ -433,7 +443,7 @@ static void use_without_barrier(const struct scene *scene)
     end_crew(&crew);
 }
 
-static void wait_without_barrier(const struct scene *scene)
+TEST_WITHOUT(wait_without_the_barrier_from_the_start_ends)
 {
     struct worker *owner;
     struct waiter waiter;
@@ -445,18 +455,14 @@ static void wait_without_barrier(const struct scene *scene)
     slot = cpool_alloc_wait(pool, &a_moment); /* out of the cache of the other */
     REQUIRE(slot != NULL);
     waiter_start(&waiter, pool, NULL);
-    begin_wait(&waiter);
-    cpool_free(pool, slot);
-    slot = waiter_end(&waiter);
-    REQUIRE(slot != NULL);
-    cpool_free(pool, slot);
+    pass_to(&waiter, slot);
     worker_stop(waiter.worker);
     worker_stop(owner);
     support_destroy_empty(pool);
 }
 
 /* A reader is not in the way, although it began once and does not come again. */
-static void retire_without_barrier(const struct scene *scene)
+TEST_WITHOUT(retire_without_the_barrier_from_the_start_holds_nothing_back)
 {
     struct worker *worker = worker_start();
     struct reading mine, other;
@@ -464,38 +470,8 @@ static void retire_without_barrier(const struct scene *scene)
 
     do_without(scene->way);
     pool = waiter_pool(scene->flags, CAPACITY);
-    REQUIRE_EQUAL(domain_create(&other.domain, 4, CAPACITY, 0), CPOOL_OK);
-    mine.domain = other.domain;
-    worker_do(worker, begin_reader, &other);
-    worker_do(worker, read_once, &other);
-    begin_reader(&mine);
+    begin_readers(&mine, &other, worker);
     REQUIRE_EQUAL(cpool_retire(mine.reader, pool, cpool_alloc(pool)), CPOOL_OK);
     REQUIRE_EQUAL(cpool_retire_flush(mine.reader, 0), 0);
-    worker_stop(worker);
-    REQUIRE_EQUAL(cpool_domain_destroy(mine.domain), CPOOL_OK);
-    support_destroy_empty(pool);
-}
-
-static void never(int variant, void (*body)(const struct scene *scene))
-{
-    struct scene scene = { body, 0, growth_kinds[variant % GROWTH_KINDS],
-                           variant / GROWTH_KINDS };
-
-    SKIP_IF(scene.way != BY_OPTION && !can_refuse(), "no way here to refuse the barrier");
-    require_messages(&scene, 0);
-}
-
-TEST_TIMES(use_without_the_barrier_from_the_start_finds_all, GROWTH_KINDS * WAYS)
-{
-    never(_i, use_without_barrier);
-}
-
-TEST_TIMES(wait_without_the_barrier_from_the_start_ends, GROWTH_KINDS * WAYS)
-{
-    never(_i, wait_without_barrier);
-}
-
-TEST_TIMES(retire_without_the_barrier_from_the_start_holds_nothing_back, GROWTH_KINDS * WAYS)
-{
-    never(_i, retire_without_barrier);
+    end_readers(&mine, pool, worker);
 }

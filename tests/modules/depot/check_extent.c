@@ -79,13 +79,13 @@ TEST(reach_makes_memory_usable_step_by_step)
     cpi_os_release(extent.base, extent.size);
 }
 
-static void reach_under_limit(void *unused)
+TEST_IN_CHILD(reach_refused_changes_nothing)
 {
     struct cpi_extent extent = make_extent();
     struct rlimit limit;
     size_t before;
 
-    (void)unused;
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
     REQUIRE(cpi_extent_reach(&extent, MIB));
     REQUIRE_EQUAL(getrlimit(RLIMIT_DATA, &limit), 0);
     limit.rlim_cur = 100 * MIB;
@@ -99,28 +99,16 @@ static void reach_under_limit(void *unused)
     extent.base[64 * MIB - 1] = 1;
 }
 
-TEST(reach_refused_changes_nothing)
-{
-    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
-    support_in_child(reach_under_limit, NULL);
-}
-
 /* A step would double what there is. */
-static void reach_with_a_little_left(void *unused)
+TEST_IN_CHILD(reach_takes_less_when_a_step_is_refused)
 {
     struct cpi_extent extent = make_extent();
 
-    (void)unused;
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
     REQUIRE(cpi_extent_reach(&extent, 16 * MIB));
     support_limit_writable(2 * MIB);
     REQUIRE(cpi_extent_reach(&extent, 17 * MIB));
     extent.base[17 * MIB - 1] = 1;
-}
-
-TEST(reach_takes_less_when_a_step_is_refused)
-{
-    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
-    support_in_child(reach_with_a_little_left, NULL);
 }
 
 /* An end within a page is an end: committed memory only grows, and not beyond. */

@@ -89,21 +89,15 @@ TEST(fresh_slots_in_a_long_run_can_all_go_back)
     support_destroy_empty(pool);
 }
 
-static void take_with_little_memory(void *unused)
+TEST_IN_CHILD(run_of_fresh_slots_is_shorter_where_memory_is_short)
 {
     cpool_t *pool = support_create_plain(4096, 4096);
     size_t n = 2048;
 
-    (void)unused;
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
     support_limit_writable((size_t)4 << 20);
     REQUIRE(cpool_client_take(pool, CPOOL_CLIENT_FRESH, &n) == cpool_at(pool, 0));
     REQUIRE(n > 1 && n < 2048);
-}
-
-TEST(run_of_fresh_slots_is_shorter_where_memory_is_short)
-{
-    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
-    support_in_child(take_with_little_memory, NULL);
 }
 
 TEST(owner_is_found_by_the_face_and_the_kind)

@@ -172,16 +172,10 @@ static void create_first(void (*in_between)(void))
     create_and_use();
 }
 
-static void create_beside_fork(void *unused)
+TEST_IN_CHILD(fork_during_first_create_lets_the_child_create)
 {
-    (void)unused;
     in_child = create_and_use;
     create_first(fork_in_another_thread);
-}
-
-TEST(fork_during_first_create_lets_the_child_create)
-{
-    support_in_child(create_beside_fork, NULL);
 }
 
 static void *create_too(void *unused)
@@ -195,16 +189,10 @@ static void create_in_another_thread(void)
     support_in_thread(create_too, NULL);
 }
 
-static void create_beside_create(void *unused)
+TEST_IN_CHILD(first_create_by_two_threads_makes_both_pools)
 {
-    (void)unused;
     create_first(create_in_another_thread);
     REQUIRE_EQUAL(keys, 1);
-}
-
-TEST(first_create_by_two_threads_makes_both_pools)
-{
-    support_in_child(create_beside_create, NULL);
 }
 
 /*
