@@ -100,7 +100,7 @@ int64_t cpi_registry_recount(struct cpi_registry *registry);
 /* Fills in the figures.  Wait-free. */
 void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registry_figures *figures);
 
-/* The number of live slots, at least 0.  With the lock held. */
+/* The number of live slots, at least 0.  Wait-free. */
 size_t cpi_registry_count_live(const struct cpi_registry *registry);
 
 /* The next registry in the list of all, or the first if `registry` is NULL.  NULL after the last.

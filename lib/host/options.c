@@ -66,28 +66,24 @@ static size_t pattern_length(const char *word, size_t length)
     return length;
 }
 
-/* '*' stands for any characters, and '?' for one. */
+/* '*' stands for any characters, and '?' for one.  Bit i of `ways` says that the pattern up to here
+ * can stand for the first i characters of the name, which has fewer than 63. */
 static bool name_matches(const char *name, const char *pattern, const char *end)
 {
-    const char *star = NULL; /* what follows the last '*', which stands for nothing at first */
-    const char *rest = name;
+    size_t length = strlen(name);
+    uint64_t ways = 1;
 
-    for (;;) {
-        if (pattern < end && *pattern == '*') {
-            star = ++pattern;
-            rest = name;
-        } else if (*name == '\0') {
-            return pattern == end;
-        } else if (pattern < end && (*pattern == '?' || *pattern == *name)) {
-            pattern++;
-            name++;
-        } else if (star != NULL) {
-            pattern = star;
-            name = ++rest;
-        } else {
-            return false;
-        }
+    for (; pattern < end; pattern++) {
+        uint64_t before = ways;
+
+        ways = 0;
+        for (size_t i = 0; i <= length; i++)
+            if ((before >> i & 1) != 0 && *pattern == '*')
+                ways |= UINT64_MAX << i;
+            else if ((before >> i & 1) != 0 && (*pattern == '?' || *pattern == name[i]))
+                ways |= (uint64_t)1 << (i + 1);
     }
+    return (ways >> length & 1) != 0;
 }
 
 /* Returns false if the text is another word, or its number is wrong. */

@@ -65,14 +65,6 @@ static bool grow_by_itself(struct cpi_pool *pool)
 
 /* --- Counting live slots --- */
 
-CPI_COLD static size_t live_now(const struct cpi_pool *pool)
-{
-    struct cpi_registry_figures figures;
-
-    cpi_registry_add_up(&pool->registry, &figures);
-    return figures.live > 0 ? (size_t)figures.live : 0;
-}
-
 /* Whether the mark of pressure is reached, or enough slots are free to arm it again. */
 CPI_COLD static bool pressure_turns(const struct cpi_pool *pool, size_t live)
 {
@@ -90,7 +82,7 @@ CPI_COLD static void turn_pressure(struct cpi_pool *pool)
 
     if (!cpi_lock_unless_held()) /* not a moment for the program's functions */
         return;
-    live = live_now(pool);
+    live = cpi_registry_count_live(&pool->registry);
     if (pressure_turns(pool, live)) {
         if (cpi_load(&pool->pressure_armed, relaxed)) /* [press] */
             due = pool->pressure;
@@ -99,14 +91,6 @@ CPI_COLD static void turn_pressure(struct cpi_pool *pool)
     cpi_unlock();
     if (due.reached != NULL)
         due.reached(pool->handle, live, due.arg);
-}
-
-/* For an alloc that is not an exchange of a cache. */
-CPI_COLD static void weigh_pressure(struct cpi_pool *pool)
-{
-    if (cpi_load(&pool->pressure_slots, relaxed) != 0 && /* [press] */
-        pressure_turns(pool, live_now(pool)))
-        turn_pressure(pool);
 }
 
 /* A count walks through all caches.  The more there are, the more exchanges lie between two counts,
@@ -125,15 +109,18 @@ CPI_COLD static uint32_t exchanges_to_count(const struct cpi_pool *pool, size_t 
     return (uint32_t)(way > least ? way : least);
 }
 
-/* For the peak, the average and the mark. */
+/* For the peak, the mark, and the average, which is over exchanges of caches.  The cache is NULL for
+ * other allocs. */
 CPI_COLD static void count_live(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    size_t live = live_now(pool);
+    size_t live = cpi_registry_count_live(&pool->registry);
 
     cpi_raise(&pool->peak, (uint64_t)live, relaxed); /* [usage] */
-    cpi_fetch_add(&pool->sum, (uint64_t)live, relaxed); /* [usage] */
-    cpi_fetch_add(&pool->counts, (uint64_t)1, relaxed); /* [usage] */
-    cpi_store(&cache->countdown, exchanges_to_count(pool, live), relaxed); /* [due] */
+    if (cache != NULL) {
+        cpi_fetch_add(&pool->sum, (uint64_t)live, relaxed); /* [usage] */
+        cpi_fetch_add(&pool->counts, (uint64_t)1, relaxed); /* [usage] */
+        cpi_store(&cache->countdown, exchanges_to_count(pool, live), relaxed); /* [due] */
+    }
     if (pressure_turns(pool, live))
         turn_pressure(pool);
 }
@@ -296,10 +283,10 @@ void *cpi_pool_try(struct cpi_pool *pool, struct cpi_cache *cache)
         cpi_pool_note_exchange(pool, cache);
     else if (cpi_load(&pool->pressure_slots, relaxed) != 0 && /* [press] */
              cpi_fetch_add(&pool->uncached, 1u, relaxed) % CPI_COUNT_EVERY == 0) /* [press] */
-        weigh_pressure(pool);
+        count_live(pool, NULL);
     slot = cpi_pool_take(pool, cache);
-    if (CPI_UNLIKELY(slot == NULL))
-        weigh_pressure(pool);
+    if (CPI_UNLIKELY(slot == NULL) && cpi_load(&pool->pressure_slots, relaxed) != 0) /* [press] */
+        count_live(pool, NULL);
     return slot;
 }
 

@@ -22,6 +22,10 @@
 /* The number of caches of a pool that cannot get addresses for more, unless configured. */
 #define CPI_CACHES_FEW ((size_t)16)
 
+/* How long an alloc waits for a thread that was preempted while it held slots, unless configured,
+ * milliseconds. */
+#define CPI_STALL_MS 1000u
+
 /* The caller's memory is usable already; ours only as far as it is committed. */
 static void lay_out_extent(struct cpi_extent *extent, char *base, const struct cpi_layout *layout,
                            size_t size)
@@ -34,10 +38,9 @@ static void lay_out_extent(struct cpi_extent *extent, char *base, const struct c
 /* The lead for this address of the region. */
 static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
 {
-    uintptr_t aligned = start + layout->gap + layout->offset;
+    uintptr_t aligned = start + layout->gap + layout->config->slot_offset;
 
-    aligned = (aligned + layout->align - 1) & ~(uintptr_t)(layout->align - 1);
-    return aligned - layout->offset - start;
+    return cpi_align_up(aligned, layout->align) - layout->config->slot_offset - start;
 }
 
 static void lay_out_slots(struct cpi_slab *slab, const struct cpi_layout *layout, char *region)
@@ -51,13 +54,13 @@ static void lay_out_slots(struct cpi_slab *slab, const struct cpi_layout *layout
         if (layout->callers)
             memset(side->extent.base, 0, side->extent.size);
     }
-    slab->slot_size = layout->slot_size;
+    slab->slot_size = layout->config->slot_size;
     slab->stride = layout->stride;
     slab->slots = layout->slots;
-    slab->grows = layout->slots > layout->capacity;
+    slab->grows = layout->slots > layout->config->capacity;
     slab->lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
     lay_out_extent(&slab->extent, region + layout->lead_at, layout, layout->slab_size);
-    cpi_slab_init(slab, layout->capacity);
+    cpi_slab_init(slab, layout->config->capacity);
 }
 
 static void lay_out_depot(struct cpi_depot *depot, const struct cpi_layout *layout, char *region)
@@ -170,15 +173,16 @@ CPI_COLD static struct cpi_pool *build_pool(char *region, const struct cpi_layou
     cpi_text_copy(pool->name, sizeof pool->name, config->name);
     pool->flags = config->flags;
     pool->region = region;
-    pool->stall_limit_ns = (uint64_t)layout->stall_limit_ms * 1000000u;
+    pool->stall_limit_ns = config->stall_limit_ms != 0 ? config->stall_limit_ms : CPI_STALL_MS;
+    pool->stall_limit_ns *= 1000000u;
     pool->region_size = layout->total;
     pool->fixed_bytes = layout->fixed;
     pool->region_owned = !layout->callers;
     lay_out_slots(&pool->slab, layout, region);
     lay_out_depot(&pool->depot, layout, region);
-    cpi_extent_init(&registry->caches, region + layout->caches_at,
-                    layout->for_slots_at - layout->caches_at, layout->unit,
-                    fixed_bytes - layout->caches_at); /* the rest of a page, or all */
+    cpi_extent_init(&registry->caches, region + layout->fixed,
+                    layout->for_slots_at - layout->fixed, layout->unit,
+                    fixed_bytes - layout->fixed); /* the rest of a page, or all */
     cpi_registry_init(registry, pool, &pool->slab, &pool->depot, layout->quota);
     registry->max = layout->caches;
     registry->spares = (uint32_t)layout->spares;
@@ -224,102 +228,60 @@ static bool is_reserved_by_caller(unsigned flags)
     return (flags & CPOOL_CLIENT_RESERVED) != 0;
 }
 
-/* Checks that the caller's memory has this alignment and size, bytes. */
-static int check_memory(const cpool_config_t *config, size_t align, size_t size)
+/* Reserves addresses, or checks those of the caller. */
+static int provide_region(char **region, struct cpi_layout *layout, const cpool_config_t *config)
 {
-    if ((uintptr_t)config->memory % align != 0)
-        return CPOOL_EMEMORY;
-    return config->memory_size < size ? CPOOL_EMEMSIZE : 0;
-}
-
-static int reserve_region(char **region, struct cpi_layout *layout, const cpool_config_t *config)
-{
-    int code = cpi_layout_compute(layout, config, cpi_layout_page(config));
+    bool callers = config->memory != NULL && !is_reserved_by_caller(config->flags);
+    int code = cpi_layout_compute(layout, config, callers ? 0 : cpi_layout_page(config));
 
     *region = config->memory;
     if (code != 0)
         return code;
-    if (is_reserved_by_caller(config->flags))
-        return check_memory(config, layout->unit, layout->total);
-    *region = cpi_os_reserve(layout->total, layout->unit);
-    return *region != NULL ? 0 : CPOOL_ENOMEM;
+    if (*region == NULL) {
+        *region = cpi_os_reserve(layout->total, layout->unit);
+        return *region != NULL ? 0 : CPOOL_ENOMEM;
+    }
+    if ((uintptr_t)*region % layout->unit != 0)
+        return CPOOL_EMEMORY;
+    return config->memory_size < layout->total ? CPOOL_EMEMSIZE : 0;
 }
 
-CPI_COLD static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
+CPI_COLD static int build_as_asked(struct cpi_pool **pool, const cpool_config_t *config)
 {
+    cpool_config_t few;
     struct cpi_layout layout;
     size_t fixed;
     char *region;
-    int code = reserve_region(&region, &layout, config);
+    int code;
 
+    if (config->memory == NULL &&
+        (config->memory_size != 0 || is_reserved_by_caller(config->flags)))
+        return CPOOL_EMEMORY;
+    code = provide_region(&region, &layout, config);
     /* Most addresses of a small pool are for its caches.  The system may limit addresses, and they
      * count as memory in a program that locks all its memory. */
     if (code == CPOOL_ENOMEM && config->thread_caches == 0) {
-        cpool_config_t few = *config;
-
+        few = *config;
         few.thread_caches = CPI_CACHES_FEW;
-        code = reserve_region(&region, &layout, &few);
+        code = provide_region(&region, &layout, &few);
     }
     if (code != 0)
         return code;
-    fixed = cpi_align_up(layout.fixed, cpi_os_page_size());
-    if (!cpi_os_commit(region, fixed)) {
+    fixed = layout.callers ? layout.for_slots_at
+                           : cpi_align_up(layout.fixed, cpi_os_page_size());
+    if (!layout.callers && !cpi_os_commit(region, fixed)) {
         if (region != config->memory)
             cpi_os_release(region, layout.total);
         return CPOOL_ENOMEM;
     }
-    if ((config->flags & CPOOL_HUGE_PAGES) != 0)
+    if (!layout.callers && (config->flags & CPOOL_HUGE_PAGES) != 0)
         cpi_os_want_huge_pages(region + layout.lead_at, layout.total - layout.lead_at);
     *pool = build_pool(region, &layout, config, fixed);
-    return 0;
-}
-
-CPI_COLD static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t *config)
-{
-    struct cpi_layout layout;
-    int code = cpi_layout_compute(&layout, config, 0);
-
-    if (code == 0)
-        code = check_memory(config, CPOOL_MEMORY_ALIGN, layout.total);
-    if (code != 0)
-        return code;
-    *pool = build_pool(config->memory, &layout, config, layout.for_slots_at);
-    return 0;
-}
-
-static int build_as_asked(struct cpi_pool **pool, const cpool_config_t *config)
-{
-    bool reserved = is_reserved_by_caller(config->flags);
-    int code;
-
-    if (config->memory == NULL && (reserved || config->memory_size != 0))
-        return CPOOL_EMEMORY;
-    if (config->memory != NULL && !reserved)
-        code = build_in_callers_memory(pool, config);
-    else
-        code = build_in_pages(pool, config);
-    if (code != 0 || (config->flags & CPOOL_RESIDENT) == 0 ||
+    if ((config->flags & CPOOL_RESIDENT) == 0 ||
         cpi_pool_provide(*pool, (*pool)->slab.slots, (*pool)->slab.slots))
-        return code;
+        return 0;
     cpi_pool_release(*pool);
     return CPOOL_ENOMEM;
-}
-
-/* The only message: CPOOL_ECOPIES may not be the program's fault. */
-CPI_COLD static int tell_of_copies(void)
-{
-    cpi_tell("no pool is made, because %s", cpool_strerror(CPOOL_ECOPIES));
-    return CPOOL_ECOPIES;
-}
-
-/* Reports that a pool gets nothing of what the environment asks for, and why. */
-CPI_COLD static void tell_unchanged(const cpool_config_t *config, int code)
-{
-    char name[CPI_NAME_SIZE];
-
-    cpi_text_copy(name, sizeof name, config->name);
-    cpi_tell("CPOOL_OPTIONS: pool '%s' stays as its program made it, because with them %s",
-             name, cpool_strerror(code));
 }
 
 CPI_COLD static int build_with_options(struct cpi_pool **pool, const cpool_config_t *config,
@@ -329,8 +291,11 @@ CPI_COLD static int build_with_options(struct cpi_pool **pool, const cpool_confi
     int wanted;
     int code;
 
-    if (CPI_UNLIKELY(!cpi_thread_word_is_own()))
-        return tell_of_copies();
+    if (CPI_UNLIKELY(!cpi_thread_word_is_own())) {
+        /* The only message: this may not be the program's fault. */
+        cpi_tell("no pool is made, because %s", cpool_strerror(CPOOL_ECOPIES));
+        return CPOOL_ECOPIES;
+    }
     if (CPI_LIKELY(!cpi_pool_add_options(&with_options, is_clients, true)))
         return build_as_asked(pool, config);
     wanted = build_as_asked(pool, &with_options);
@@ -338,7 +303,8 @@ CPI_COLD static int build_with_options(struct cpi_pool **pool, const cpool_confi
         return 0;
     code = build_as_asked(pool, config);
     if (code == 0)
-        tell_unchanged(config, wanted);
+        cpi_tell("CPOOL_OPTIONS: pool '%s' stays as its program made it, because with them %s",
+                 (*pool)->name, cpool_strerror(wanted));
     return code;
 }
 

@@ -7,19 +7,15 @@
 #include "pool/config.h"
 #include "pool/slots.h"
 
-#include <string.h>
-
 #include "base/bits.h"
 #include "base/error.h"
 #include "host/options.h"
 #include "host/os.h"
 #include "base/structs.h"
 
-/*
- * The number of caches of a pool, unless configured.  In our own memory they cost only address
- * space.  A small pool has fewer, because a cache with a share of less than sixteen slots is
- * useless.  But there are always caches for a few hundred threads.
- */
+/* doc/DESIGN.md, "Costs", has the numbers that follow from these macros.  The number of caches of a
+ * pool, unless configured: in our own memory they cost only address space.  A cache with a share of
+ * less than sixteen slots is useless. */
 #define CPI_CACHES_OWN ((sizeof(void *) >= 8) ? (size_t)4096 : (size_t)64)
 #define CPI_CACHES_OWN_SMALL ((sizeof(void *) >= 8) ? (size_t)256 : (size_t)64)
 #define CPI_CACHES_SHARE ((size_t)16)
@@ -29,12 +25,10 @@
 #define CPI_SMALL ((size_t)4096)
 
 /*
- * The rounds of a magazine, unless configured. 63 rounds and a header fill eight cache lines.  A
- * small pool gets smaller magazines, so that the loaded and spare magazines of one thread hold at
- * most an eighth of its slots.  So does a pool of large slots, to limit the bytes that they hold.
+ * The rounds of a magazine, unless configured. 63 rounds and a header fill eight cache lines.  In a
+ * small pool the loaded and spare magazines of one thread hold at most an eighth of its slots.
  *
- * A large pool gets larger magazines, up to 34 cache lines, except in the caller's memory, which is
- * scarce.  Then exchanges are rarer, and a thread takes fresh memory in longer stretches
+ * With larger magazines exchanges are rarer, and a thread takes fresh memory in longer stretches
  * (doc/performance/trials.md).  The number is somewhat more than a power of two, because bursts are
  * often as long as one, and then never cross the end of a magazine.
  */
@@ -45,23 +39,14 @@
 #define CPI_ROUNDS_LARGE_SHARE ((size_t)64)
 #define CPI_ROUNDS_LARGE_BYTES ((size_t)256 * 1024)
 
-/*
- * The spares of a cache, unless configured: cache_slots gives the number of slots that they may
- * hold, and configured rounds mean one spare.  By default a cache may hold bursts of 4096 slots,
- * but not more than a sixteenth of the pool, and not more than CPI_QUOTA_BYTES of slots.  All
- * caches together may have empty magazines for half of the pool.  In our own memory,
- * CPI_WHOLE_QUOTAS caches may always have their whole quota.
- */
+/* The spares of a cache, unless configured.  By default it may hold bursts of 4096 slots.  In our own
+ * memory, CPI_WHOLE_QUOTAS caches may always have their whole quota. */
 #define CPI_WHOLE_QUOTAS ((size_t)64)
 #define CPI_QUOTA_MAX ((size_t)72)
 #define CPI_QUOTA_ROUNDS ((size_t)4608)
 #define CPI_QUOTA_PART ((size_t)16)
 #define CPI_QUOTA_BYTES ((size_t)16 * 1024 * 1024)
 #define CPI_QUOTA_CONFIGURED_MAX ((size_t)1024)
-
-/* How long an alloc waits for a thread that was preempted while it held slots, unless configured,
- * milliseconds. */
-#define CPI_STALL_MS ((size_t)1000)
 
 /* Programs have CPOOL_MEMORY_BYTES compiled in. */
 _Static_assert(sizeof(struct cpi_pool) <= CPOOL_POOL_BYTES_ / 6 * 5 &&
@@ -113,7 +98,7 @@ static uint64_t all_magazines(const struct cpi_layout *layout)
  * turn.  (The idea is from slab colouring, Bonwick 1994, and the padding of DPDK's rte_mempool.) */
 static bool compute_stride(struct cpi_layout *layout, bool colour)
 {
-    if (!cpi_add(layout->slot_size, layout->gap, &layout->stride) ||
+    if (!cpi_add(layout->config->slot_size, layout->gap, &layout->stride) ||
         !cpi_align_up_checked(layout->stride, layout->align, &layout->stride))
         return false;
     if (!colour || layout->align > CPI_LINE || layout->stride % ((size_t)2 * CPI_LINE) != 0)
@@ -131,7 +116,7 @@ static size_t lowest_of(size_t a, size_t b, size_t c)
 /* The number of spares that, with the loaded magazine, hold the configured number of slots. */
 static size_t configured_quota(const struct cpi_layout *layout)
 {
-    size_t quota = layout->cache_slots / layout->rounds;
+    size_t quota = layout->config->cache_slots / layout->rounds;
 
     return lowest_of(quota > 0 ? quota - 1 : 0, layout->slots / layout->rounds,
                      CPI_QUOTA_CONFIGURED_MAX);
@@ -148,9 +133,9 @@ static size_t default_quota(const struct cpi_layout *layout)
 
 static void choose_quota(struct cpi_layout *layout, bool rounds_chosen)
 {
-    size_t quota = layout->cache_slots != 0 ? configured_quota(layout) : CPI_QUOTA_MIN;
+    size_t quota = layout->config->cache_slots != 0 ? configured_quota(layout) : CPI_QUOTA_MIN;
 
-    if (layout->cache_slots == 0 && rounds_chosen)
+    if (layout->config->cache_slots == 0 && rounds_chosen)
         quota = default_quota(layout);
     if (quota < CPI_QUOTA_MIN)
         quota = CPI_QUOTA_MIN;
@@ -195,9 +180,9 @@ static size_t default_uncached(const struct cpi_layout *layout, size_t caches)
 
 static size_t default_rounds(const struct cpi_layout *layout)
 {
-    size_t rounds = lowest_of(CPI_ROUNDS_DEFAULT, layout->capacity / CPI_ROUNDS_SHARE,
+    size_t rounds = lowest_of(CPI_ROUNDS_DEFAULT, layout->config->capacity / CPI_ROUNDS_SHARE,
                               CPI_ROUNDS_BYTES / layout->stride);
-    size_t large = lowest_of(CPI_ROUNDS_LARGE, layout->capacity / CPI_ROUNDS_LARGE_SHARE,
+    size_t large = lowest_of(CPI_ROUNDS_LARGE, layout->config->capacity / CPI_ROUNDS_LARGE_SHARE,
                              CPI_ROUNDS_LARGE_BYTES / layout->stride);
 
     if (rounds < large && !layout->callers)
@@ -230,7 +215,7 @@ static size_t longest_lead(const struct cpi_layout *layout)
     size_t step = layout->unit < layout->align ? layout->unit : layout->align;
     size_t longest = layout->gap + layout->align - 1;
 
-    return longest - (longest + layout->offset) % step;
+    return longest - (longest + layout->config->slot_offset) % step;
 }
 
 /* Appends a part of `bytes` bytes that starts at a multiple of `unit`. */
@@ -308,14 +293,9 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
 
     if (code != 0)
         return code;
-    memset(layout, 0, sizeof *layout);
-    layout->callers = page == 0;
+    *layout = (struct cpi_layout){.config = config, .callers = page == 0};
     layout->unit = page != 0 ? page : CPOOL_MEMORY_ALIGN;
-    layout->slot_size = config->slot_size;
     layout->align = cpi_layout_align(config);
-    layout->offset = config->slot_offset;
-    layout->capacity = config->capacity;
-    layout->cache_slots = config->cache_slots;
     layout->slots = config->max_capacity != 0 ? config->max_capacity : config->capacity;
     plan_sides(layout, config);
     layout->uncached = default_uncached(layout, config->thread_caches);
@@ -324,9 +304,7 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
     code = choose_magazines(layout, config->magazine_rounds, config->thread_caches);
     if (code != 0)
         return code;
-    layout->stall_limit_ms = config->stall_limit_ms != 0 ? config->stall_limit_ms : CPI_STALL_MS;
     layout->fixed = cpi_align_up(sizeof(struct cpi_pool), CPI_LINE);
-    layout->caches_at = layout->fixed;
     if (!cpi_add(layout->fixed, cpi_registry_bytes(layout->caches, layout->quota),
                  &layout->total) ||
         !append_magazines(layout) || !append_slots(layout) ||

@@ -13,25 +13,20 @@
 
 /* Where the parts of a pool lie, in bytes from the start of its region. */
 struct cpi_layout {
+    const cpool_config_t *config; /* that it was computed from */
     bool callers; /* the caller's memory: not zeroed, and all of it committed */
     size_t unit;
-    size_t slot_size;
-    size_t align;
-    size_t offset;
+    size_t align; /* of slot + offset */
     size_t gap; /* guard bytes before and after each slot */
     size_t sides[CPI_SIDES];    /* side memory of each slot, bytes */
     size_t stride;
-    size_t capacity;
     size_t slots; /* the limit of capacity */
     size_t rounds;
-    size_t cache_slots; /* as configured */
     size_t uncached; /* threads that may work without a cache at the same time */
     size_t caches;   /* number of caches */
     size_t quota;    /* spares of one cache */
     size_t spares;   /* spares of all caches together, beyond each one's first */
-    size_t stall_limit_ms;  /* as configured, or the default */
-    size_t fixed;     /* bytes at the start that every pool uses from the beginning */
-    size_t caches_at;
+    size_t fixed; /* bytes at the start that every pool uses from the beginning; caches follow */
     size_t for_slots_at;
     size_t for_caches_at;
     size_t sides_at[CPI_SIDES];

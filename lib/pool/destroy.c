@@ -11,17 +11,6 @@
 
 /* --- The search for damage --- */
 
-CPI_COLD int cpi_pool_verify_slot(const struct cpi_pool *pool, uintptr_t index,
-                                  const char *function)
-{
-    struct cpi_damage damage;
-
-    if (!cpi_guard_is_filled(&pool->slab, index) || cpi_guard_verify(&pool->slab, index, &damage))
-        return 0;
-    cpi_pool_report_damage(pool, &damage, function);
-    return CPOOL_EGUARD;
-}
-
 void cpi_pool_mend_slot(const struct cpi_pool *pool, const void *slot, const char *function)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);

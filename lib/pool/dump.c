@@ -172,56 +172,49 @@ static bool write_pool(const cpool_view_t *view, void *arg)
 
 /* --- One pool, and all --- */
 
+/* Writes this pool, or all pools if it is NULL. */
+static void write_pools(struct dumping *dumping, const cpool_view_t *one)
+{
+    dumping->pools = 0;
+    if (one != NULL)
+        write_pool(one, dumping);
+    else
+        cpool_each(write_pool, dumping);
+}
+
 /* The lines of one metric follow each other, so each metric is a walk of its own. */
 static void write_metrics(struct dumping *dumping, const cpool_view_t *one)
 {
     for (size_t i = 0; i < CPI_WRITTEN_FIGURES; i++) {
         dumping->figure = i;
-        dumping->pools = 0;
         say(dumping, "# TYPE cpool_%s%s %s\n", written_figures[i].name, written_figures[i].end,
             *written_figures[i].end == '\0' ? "gauge" : "counter");
-        if (one != NULL)
-            write_pool(one, dumping);
-        else
-            cpool_each(write_pool, dumping);
+        write_pools(dumping, one);
     }
 }
 
-static void write_all(struct dumping *all)
+static void write_form(struct dumping *dumping, const cpool_view_t *one)
 {
-    if (all->form == CPOOL_DUMP_PROMETHEUS) {
-        write_metrics(all, NULL);
-        return;
+    if (dumping->form == CPOOL_DUMP_PROMETHEUS) {
+        write_metrics(dumping, one);
+    } else if (dumping->form == CPOOL_DUMP_JSON) {
+        if (one == NULL)
+            say(dumping, "{\"version\":\"" CPOOL_VERSION "\",\"pools\":[");
+        write_pools(dumping, one);
+        say(dumping, one == NULL ? "]}\n" : "\n");
+    } else {
+        write_pools(dumping, one);
+        if (one == NULL)
+            say(dumping, "%zu pool%s: reserved %zu bytes, committed %zu bytes\n", dumping->pools,
+                CPI_PLURAL(dumping->pools), dumping->reserved, dumping->committed);
     }
-    if (all->form == CPOOL_DUMP_JSON)
-        say(all, "{\"version\":\"" CPOOL_VERSION "\",\"pools\":[");
-    cpool_each(write_pool, all);
-    if (all->form == CPOOL_DUMP_JSON)
-        say(all, "]}\n");
-    else
-        say(all, "%zu pool%s: reserved %zu bytes, committed %zu bytes\n", all->pools,
-            CPI_PLURAL(all->pools), all->reserved, all->committed);
-}
-
-static void write_one(struct dumping *one, const struct cpi_pool *pool)
-{
-    struct cpi_view view;
-
-    if (!cpi_view_read(&view, (size_t)(pool->handle - cpi_handles()->handles)))
-        return;
-    if (one->form == CPOOL_DUMP_PROMETHEUS) {
-        write_metrics(one, &view.public);
-        return;
-    }
-    write_pool(&view.public, one);
-    if (one->form == CPOOL_DUMP_JSON)
-        say(one, "\n");
 }
 
 size_t cpool_dump(const cpool_t *handle, enum cpool_dump_form form, cpool_write_t write, void *arg)
 {
     static const char function[] = "cpool_dump";
     struct dumping dumping = {write, arg, form, 0, 0, 0, 0};
+    struct cpi_view view;
     bool all = handle == NULL && form != CPOOL_DUMP_LIVE;
     const struct cpi_pool *pool = all ? NULL : cpi_pool_seen(handle, function);
     cpool_error_t error = {.code = CPOOL_EFLAGS, .function = function, .name = ""};
@@ -235,8 +228,8 @@ size_t cpool_dump(const cpool_t *handle, enum cpool_dump_form form, cpool_write_
     if (form == CPOOL_DUMP_LIVE)
         return pool->checked ? cpi_leaks_list(&pool->slab, write, arg) : 0;
     if (all)
-        write_all(&dumping);
-    else
-        write_one(&dumping, pool);
+        write_form(&dumping, NULL);
+    else if (cpi_view_read(&view, (size_t)(pool->handle - cpi_handles()->handles)))
+        write_form(&dumping, &view.public);
     return dumping.pools;
 }

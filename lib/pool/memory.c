@@ -40,8 +40,6 @@ struct drain {
     uintptr_t slots;               /* end of the range that must still be given back */
     uintptr_t marked;              /* marked slots in it that are not given back yet */
     uint32_t filling;              /* the magazine being filled, or 0 */
-    uint32_t rounds;               /* the rounds it will have */
-    uint32_t count;                /* the rounds it has */
 };
 
 /* Bytes of slots that are purged and given back at a time, so that others wait for one portion
@@ -50,8 +48,6 @@ struct drain {
 
 /* --- Taking --- */
 
-/* A slot that turned up twice was freed twice.  A slot above the watermark was removed by a shrink,
- * and freed by a thread that did not know. */
 static void mark_slot(struct drain *drain, uintptr_t index, uintptr_t fresh)
 {
     if (CPI_UNLIKELY(index >= fresh || cpi_bitmap_is_set(drain->marks, index))) {
@@ -138,32 +134,21 @@ static uintptr_t slots_on_top(const struct drain *drain, uintptr_t most)
 
 /* --- Giving back --- */
 
-/* Starts to fill the next emptied magazine.  Only the first, which gets the highest slots, may be
- * less than full. */
-static void begin_filling(struct drain *drain)
-{
-    struct cpi_depot *depot = &drain->pool->depot;
-    uint32_t odd = (uint32_t)(drain->marked % depot->limit);
-
-    drain->filling = cpi_tagstack_pop(&drain->magazines, &depot->links);
-    drain->rounds = odd != 0 ? odd : depot->limit;
-    drain->count = 0;
-}
-
+/* Only the first magazine, which gets the highest slots, may be less than full. */
 static void give_marked(struct drain *drain, uintptr_t index)
 {
-    struct cpi_pool *pool = drain->pool;
+    struct cpi_depot *depot = &drain->pool->depot;
     struct cpi_magazine *magazine;
+    uint32_t count;
 
     if (drain->filling == 0)
-        begin_filling(drain);
-    magazine = cpi_depot_magazine(&pool->depot, drain->filling);
-    CPI_ASSERT(drain->filling != 0 && drain->count < drain->rounds);
-    magazine->rounds[drain->count++] = cpi_slab_slot(&pool->slab, index);
-    if (drain->count == drain->rounds) {
-        cpi_magazine_set_count(magazine, drain->rounds);
-        drain->marked -= drain->rounds;
-        cpi_depot_give(&pool->depot, &drain->uncached.counters, drain->filling);
+        drain->filling = cpi_tagstack_pop(&drain->magazines, &depot->links);
+    magazine = cpi_depot_magazine(depot, drain->filling);
+    count = cpi_magazine_count(magazine);
+    magazine->rounds[count] = cpi_slab_slot(&drain->pool->slab, index);
+    cpi_magazine_set_count(magazine, count + 1);
+    if (--drain->marked % depot->limit == 0) {
+        cpi_depot_give(depot, &drain->uncached.counters, drain->filling);
         drain->filling = 0;
     }
 }
@@ -212,31 +197,25 @@ static size_t give_portions(struct drain *drain, bool purges)
     return purged;
 }
 
-/* Gives everything back, and releases the lock. */
-static size_t end_drain(struct drain *drain, bool purges)
+/* Gives everything back, releases the lock, and then reports, because a handler may use other
+ * pools. */
+static size_t end_drain(struct drain *drain, bool purges, const char *function)
 {
     struct cpi_pool *pool = drain->pool;
     size_t purged = give_portions(drain, purges);
+    uint32_t node;
 
-    CPI_ASSERT(drain->marked == 0 && drain->filling == 0);
-    while (cpi_tagstack_top(&drain->magazines) != 0) {
-        begin_filling(drain);
-        cpi_depot_give(&pool->depot, &drain->uncached.counters, drain->filling);
-    }
-    CPI_ASSERT(cpi_lock_is_held());
+    CPI_ASSERT(drain->marked == 0 && drain->filling == 0 && cpi_lock_is_held());
+    while ((node = cpi_tagstack_pop(&drain->magazines, &pool->depot.links)) != 0)
+        cpi_depot_give(&pool->depot, &drain->uncached.counters, node);
     cpi_depot_turn_drain(&pool->depot);
     cpi_depot_leave(&pool->depot, &drain->uncached);
     cpi_unlock();
-    return purged;
-}
-
-/* Without the lock: a handler may use other pools. */
-static void close_drain(struct drain *drain, const char *function)
-{
-    cpi_pool_note_calls(drain->pool, 1);
+    cpi_pool_note_calls(pool, 1);
     cpi_os_release(drain->marks, drain->size);
     if (CPI_UNLIKELY(drain->wrong != 0))
-        cpi_pool_report_surplus(function, drain->pool, drain->wrong);
+        cpi_pool_report_surplus(function, pool, drain->wrong);
+    return purged;
 }
 
 /* --- Giving back memory --- */
@@ -260,10 +239,8 @@ size_t cpool_trim(cpool_t *handle)
     cpool_flush(handle);
     begun = cpi_reclaim_begin(&pool->registry);
     (void)cpi_reclaim_all(&pool->registry, NULL, false);
-    if (begin_drain(&drain, pool)) {
-        purged = end_drain(&drain, may_purge(pool));
-        close_drain(&drain, function);
-    }
+    if (begin_drain(&drain, pool))
+        purged = end_drain(&drain, may_purge(pool), function);
     cpi_reclaim_end(&pool->registry, begun);
     cpi_waiters_came(&pool->waiters);
     return purged;
@@ -362,8 +339,7 @@ size_t cpool_shrink(cpool_t *handle, size_t n)
         cpool_flush(handle);
         if (begin_drain(&drain, pool)) {
             removed += drop_top(&drain, n - removed);
-            (void)end_drain(&drain, false);
-            close_drain(&drain, function);
+            (void)end_drain(&drain, false, function);
         }
     }
     cpi_waiters_came(&pool->waiters);
@@ -430,12 +406,9 @@ static bool provide_resident(struct cpi_pool *pool, size_t n)
 /* Raises the capacity so that n more slots may be live. */
 static int make_room(struct cpi_pool *pool, size_t n)
 {
-    size_t live;
+    size_t live = cpi_registry_count_live(&pool->registry);
     size_t capacity;
 
-    cpi_lock();
-    live = cpi_registry_count_live(&pool->registry);
-    cpi_unlock();
     if (live > pool->slab.slots || n > pool->slab.slots - live)
         return CPOOL_EDRY;
     capacity = cpi_slab_capacity(&pool->slab);

@@ -32,16 +32,6 @@ const char *cpi_client_title(unsigned kind)
     return (kind & CPOOL_VIEW_LANES) != 0 ? "lanes" : "pool";
 }
 
-/* Functions that take and give slots refuse a face. */
-static void report_face(const char *function, const struct cpi_pool *pool)
-{
-    cpool_error_t error = error_of(CPOOL_EPOOL, function, pool);
-
-    cpool_client_report(
-        &error, "%s: the slots of %s '%s' (%p) are taken and given back by its own functions",
-        function, cpi_client_title(pool->client->kind), pool->name, (const void *)pool->face);
-}
-
 void cpi_pool_report_handle(const char *function, const cpool_t *handle)
 {
     const struct cpi_pool *pool = cpi_pool_behind(handle);
@@ -49,19 +39,21 @@ void cpi_pool_report_handle(const char *function, const cpool_t *handle)
                            .pool = (cpool_t *)(uintptr_t)handle};
 
     if (pool != NULL) {
-        report_face(function, pool);
-        return;
-    }
-    if (handle == NULL)
+        error.name = pool->name;
+        cpool_client_report(
+            &error, "%s: the slots of %s '%s' (%p) are taken and given back by its own functions",
+            function, cpi_client_title(pool->client->kind), pool->name, (const void *)handle);
+    } else if (handle == NULL) {
         cpool_client_report(&error,
                             "%s: the pool is NULL: it was never created, or cpool_create or "
                             "<name>_open failed and returned why", function);
-    else
+    } else {
         cpool_client_report(&error, "%s: not a pool: %s (%p)", function,
                             cpi_handle_is_one(handle)
                                 ? "it or its cache has been destroyed"
                                 : "never created, or by another copy of the library",
                             (const void *)handle);
+    }
 }
 
 CPI_COLD void cpi_pool_report_unmade(const char *name, int code)

@@ -71,29 +71,36 @@ bool cpi_pool_taken(struct cpi_pool *pool, void *slot, struct cpi_call call)
 
 /* --- Back from a user --- */
 
-/* Verifies the gap on the far side of a neighbour.  Damage there does not prevent the free. */
-CPI_APART static void verify_neighbour(const struct cpi_pool *pool, uintptr_t index,
-                                       const char *function)
+/* Verifies the gaps of a slot, and reports damage. */
+static bool are_gaps_intact(const struct cpi_pool *pool, uintptr_t index, const char *function)
 {
     struct cpi_damage damage;
 
-    if (index < cpi_slab_fresh(&pool->slab) && cpi_guard_is_filled(&pool->slab, index) &&
-        CPI_UNLIKELY(!cpi_guard_verify(&pool->slab, index, &damage)))
-        cpi_pool_report_damage(pool, &damage, function);
+    if (CPI_LIKELY(cpi_guard_verify(&pool->slab, index, &damage)))
+        return true;
+    cpi_pool_report_damage(pool, &damage, function);
+    return false;
 }
 
-/* Verifies the bytes around a slot while it is live.  It stays live if they were overwritten. */
+CPI_APART int cpi_pool_verify_slot(const struct cpi_pool *pool, uintptr_t index,
+                                   const char *function)
+{
+    if (CPI_LIKELY(cpi_guard_is_filled(&pool->slab, index)) &&
+        CPI_UNLIKELY(!are_gaps_intact(pool, index, function)))
+        return CPOOL_EGUARD;
+    return 0;
+}
+
+/* Verifies the bytes around a slot while it is live.  It stays live if they were overwritten.
+ * Damage on the far side of a neighbour does not prevent the free. */
 static bool is_undamaged(const struct cpi_pool *pool, uintptr_t index, const char *function)
 {
-    struct cpi_damage damage;
-
-    if (CPI_UNLIKELY(!cpi_guard_verify(&pool->slab, index, &damage))) {
-        cpi_pool_report_damage(pool, &damage, function);
+    if (CPI_UNLIKELY(!are_gaps_intact(pool, index, function)))
         return false;
-    }
-    verify_neighbour(pool, index + 1, function);
-    if (index > 0)
-        verify_neighbour(pool, index - 1, function);
+    if (CPI_LIKELY(index + 1 < cpi_slab_fresh(&pool->slab)))
+        (void)cpi_pool_verify_slot(pool, index + 1, function);
+    if (CPI_LIKELY(index > 0))
+        (void)cpi_pool_verify_slot(pool, index - 1, function);
     return true;
 }
 
@@ -105,7 +112,7 @@ static bool may_give_checked(const struct cpi_pool *pool, uintptr_t index, const
         cpi_pool_report_slot(CPOOL_EFRAMED, function, pool, index);
         return false;
     }
-    return !is_live || is_undamaged(pool, index, function);
+    return CPI_UNLIKELY(!is_live) || is_undamaged(pool, index, function);
 }
 
 /* Marks the slot free in its word. */

@@ -75,8 +75,7 @@ void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls)
     cpi_fetch_add(&pool->calls, calls, relaxed); /* [figure] */
 }
 
-/* Reads everything except the usage.  With the lock held. */
-static void read_counts(struct cpi_pool *pool, struct cpi_figures *figures)
+void cpi_pool_figures(struct cpi_pool *pool, struct cpi_figures *figures)
 {
     const struct cpi_registry *registry = &pool->registry;
     cpool_stats_t *stats = &figures->stats;
@@ -111,12 +110,7 @@ static void read_counts(struct cpi_pool *pool, struct cpi_figures *figures)
     figures->exchanges = sums.exchanges;
     figures->growths = cpi_load(&pool->growths, relaxed); /* [figure] */
     figures->registrations = registry->registrations;
-}
-
-void cpi_pool_figures(struct cpi_pool *pool, struct cpi_figures *figures)
-{
-    read_counts(pool, figures);
-    read_usage(pool, &figures->stats);
+    read_usage(pool, stats);
 }
 
 int cpool_read_stats(const cpool_t *handle, cpool_stats_t *stats)
