@@ -203,13 +203,7 @@ static bool fork_in_theft(struct worker *worker, size_t nth)
 
 TEST(fork_in_a_theft_child_uses_its_cache)
 {
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (fork_in_theft(worker, nth))
-        nth += SUPPORT_COUNT(1u, 17u);
-    REQUIRE(nth > 30);
-    worker_stop(worker);
+    STEPS_SWEEP(fork_in_theft(worker, nth), SUPPORT_COUNT(1u, 17u), 30);
 }
 
 static void give_one(void *argument)
@@ -245,13 +239,7 @@ static bool fork_in_free(struct worker *worker, size_t nth)
 
 TEST(fork_in_a_free_child_destroys_the_pool)
 {
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (fork_in_free(worker, nth))
-        nth++;
-    REQUIRE(nth > 3);
-    worker_stop(worker);
+    STEPS_SWEEP(fork_in_free(worker, nth), 1, 3);
 }
 
 /*

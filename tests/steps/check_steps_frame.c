@@ -132,14 +132,10 @@ static bool fork_beside(unsigned flags, void (*body)(void *argument), size_t tak
 
 TEST_TIMES(frame_fork_leaves_each_slot_in_one_place, 2 * MODES * BODIES)
 {
-    struct worker *worker = worker_start();
     size_t taken = _i % 2 == 0 ? TAKEN : 2; /* which have room in the loaded magazine */
-    size_t nth = 1;
 
-    while (fork_beside(modes[_i / 2 / BODIES], bodies[_i / 2 % BODIES], taken, worker, nth))
-        nth++;
-    REQUIRE(nth > 3);
-    worker_stop(worker);
+    STEPS_SWEEP(fork_beside(modes[_i / 2 / BODIES], bodies[_i / 2 % BODIES], taken, worker, nth), 1,
+                3);
 }
 
 /* --- Other threads --- */
@@ -167,13 +163,7 @@ static bool take_beside(unsigned flags, void (*body)(void *argument), struct wor
 
 TEST_TIMES(frame_end_gives_others_each_slot_once, MODES * BODIES)
 {
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (take_beside(modes[_i / BODIES], bodies[_i % BODIES], worker, nth))
-        nth++;
-    REQUIRE(nth > 5);
-    worker_stop(worker);
+    STEPS_SWEEP(take_beside(modes[_i / BODIES], bodies[_i % BODIES], worker, nth), 1, 5);
 }
 
 /* A thread that has all slots destroys the pool, while an end that has given some of them returns.
@@ -209,13 +199,7 @@ static bool destroy_beside(struct worker *worker, size_t nth)
 
 TEST(frame_end_leaves_a_destroyed_pool_alone)
 {
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (destroy_beside(worker, nth))
-        nth++;
-    REQUIRE(nth > 3);
-    worker_stop(worker);
+    STEPS_SWEEP(destroy_beside(worker, nth), 1, 3);
 }
 
 /* --- Waiters --- */

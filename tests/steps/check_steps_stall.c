@@ -81,13 +81,7 @@ static bool flush_stops_at(unsigned flags, struct worker *worker, size_t nth)
 TEST_TIMES(flush_stopped_anywhere_hides_no_spare, 2)
 {
     const unsigned kinds[] = { 0, CPOOL_TRACKED };
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (flush_stops_at(kinds[_i], worker, nth))
-        nth += SUPPORT_COUNT(1u, 7u);
-    REQUIRE(nth > 50);
-    worker_stop(worker);
+    STEPS_SWEEP(flush_stops_at(kinds[_i], worker, nth), SUPPORT_COUNT(1u, 7u), 50);
 }
 
 struct slot_user {

@@ -71,4 +71,17 @@ void steps_go_on(struct steps_stop *stop);
 /* Whether it has stopped by now. */
 bool steps_has_stopped(struct steps_stop *stop);
 
+/* Makes a call, in which `nth` is a step and `worker` the one that may stop there, at each step in
+ * turn, until it returns that there is no such step.  That must be beyond `least`. */
+#define STEPS_SWEEP(call, stride, least)                                                     \
+    do {                                                                                     \
+        struct worker *worker = worker_start();                                              \
+        size_t nth = 1;                                                                      \
+                                                                                             \
+        while (call)                                                                         \
+            nth += (stride);                                                                 \
+        REQUIRE(nth > (least));                                                              \
+        worker_stop(worker);                                                                 \
+    } while (0)
+
 #endif /* CPOOL_TESTS_STEPS_H */

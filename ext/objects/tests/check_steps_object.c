@@ -75,13 +75,7 @@ static bool get_beside_trim(struct worker *worker, bool forks, size_t nth)
 
 TEST_TIMES(every_object_can_be_had_beside_a_trim, 2)
 {
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (get_beside_trim(worker, _i == 1, nth))
-        nth++;
-    REQUIRE(nth > 1);
-    worker_stop(worker);
+    STEPS_SWEEP(get_beside_trim(worker, _i == 1, nth), 1, 1);
 }
 
 /* --- A walk over active objects beside the end of one --- */
@@ -140,13 +134,7 @@ static bool make_beside_walk(struct worker *worker, size_t nth)
 /* The objects of a fake pool follow each other at one place. */
 TEST(walk_visits_no_object_in_the_making)
 {
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (make_beside_walk(worker, nth))
-        nth++;
-    REQUIRE(nth > 3);
-    worker_stop(worker);
+    STEPS_SWEEP(make_beside_walk(worker, nth), 1, 3);
 }
 
 /* --- A trim with slots in hand --- */
@@ -456,13 +444,7 @@ static bool fork_beside_claim(struct worker *worker, size_t nth)
 
 TEST(child_of_a_fork_beside_a_claim_runs_dry)
 {
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (fork_beside_claim(worker, nth))
-        nth++;
-    REQUIRE(nth > 5);
-    worker_stop(worker);
+    STEPS_SWEEP(fork_beside_claim(worker, nth), 1, 5);
 }
 
 static bool grow_beside_claim(struct worker *worker, size_t nth)
@@ -483,13 +465,7 @@ static bool grow_beside_claim(struct worker *worker, size_t nth)
 
 TEST(grow_beside_a_claim_offers_a_slot)
 {
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (grow_beside_claim(worker, nth))
-        nth++;
-    REQUIRE(nth > 5);
-    worker_stop(worker);
+    STEPS_SWEEP(grow_beside_claim(worker, nth), 1, 5);
 }
 
 /* --- Room that is made while offers are taken --- */
@@ -526,13 +502,7 @@ static bool get_beside_grow(const char *function, struct worker *worker, size_t 
 
 TEST_TIMES(room_that_is_left_is_offered, HOLDS)
 {
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (get_beside_grow(holds[_i].function, worker, nth))
-        nth++;
-    REQUIRE(nth > 1);
-    worker_stop(worker);
+    STEPS_SWEEP(get_beside_grow(holds[_i].function, worker, nth), 1, 1);
 }
 
 /* Gets that have room take all offers.  Meanwhile one fails, and its slot is not offered, because

@@ -65,11 +65,5 @@ static bool fork_beside_put(unsigned flags, struct worker *worker, size_t nth)
 TEST_TIMES(object_of_a_put_that_vanished_counts_as_active, 2)
 {
     const unsigned flags[] = {0, CPOOL_OBJECT_COUNTED};
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (fork_beside_put(flags[_i], worker, nth))
-        nth++;
-    REQUIRE(nth > 2);
-    worker_stop(worker);
+    STEPS_SWEEP(fork_beside_put(flags[_i], worker, nth), 1, 2);
 }

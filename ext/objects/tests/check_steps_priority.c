@@ -114,13 +114,7 @@ static bool fork_beside_play(struct worker *worker, size_t nth)
 
 TEST(fork_beside_a_priority_pool_does_not_wait)
 {
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (fork_beside_play(worker, nth))
-        nth++;
-    REQUIRE(nth > 20);
-    worker_stop(worker);
+    STEPS_SWEEP(fork_beside_play(worker, nth), 1, 20);
 }
 
 /* --- Fork beside an end --- */
@@ -182,13 +176,7 @@ static bool fork_beside_destroy(struct worker *worker, size_t nth)
 
 TEST(child_of_a_fork_uses_priority_pools_beside_one_that_was_ending)
 {
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (fork_beside_destroy(worker, nth))
-        nth++;
-    REQUIRE(nth > 20);
-    worker_stop(worker);
+    STEPS_SWEEP(fork_beside_destroy(worker, nth), 1, 20);
 }
 
 /* --- Two gets --- */
@@ -232,13 +220,7 @@ static bool obtain_beside(unsigned flags, struct worker *worker, size_t nth)
 
 TEST_TIMES(each_use_that_a_get_ends_is_told, 2)
 {
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (obtain_beside(_i == 0 ? 0 : CPOOL_OBJECT_FAKE, worker, nth))
-        nth++;
-    REQUIRE(nth > 5);
-    worker_stop(worker);
+    STEPS_SWEEP(obtain_beside(_i == 0 ? 0 : CPOOL_OBJECT_FAKE, worker, nth), 1, 5);
 }
 
 /* --- An object that lies in the pool --- */
