@@ -175,6 +175,7 @@ CPI_COLD static void append_word(struct cpi_text *into, const char *word, size_t
     if (added >= room) {
         cpi_tell("CPOOL_OPTIONS: '%.*s' is ignored, because it %s", (int)length, word,
                  added == SIZE_MAX ? "cannot be read" : "makes more than 64 KiB");
+        *start = '\0'; /* the beginning of a long file lies there */
         return;
     }
     for (size_t i = 0; word[0] == '@' && i < added; i++) {

@@ -505,6 +505,9 @@ TEST(file_that_is_too_long_is_left_out)
         run_with_file(AT ",capacity=7", text, sizeof(text) - less, &outcome);
         REQUIRE(strcmp(outcome.text, "cpool: CPOOL_OPTIONS: '" AT "' is ignored, "
                        "because it makes more than 64 KiB\n7 up to 7") == 0);
+        run_with_file("capacity=7," AT, text, sizeof(text) - less, &outcome); /* nothing follows */
+        REQUIRE(strstr(outcome.text, " 64 KiB\n7 up to 7") != NULL &&
+                strstr(outcome.text, "checked") == NULL);
     }
     memcpy(text + sizeof(text) - 20, "capacity=500", 12); /* and behind it is room for three */
     run_with_file(AT ",,,capacity=7", text, sizeof(text) - 5, &outcome);
