@@ -35,16 +35,11 @@ static void lay_out_extent(struct cpi_extent *extent, char *base, const struct c
     cpi_extent_init(extent, base, size, layout->unit, layout->callers ? size : 0);
 }
 
-/* The lead for this address of the region. */
-static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
-{
-    uintptr_t aligned = start + layout->gap + layout->config->slot_offset;
-
-    return cpi_align_up(aligned, layout->align) - layout->config->slot_offset - start;
-}
-
 static void lay_out_slots(struct cpi_slab *slab, const struct cpi_layout *layout, char *region)
 {
+    uintptr_t start = (uintptr_t)region + layout->lead_at;
+    size_t offset = layout->config->slot_offset;
+
     for (unsigned i = 0; i < CPI_SIDES; i++) {
         struct cpi_side *side = &slab->sides[i];
 
@@ -58,7 +53,7 @@ static void lay_out_slots(struct cpi_slab *slab, const struct cpi_layout *layout
     slab->stride = layout->stride;
     slab->slots = layout->slots;
     slab->grows = layout->slots > layout->config->capacity;
-    slab->lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
+    slab->lead = cpi_align_up(start + layout->gap + offset, layout->align) - offset - start;
     lay_out_extent(&slab->extent, region + layout->lead_at, layout, layout->slab_size);
     cpi_slab_init(slab, layout->config->capacity);
 }

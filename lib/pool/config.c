@@ -77,7 +77,7 @@ CPI_COLD static int check_scalars(const cpool_config_t *config)
     return config->thread_caches > CPOOL_THREAD_CACHES_MAX ? CPOOL_ECACHES : 0;
 }
 
-size_t cpi_layout_align(const cpool_config_t *config)
+static size_t slot_align(const cpool_config_t *config)
 {
     size_t power = cpi_lowest_bit(config->slot_size);
 
@@ -225,22 +225,15 @@ static bool append_part(struct cpi_layout *layout, size_t *at, size_t bytes)
            cpi_add(*at, bytes, &layout->total);
 }
 
-/* Rounds the number of magazines up so that they fill whole units. */
-static size_t whole_units(const struct cpi_layout *layout, size_t magazines, size_t stride)
-{
-    size_t divisor = cpi_lowest_bit(stride);
-    size_t group = divisor < layout->unit ? layout->unit / divisor : 1;
-
-    return cpi_align_up(magazines, group);
-}
-
 static bool append_magazines(struct cpi_layout *layout)
 {
     size_t stride = cpi_depot_stride(layout->rounds);
+    size_t divisor = cpi_lowest_bit(stride);
     size_t magazines = cpi_depot_magazines(layout->slots, layout->rounds, layout->uncached);
     size_t bytes;
 
-    magazines = whole_units(layout, magazines, stride);
+    if (divisor < layout->unit) /* they fill whole units */
+        magazines = cpi_align_up(magazines, layout->unit / divisor);
     if (!cpi_multiply(magazines, stride, &bytes) ||
         !append_part(layout, &layout->for_slots_at, bytes) ||
         !cpi_multiply(cpi_registry_magazines(layout->caches, layout->spares), stride, &bytes))
@@ -295,7 +288,7 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
         return code;
     *layout = (struct cpi_layout){.config = config, .callers = page == 0};
     layout->unit = page != 0 ? page : CPOOL_MEMORY_ALIGN;
-    layout->align = cpi_layout_align(config);
+    layout->align = slot_align(config);
     layout->slots = config->max_capacity != 0 ? config->max_capacity : config->capacity;
     plan_sides(layout, config);
     layout->uncached = default_uncached(layout, config->thread_caches);

@@ -44,14 +44,9 @@ int cpi_pool_read_config(cpool_config_t *config, const cpool_config_t *given, un
  * nothing to change. */
 bool cpi_pool_add_options(cpool_config_t *config, bool is_clients, bool tells);
 
-/*
- * Checks a configuration and computes the layout.  `page` is the page size, or 0 for the caller's
- * memory.  Returns 0, or the code that cpool_create must return.
- */
+/* Checks a configuration and computes the layout.  `page` is the page size, or 0 for the caller's
+ * memory.  Returns 0, or the code that cpool_create must return. */
 int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page);
-
-/* The alignment of slot + offset, bytes. */
-size_t cpi_layout_align(const cpool_config_t *config);
 
 /* The size of the pages for which a pool in uncommitted memory is laid out. */
 size_t cpi_layout_page(const cpool_config_t *config);

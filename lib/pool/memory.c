@@ -12,8 +12,6 @@
 #include "host/os.h"
 #include "cache/reclaim.h"
 
-#include <string.h>
-
 /* --- Draining ---
  *
  *     depot                drain                    depot
@@ -105,8 +103,7 @@ static void enter_slot(struct drain *drain)
  * memory for the bitmap. */
 static bool begin_drain(struct drain *drain, struct cpi_pool *pool)
 {
-    memset(drain, 0, sizeof *drain);
-    drain->pool = pool;
+    *drain = (struct drain){.pool = pool};
     /* Slots that others take and free in the meantime may turn up, too. */
     drain->size = (pool->slab.slots / CPI_WORD_BITS + 1) * sizeof(uint64_t);
     cpi_pool_note_calls(pool, 1);
