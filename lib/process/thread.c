@@ -19,7 +19,6 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
-#include "base/bits.h"
 #include "base/list.h"
 #include "host/options.h"
 #include "host/os.h"
@@ -29,6 +28,10 @@
 #define CPI_NO_TABLE offsetof(struct cpi_handles, zeroes[0]) /* no table yet */
 #define CPI_ENDED offsetof(struct cpi_handles, zeroes[1])    /* none any more */
 const uintptr_t cpi_thread_no_table = CPI_NO_TABLE;
+
+/* A structure with its table, bytes. */
+#define CPI_THREAD_SIZE                                                                \
+    (offsetof(struct cpi_thread, table) + CPI_HANDLES * sizeof(cpool_cache_t))
 
 #if !CPI_OS_KEEPS_WORD /* otherwise os_windows.c has these two */
 __attribute__((__used__)) /* by instructions of the inline path */
@@ -143,13 +146,6 @@ struct cpi_thread *cpi_thread_known(void)
         return NULL;
     return (struct cpi_thread *)((uintptr_t)cpi_handles() + word -
                                  offsetof(struct cpi_thread, table));
-}
-
-static size_t structure_size(void)
-{
-    const size_t size = offsetof(struct cpi_thread, table) + CPI_HANDLES * sizeof(cpool_cache_t);
-
-    return cpi_align_up(size, cpi_os_page_size());
 }
 
 /* With the lock held.  The caches are gone, so the table is all zeroes again. */
@@ -282,7 +278,7 @@ CPI_COLD static struct cpi_thread *take_thread(void)
     if (thread != NULL)
         CPI_LIST_REMOVE(thread);
     else
-        thread = cpi_os_map(structure_size());
+        thread = cpi_os_map(CPI_THREAD_SIZE);
     if (thread != NULL)
         CPI_LIST_ADD(&used_threads, thread);
     return thread;
@@ -345,7 +341,7 @@ static void release_list(struct cpi_thread **list)
         if (thread->ending)
             CPI_LIST_ADD(list, thread);
         else
-            cpi_os_release(thread, structure_size());
+            cpi_os_release(thread, CPI_THREAD_SIZE);
         thread = next;
     }
 }
