@@ -7,13 +7,9 @@
  * address of the thread's entry.
  *
  * Descriptors stay mapped until the library is unloaded without pools (thread.c).  A descriptor
- * without a pool has a `state` of NULL, and all threads' entries for it are zero.  Domains of
+ * without a pool has a `state` of NULL, and all threads' entries for it are zero.  So has the face
+ * of a client's pool (cpool/client.h), which is the second of its two descriptors.  Domains of
  * retired slots have descriptors, too.
- *
- * A pool whose slots belong to a client (cpool/client.h) has two descriptors.  The client allocates
- * and frees slots through the first, which nobody else gets to see.  The second is the pool's face:
- * it tells everybody else where the slots lie.  It has no `state` and no entries, so no slot can be
- * allocated or freed through it.
  *
  * ORDERING TABLE
  *   at    | cpi_handles_at load | relaxed | - | -
