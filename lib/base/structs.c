@@ -13,11 +13,6 @@ unsigned cpool_version(void)
     return CPOOL_VERSION_NUMBER;
 }
 
-static size_t lesser_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 int cpi_struct_check(const void *given)
 {
     size_t size = *(const size_t *)given;
@@ -36,7 +31,7 @@ CPI_COLD int cpi_struct_read(void *known, size_t size, const void *given)
         if (bytes[i] != 0)
             return CPOOL_ESTRUCT;
     memset(known, 0, size);
-    memcpy(known, given, lesser_size(size, given_size));
+    memcpy(known, given, size < given_size ? size : given_size);
     memcpy(known, &size, sizeof size);
     return 0;
 }
@@ -46,7 +41,7 @@ void cpi_struct_write(void *given, const void *known, size_t size)
     unsigned char *to = given;
     const unsigned char *from = known;
     size_t given_size = *(const size_t *)given;
-    size_t common = lesser_size(size, given_size);
+    size_t common = size < given_size ? size : given_size;
 
     memcpy(to + sizeof size, from + sizeof size, common - sizeof size);
     memset(to + common, 0, given_size - common);

@@ -57,15 +57,6 @@ static size_t next_word(const char **text)
     return strcspn(*text, CPI_OPTIONS_SEPARATORS);
 }
 
-/* The length of a word's pattern and its colon, or 0.  Names may have colons, settings have none,
- * so the last one counts. */
-static size_t pattern_length(const char *word, size_t length)
-{
-    while (length > 0 && word[length - 1] != ':')
-        length--;
-    return length;
-}
-
 /* '*' stands for any characters, and '?' for one.  Bit i of `ways` says that the pattern up to here
  * can stand for the first i characters of the name, which has fewer than 63. */
 static bool name_matches(const char *name, const char *pattern, const char *end)
@@ -116,8 +107,11 @@ CPI_COLD unsigned cpi_options_read(const char *text, struct cpi_options *process
 
     for (; (length = next_word(&text)) > 0; text += length) {
         const struct word *word = known_words;
-        size_t pattern = pattern_length(text, length);
+        size_t pattern = length; /* with its colon, or 0 */
 
+        /* Names may have colons, settings have none, so the last one counts. */
+        while (pattern > 0 && text[pattern - 1] != ':')
+            pattern--;
         if (pool != NULL && pattern > 0 && !name_matches(pool, text, text + pattern - 1))
             continue;
         for (; word < known_words + CPI_WORDS; word++) {

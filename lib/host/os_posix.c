@@ -279,11 +279,11 @@ void cpi_write_error(const char *text, size_t length)
     while (length > 0) {
         ssize_t written = write(STDERR_FILENO, text, length);
 
-        if (written <= 0 && errno != EINTR)
-            break;
         if (written > 0) {
             text += written;
             length -= (size_t)written;
+        } else if (errno != EINTR) {
+            break;
         }
     }
     pthread_setcancelstate(cancel, NULL);
