@@ -95,28 +95,26 @@ static size_t usable_bytes(const struct cpi_pool *pool)
     return cpi_load(&pool->slab.extent.committed, relaxed); /* [shown] */
 }
 
-/* A tool has locks of its own.  Forks wait for the library's lock, so in no child is a lock of the
- * tool held by a thread that was opening or closing a pool.  A reset holds the lock already. */
-static void open_slots(const struct cpi_pool *pool)
+/* A tool has locks of its own.  Forks wait for the library's lock, which is held here, so in no
+ * child is a lock of the tool held by a thread that was opening or closing a pool. */
+CPI_COLD void cpi_announce_open(const struct cpi_pool *pool)
 {
     const struct cpi_slab *slab = &pool->slab;
-    bool locked = cpi_lock_unless_held();
 
+    CPI_ASSERT(cpi_lock_is_held());
     cpi_tools_open(pool->tools, pool, slab->extent.base, slab->extent.size, usable_bytes(pool),
                    slab->stride - slab->slot_size);
-    cpi_unlock_if(locked);
 }
 
-CPI_COLD static void end_announcement(struct cpi_pool *pool)
+CPI_COLD void cpi_announce_close(const struct cpi_pool *pool)
 {
     const struct cpi_slab *slab = &pool->slab;
-    bool locked = cpi_lock_unless_held();
 
+    CPI_ASSERT(cpi_lock_is_held());
     cpi_tools_close(pool->tools, pool, slab->extent.base, slab->extent.size, usable_bytes(pool));
-    cpi_unlock_if(locked);
 }
 
-CPI_COLD static void announce_pool(struct cpi_pool *pool)
+CPI_COLD static void choose_tools(struct cpi_pool *pool)
 {
     struct cpi_slab *slab = &pool->slab;
     uintptr_t ahead = CPI_HIDDEN_AHEAD / slab->stride;
@@ -129,13 +127,6 @@ CPI_COLD static void announce_pool(struct cpi_pool *pool)
     /* If the system refuses, less is hidden. */
     if ((pool->tools & CPI_TOOLS_BYTES) != 0)
         (void)cpi_slab_provide(slab, ahead < slab->slots ? ahead : slab->slots);
-    open_slots(pool);
-}
-
-CPI_COLD void cpi_announce_reset(struct cpi_pool *pool)
-{
-    end_announcement(pool);
-    open_slots(pool);
 }
 
 /* --- Building --- */
@@ -146,7 +137,7 @@ static void set_ways(struct cpi_pool *pool)
     struct cpi_registry *registry = &pool->registry;
     bool has_words = pool->slab.sides[CPI_SIDE_WORDS].size != 0;
 
-    announce_pool(pool);
+    choose_tools(pool);
     if (has_words)
         cpi_slotmap_init(&pool->map, &pool->slab);
     pool->checked = (pool->flags & CPOOL_CHECKED) != 0;
@@ -305,7 +296,6 @@ CPI_COLD static int build_with_options(struct cpi_pool **pool, const cpool_confi
 
 CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
 {
-    end_announcement(pool);
     cpi_waiters_fini(&pool->waiters);
     if (pool->end_frames != NULL)
         pool->end_frames(pool);
@@ -367,6 +357,7 @@ static int publish_pool(struct cpi_pool *pool)
         return CPOOL_ENOMEM;
     if (!take_handles(pool))
         return CPOOL_ELIMIT;
+    cpi_announce_open(pool);
     open_handles(pool);
     pool->number = cpi_pool_next_number();
     cpi_registry_add(&pool->registry, pool->handle);
@@ -393,6 +384,7 @@ CPI_COLD int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config
 void cpi_pool_withdraw(struct cpi_pool *pool)
 {
     CPI_LIST_REMOVE(&pool->registry);
+    cpi_announce_close(pool);
     cpi_handle_close(pool->handle);
     if (pool->face != pool->handle) {
         cpi_handle_close(pool->face);

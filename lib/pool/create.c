@@ -49,7 +49,8 @@ size_t cpool_reset(cpool_t *handle)
     counted = cpi_pool_stop(pool, function, &damage);
     cpi_registry_end_caches(&pool->registry);
     cpi_depot_reset(&pool->depot);
-    cpi_announce_reset(pool);
+    cpi_announce_close(pool);
+    cpi_announce_open(pool);
     for (uintptr_t i = pool->map.words != NULL ? cpi_slab_fresh(&pool->slab) : 0; i-- > 0;)
         cpi_slotmap_clear(&pool->map, i);
     if (pool->end_frames != NULL)

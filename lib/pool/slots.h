@@ -67,9 +67,11 @@ void cpi_pool_mend_slot(const struct cpi_pool *pool, const void *slot, const cha
 int cpi_pool_verify_all(const struct cpi_pool *pool, const char *function);
 
 /* build.c.  Whether a tool would watch the bytes of such a pool, between whose slots there are
- * bytes of the library's then.  What the tools are told of a pool at a reset. */
+ * bytes of the library's then. open and close, with the lock held, tell the tools that the pool's
+ * life begins and ends. */
 bool cpi_announce_wanted(const cpool_config_t *config);
-void cpi_announce_reset(struct cpi_pool *pool);
+void cpi_announce_open(const struct cpi_pool *pool);
+void cpi_announce_close(const struct cpi_pool *pool);
 
 /* --- While the depot is drained (memory.c) --- */
 
