@@ -170,8 +170,7 @@ TEST(one_question_gets_one_notice)
     }
     hold_free_all(&hold);
     REQUIRE_EQUAL(notices, round - 1);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 static void free_one(void *scene)

@@ -58,8 +58,7 @@ static void live_without_address_space(void *argument)
     REQUIRE_EQUAL(cpool_reserve(pool, 100), 0);
     REQUIRE(cpool_trim(pool) > 0 || (*(const unsigned *)argument & CPOOL_CHECKED) != 0);
     support_require_live(pool, 0);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 TEST_TIMES(huge_pool_without_address_space_goes_on, GROWTH_KINDS)

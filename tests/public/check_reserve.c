@@ -198,8 +198,7 @@ TEST_TIMES(resident_pool_has_all_its_memory_and_keeps_it, 3)
     REQUIRE_EQUAL(cpool_trim(pool), 0);
     REQUIRE_EQUAL(cpool_shrink(pool, 900), 900);
     require_resident(pool);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 /* There is memory for the first capacity. */

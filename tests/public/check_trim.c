@@ -119,8 +119,7 @@ static void require_order_only(cpool_t *pool)
     require_in_order(pool, &hold, COUNT);
     hold_free_all(&hold);
     REQUIRE_NO_REPORT();
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 TEST(trim_of_checked_pool_makes_order)

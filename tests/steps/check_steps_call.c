@@ -255,8 +255,7 @@ TEST(wait_beside_a_trim_keeps_its_time)
     hold_free_all(&hold);
     for (int i = 0; i < 2; i++)
         worker_stop(beside.workers[i]);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 TEST(waiter_does_not_linger_when_its_time_is_up)

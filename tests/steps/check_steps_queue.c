@@ -241,8 +241,7 @@ static bool shrink_at(struct worker **workers, bool gives_up, size_t nth)
     REQUIRE(second.slot != NULL);
     cpool_free(pool, second.slot);
     worker_do(workers[0], free_all, &hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
     return stopped;
 }
 

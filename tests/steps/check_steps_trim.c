@@ -39,8 +39,7 @@ TEST(trim_leaves_empty_magazines_for_frees_meanwhile)
     support_require_live(pool, hold.count);
     hold_free_all(&hold);
     support_require_live(pool, 0);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 /* A thread that allocates, and this one, which collects. */

@@ -76,8 +76,7 @@ TEST(waiting_thread_is_not_overtaken)
     }
     hold_free_all(&hold);
     worker_stop(waiter.worker);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
+    hold_end(&hold);
 }
 
 /* A waiter that is awake finds a slot itself, and one that was handed to it would be lost. */
