@@ -81,6 +81,9 @@ void support_require_equal(long long a, long long b, const char *file, int line,
 #define SUPPORT_THREAD_SANITIZED 0
 #endif
 
+/* The number of an array's elements. */
+#define SUPPORT_LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
 /* How often to do something: `full`, or `reduced` under a sanitizer and when
  * CPOOL_TEST_QUICK is set in the environment (for Valgrind). */
 #define SUPPORT_COUNT(full, reduced) (support_is_quick() ? (reduced) : (full))

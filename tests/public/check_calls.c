@@ -113,12 +113,10 @@ static const struct step steps[] = {
     { "cache", use_cache },
 };
 
-enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
-
 /* The child's count, and the tracer's. */
 struct counts {
-    uint64_t pool[STEPS];
-    uint64_t made[STEPS];
+    uint64_t pool[SUPPORT_LENGTH(steps)];
+    uint64_t made[SUPPORT_LENGTH(steps)];
 };
 
 static void work(unsigned flags, struct counts *counts)
@@ -133,7 +131,7 @@ static void work(unsigned flags, struct counts *counts)
     cpool_free(job.pool, cpool_alloc(job.pool));
     support_destroy_empty(job.pool);
     job.pool = support_create(&job.config);
-    for (size_t i = 0; i < STEPS; i++) {
+    for (size_t i = 0; i < SUPPORT_LENGTH(steps); i++) {
         uint64_t before = support_stats(job.pool).system_calls;
 
         syscall(SYS_getpgid, MARK);
@@ -180,7 +178,7 @@ static void trace(pid_t child, struct counts *counts, int *status)
         else if (marks % 2 == 1 && is_counted(call.number))
             counts->made[marks / 2]++;
     }
-    REQUIRE(WIFSIGNALED(*status) || marks == 2 * STEPS);
+    REQUIRE(WIFSIGNALED(*status) || marks == 2 * SUPPORT_LENGTH(steps));
 }
 
 static pid_t start_child(unsigned flags, struct counts *counts)
@@ -222,8 +220,6 @@ static bool count_in_child(unsigned flags, struct counts *counts)
 
 static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_HUGE_PAGES };
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 static struct counts *map_counts(void)
 {
     struct counts *counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE,
@@ -233,13 +229,13 @@ static struct counts *map_counts(void)
     return counts;
 }
 
-TEST_TIMES(pool_counts_the_system_calls_that_are_made, KINDS)
+TEST_TIMES(pool_counts_the_system_calls_that_are_made, SUPPORT_LENGTH(kinds))
 {
     struct counts *counts = map_counts();
     uint64_t all = 0;
 
     REQUIRE(count_in_child(kinds[_i], counts));
-    for (size_t i = 0; i < STEPS; i++) {
+    for (size_t i = 0; i < SUPPORT_LENGTH(steps); i++) {
         char what[128];
 
         if (counts->pool[i] == counts->made[i])
@@ -249,7 +245,7 @@ TEST_TIMES(pool_counts_the_system_calls_that_are_made, KINDS)
                  (unsigned long long)counts->made[i]);
         support_fail(__FILE__, __LINE__, what);
     }
-    for (size_t i = 0; i < STEPS; i++)
+    for (size_t i = 0; i < SUPPORT_LENGTH(steps); i++)
         all += counts->made[i];
     REQUIRE(all > 10);
     REQUIRE_EQUAL(munmap(counts, sizeof(*counts)), 0);

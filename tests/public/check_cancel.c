@@ -10,8 +10,6 @@ enum { CAPACITY = 300, RESERVED = 50 };
 
 static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_HUGE_PAGES };
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 struct doomed {
     unsigned flags;
     bool survived; /* every call, and then was cancelled where it asked for it */
@@ -104,7 +102,7 @@ static void use_all_in_thread(void *doomed)
     REQUIRE(!((struct doomed *)doomed)->immortal);
 }
 
-TEST_TIMES(no_function_is_a_point_of_cancellation, KINDS)
+TEST_TIMES(no_function_is_a_point_of_cancellation, SUPPORT_LENGTH(kinds))
 {
     struct doomed doomed = { kinds[_i], false, false };
     struct support_outcome outcome;

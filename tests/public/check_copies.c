@@ -72,8 +72,6 @@ static void require_refused(const struct copy *one, const struct copy *other)
 
 static const unsigned kinds[] = { 0, CPOOL_CHECKED };
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 /* In turn each copy's pools lie in the plug-in's own memory. */
 static void use_each_others(const char *path, const char *other_path, unsigned flags, bool own)
 {
@@ -92,11 +90,11 @@ static void use_each_others(const char *path, const char *other_path, unsigned f
     REQUIRE_EQUAL(dlclose(other.handle), 0);
 }
 
-TEST_TIMES(pool_of_another_copy_refused, 2 * KINDS)
+TEST_TIMES(pool_of_another_copy_refused, 2 * SUPPORT_LENGTH(kinds))
 {
-    bool own = _i / KINDS != 0;
+    bool own = _i / SUPPORT_LENGTH(kinds) != 0;
 
-    use_each_others(MODULE_SHARED, MODULE_STATIC, kinds[_i % KINDS], own);
+    use_each_others(MODULE_SHARED, MODULE_STATIC, kinds[_i % SUPPORT_LENGTH(kinds)], own);
 }
 
 /* The plug-in has a copy of its own, with the first copy's word: -Bsymbolic-functions. */

@@ -16,8 +16,6 @@ enum { SLOT_SIZE = 48, CAPACITY = 200 };
 
 static const unsigned kinds[] = { 0, CPOOL_CHECKED };
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 static void require_none_wrong(const char *wrong)
 {
     if (wrong != NULL)
@@ -49,7 +47,7 @@ static struct misuse use_and_destroy(unsigned flags)
 }
 
 /* By the thread that used it and had a cache of it, and by one that never did. */
-TEST_TIMES(destroyed_pool_refused_by_every_function, KINDS)
+TEST_TIMES(destroyed_pool_refused_by_every_function, SUPPORT_LENGTH(kinds))
 {
     struct misuse misuse = use_and_destroy(kinds[_i]);
     cpool_t *next;

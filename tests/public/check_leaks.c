@@ -127,14 +127,12 @@ static leaker_t *const leakers[] = {
     leak_here, leak_there, leak_bulk, leak_created_cache, leak_depot, leak_waited,
 };
 
-enum { LEAKERS = sizeof(leakers) / sizeof(leakers[0]) };
-
 /* A different number by each, so that lines cannot be mixed up. */
 static void leak_by_all(void *argument)
 {
     int total = 0;
 
-    for (int i = 0; i < LEAKERS; i++) {
+    for (int i = 0; i < SUPPORT_LENGTH(leakers); i++) {
         leakers[i](argument, i + 3);
         total += i + 3;
     }
@@ -148,8 +146,8 @@ TEST(destroy_names_the_site_of_every_function_that_takes)
 
     support_fork(leak_by_all, pool, &outcome);
     REQUIRE_EQUAL(outcome.status, 0);
-    REQUIRE_EQUAL(count_lines(outcome.text), 1 + LEAKERS);
-    for (size_t i = 0; i < LEAKERS; i++)
+    REQUIRE_EQUAL(count_lines(outcome.text), 1 + SUPPORT_LENGTH(leakers));
+    for (size_t i = 0; i < SUPPORT_LENGTH(leakers); i++)
         if (!names_site(outcome.text, pool, i + 3, leakers[i]))
             support_fail(__FILE__, __LINE__, outcome.text);
     support_destroy_empty(pool);

@@ -20,8 +20,6 @@
 
 static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 /*
  * ---- Creation ------------------------------------------------------------
  */
@@ -47,7 +45,7 @@ static void require_cheap(size_t slot_size, size_t capacity, unsigned flags)
     REQUIRE_BELOW(support_resident(), resident + 64 * KIB);
 }
 
-TEST_TIMES(create_huge_touches_nothing, SUPPORT_SANITIZED ? 1 : KINDS)
+TEST_TIMES(create_huge_touches_nothing, SUPPORT_SANITIZED ? 1 : SUPPORT_LENGTH(kinds))
 {
     require_cheap(64, MIB, kinds[_i]);
     require_cheap(16, GIB, kinds[_i]);
@@ -77,7 +75,7 @@ enum { PAGES = 2000 };
 
 /* Slots of a page each: not a page of them is touched by the library, where their guards do not
  * lie in them. */
-TEST_TIMES(alloc_and_free_touch_no_slot, KINDS - 1)
+TEST_TIMES(alloc_and_free_touch_no_slot, SUPPORT_LENGTH(kinds) - 1)
 {
     cpool_t *pool = support_create_kind(support_page_size(), PAGES, kinds[_i]);
     void *slots[PAGES];
@@ -343,7 +341,7 @@ static size_t pages_until_a_trap(uintptr_t address, intptr_t step)
 enum { NEIGHBOURS = 3, FEW = 64 };
 
 /* Regions that are reserved one after the other mostly lie side by side. */
-TEST_TIMES(addresses_around_the_slots_trap, KINDS)
+TEST_TIMES(addresses_around_the_slots_trap, SUPPORT_LENGTH(kinds))
 {
     intptr_t page = sysconf(_SC_PAGESIZE);
     cpool_t *pools[NEIGHBOURS];

@@ -41,8 +41,6 @@ static const struct kind kinds[] = {
     {64, 0, (size_t)1 << 20, 0, 0},
 };
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 static cpool_config_t config_of(const struct kind *kind)
 {
     cpool_config_t config = support_config(kind->slot_size, kind->capacity);
@@ -95,7 +93,7 @@ TEST(of_an_address_without_a_pool_finds_one_that_is_created_there)
     }
 }
 
-TEST_TIMES(of_slots_of_every_kind_is_their_pool, KINDS)
+TEST_TIMES(of_slots_of_every_kind_is_their_pool, SUPPORT_LENGTH(kinds))
 {
     cpool_config_t config = config_of(&kinds[_i]);
     cpool_t *pool = support_create(&config);
@@ -171,7 +169,7 @@ static void *churn(void *number)
     uint64_t random = (uintptr_t)number;
 
     while (!over) {
-        cpool_config_t config = config_of(&kinds[random_below(&random, KINDS)]);
+        cpool_config_t config = config_of(&kinds[random_below(&random, SUPPORT_LENGTH(kinds))]);
         cpool_t *pool = support_create(&config);
         void *slot = cpool_alloc(pool);
 
@@ -217,18 +215,18 @@ static void *release_all(void *slots)
 
 TEST(release_gives_slots_back_to_their_pools)
 {
-    cpool_t *pools[KINDS];
+    cpool_t *pools[SUPPORT_LENGTH(kinds)];
     void *slots[SLOTS];
 
-    for (size_t i = 0; i < KINDS; i++) {
+    for (size_t i = 0; i < SUPPORT_LENGTH(kinds); i++) {
         cpool_config_t config = config_of(&kinds[i]);
 
         pools[i] = support_create(&config);
     }
     for (size_t i = 0; i < SLOTS; i++)
-        slots[i] = cpool_alloc(pools[i % KINDS]);
+        slots[i] = cpool_alloc(pools[i % SUPPORT_LENGTH(kinds)]);
     support_in_thread(release_all, slots);
-    for (size_t i = 0; i < KINDS; i++)
+    for (size_t i = 0; i < SUPPORT_LENGTH(kinds); i++)
         support_destroy_empty(pools[i]);
 }
 

@@ -15,14 +15,12 @@ enum { SLOT_SIZE = 512, CAPACITY = 5000, COUNT = 2000 };
 
 static const unsigned kinds[] = { 0, CPOOL_CHECKED };
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 static cpool_t *create(unsigned flags, size_t max_capacity)
 {
     return growth_pool(SLOT_SIZE, flags, CAPACITY, max_capacity);
 }
 
-TEST_TIMES(reserve_of_more_than_is_free_refused, KINDS)
+TEST_TIMES(reserve_of_more_than_is_free_refused, SUPPORT_LENGTH(kinds))
 {
     cpool_t *pool = create(kinds[_i], 0);
     struct hold hold = hold_of(pool);
@@ -52,7 +50,7 @@ static void take_and_free_all(void *hold)
 }
 
 /* Another thread's cache holds many of the free slots. */
-TEST_TIMES(reserve_counts_free_slots_of_other_caches, KINDS)
+TEST_TIMES(reserve_counts_free_slots_of_other_caches, SUPPORT_LENGTH(kinds))
 {
     cpool_t *pool = create(kinds[_i], 0);
     struct worker *worker = worker_start();
@@ -66,7 +64,7 @@ TEST_TIMES(reserve_counts_free_slots_of_other_caches, KINDS)
     support_destroy_whole(pool);
 }
 
-TEST_TIMES(reserve_grows_the_pool, KINDS)
+TEST_TIMES(reserve_grows_the_pool, SUPPORT_LENGTH(kinds))
 {
     cpool_t *pool = create(kinds[_i], 2 * CAPACITY);
 
@@ -123,7 +121,7 @@ static long least_faults(unsigned flags, size_t reserved)
     return least;
 }
 
-TEST_TIMES(alloc_after_reserve_takes_no_page_fault, KINDS)
+TEST_TIMES(alloc_after_reserve_takes_no_page_fault, SUPPORT_LENGTH(kinds))
 {
     REQUIRE(least_faults(kinds[_i], 0) > 0);
     SKIP_IF(SUPPORT_SANITIZED || !growth_populates(),
@@ -162,7 +160,7 @@ static void alloc_in_silence(void *argument)
 }
 
 /* Sanitizers make calls of their own. */
-TEST_TIMES(alloc_after_reserve_makes_no_system_call, KINDS)
+TEST_TIMES(alloc_after_reserve_makes_no_system_call, SUPPORT_LENGTH(kinds))
 {
     struct silence silence = { kinds[_i], COUNT, false };
 

@@ -9,8 +9,6 @@ enum { SLOT_SIZE = 64, CAPACITY = 10000, FRAME = 20, MANY = 2000, TURNS = 500 };
 
 static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 static void *slots[CAPACITY];
 
 /* Takes n slots and frees them.  More than a cache holds go by the depot. */
@@ -43,7 +41,7 @@ static void require_same(const struct figures *before, const struct figures *aft
     REQUIRE_EQUAL(after->committed_bytes, before->committed_bytes);
 }
 
-TEST_TIMES(frame_in_the_steady_state_changes_no_counter, KINDS)
+TEST_TIMES(frame_in_the_steady_state_changes_no_counter, SUPPORT_LENGTH(kinds))
 {
     cpool_t *pool = warm(kinds[_i]);
     struct figures before = support_stats(pool);
@@ -58,7 +56,7 @@ TEST_TIMES(frame_in_the_steady_state_changes_no_counter, KINDS)
     support_destroy_empty(pool);
 }
 
-TEST_TIMES(long_frame_in_the_steady_state_makes_exchanges_alone, KINDS)
+TEST_TIMES(long_frame_in_the_steady_state_makes_exchanges_alone, SUPPORT_LENGTH(kinds))
 {
     cpool_t *pool = warm(kinds[_i]);
     struct figures before = support_stats(pool);
@@ -78,7 +76,7 @@ static void *use_one(void *pool)
     return NULL;
 }
 
-TEST_TIMES(each_first_registration_is_counted, KINDS)
+TEST_TIMES(each_first_registration_is_counted, SUPPORT_LENGTH(kinds))
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, kinds[_i], CAPACITY, 0);
     cpool_cache_t *cache;

@@ -405,8 +405,6 @@ TEST(typed_first_use_without_memory_is_reported_once)
 
 static const unsigned kinds[] = {0, CPOOL_CHECKED, CPOOL_COLOUR, CPOOL_TRACKED};
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 struct across {
     pthread_barrier_t barrier;
     int rounds;
@@ -462,7 +460,7 @@ TEST(typed_close_and_open_while_threads_live)
         REQUIRE_EQUAL(i % 3 == 0 ? cpool_destroy(jobs_pool()) : jobs_close(),
                       live != NULL ? CPOOL_ELIVE : CPOOL_OK);
         if (i % 4 == 0) {
-            cpool_config_t config = job_config(CAPACITY, kinds[i / 4 % KINDS]);
+            cpool_config_t config = job_config(CAPACITY, kinds[i / 4 % SUPPORT_LENGTH(kinds)]);
 
             REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
         }
@@ -473,7 +471,7 @@ TEST(typed_close_and_open_while_threads_live)
     close_empty();
 }
 
-TEST_TIMES(typed_open_of_every_kind_of_pool, KINDS)
+TEST_TIMES(typed_open_of_every_kind_of_pool, SUPPORT_LENGTH(kinds))
 {
     cpool_config_t config = job_config(CAPACITY, kinds[_i]);
     size_t count = CAPACITY / 2;
@@ -507,7 +505,7 @@ static void require_named(int code, const char *function)
 #define FREE_OF_JOBS "jobs_free"
 #endif
 
-TEST_TIMES(typed_reports_name_the_functions_of_the_type, KINDS)
+TEST_TIMES(typed_reports_name_the_functions_of_the_type, SUPPORT_LENGTH(kinds))
 {
     cpool_config_t config = job_config(CAPACITY, kinds[_i]);
     struct job *job;

@@ -172,8 +172,6 @@ static const struct timespec odd_times[] = {
     { -1000000000, 0 }, /* before the clock began */
 };
 
-enum { ODD_TIMES = sizeof(odd_times) / sizeof(odd_times[0]) };
-
 struct attempt {
     cpool_t *pool;
     const struct timespec *timeout;
@@ -190,7 +188,7 @@ static void *attempt(void *argument)
     return NULL;
 }
 
-TEST_TIMES(wait_for_no_positive_time_does_not_sleep, ODD_TIMES)
+TEST_TIMES(wait_for_no_positive_time_does_not_sleep, SUPPORT_LENGTH(odd_times))
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
     struct attempt trial = { pool, &odd_times[_i], false };
@@ -213,8 +211,6 @@ static const struct timespec odd_minutes[] = {
     { 600, -1 }, { 599, 1000000000 }, { 598, 2000000000 }, { 602, -2000000000 },
 };
 
-enum { ODD_MINUTES = sizeof(odd_minutes) / sizeof(odd_minutes[0]) };
-
 static void serve_sleeper(const struct timespec *timeout)
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
@@ -232,7 +228,7 @@ static void serve_sleeper(const struct timespec *timeout)
     hold_end(&hold);
 }
 
-TEST_TIMES(wait_for_sum_of_members_sleeps, ODD_MINUTES)
+TEST_TIMES(wait_for_sum_of_members_sleeps, SUPPORT_LENGTH(odd_minutes))
 {
     serve_sleeper(&odd_minutes[_i]);
 }

@@ -6,8 +6,6 @@
 
 static const unsigned kinds[] = { 0, CPOOL_CHECKED };
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 enum { ROUNDS = 4 };
 
 struct effort {
@@ -34,7 +32,7 @@ static struct effort reset_of(unsigned flags, size_t capacity, size_t freed)
 }
 
 /* The kinds that do not verify each slot.  The magazines in the depot are counted. */
-TEST_TIMES(reset_makes_as_many_steps_for_many_slots_as_for_few, KINDS - 1)
+TEST_TIMES(reset_makes_as_many_steps_for_many_slots_as_for_few, SUPPORT_LENGTH(kinds) - 1)
 {
     struct effort few = reset_of(kinds[_i], 100, 0);
     struct effort many = reset_of(kinds[_i], 20000, 0);

@@ -49,8 +49,6 @@ static void (*const gives[])(struct giver *giver, void **slot) = {
     give_by_free, give_by_depot_free, give_by_bulk, give_by_cache,
 };
 
-enum { GIVES = sizeof gives / sizeof gives[0] };
-
 static void take_all(void *argument)
 {
     struct giver *giver = argument;
@@ -149,12 +147,12 @@ static void sweep(void *(*alloc)(cpool_t *pool), int give, bool resets)
 
 static void *(*const allocs[])(cpool_t *pool) = { alloc_now, alloc_wait };
 
-TEST_TIMES(destroy_awaits_a_free_that_was_overtaken, 2 * GIVES)
+TEST_TIMES(destroy_awaits_a_free_that_was_overtaken, 2 * SUPPORT_LENGTH(gives))
 {
-    sweep(allocs[_i / GIVES], _i % GIVES, false);
+    sweep(allocs[_i / SUPPORT_LENGTH(gives)], _i % SUPPORT_LENGTH(gives), false);
 }
 
-TEST_TIMES(reset_awaits_a_free_that_was_overtaken, 2 * GIVES)
+TEST_TIMES(reset_awaits_a_free_that_was_overtaken, 2 * SUPPORT_LENGTH(gives))
 {
-    sweep(allocs[_i / GIVES], _i % GIVES, true);
+    sweep(allocs[_i / SUPPORT_LENGTH(gives)], _i % SUPPORT_LENGTH(gives), true);
 }

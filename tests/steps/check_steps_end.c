@@ -14,7 +14,6 @@ enum { CAPACITY = 24, ROUNDS = 3, USED = 4 * ROUNDS - 1 };
 enum { MOST_LOST = 3 * ROUNDS };
 
 static const unsigned kinds[] = { 0, CPOOL_TRACKED };
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 struct end {
     cpool_t *pool;
@@ -127,7 +126,7 @@ static void live_and_die(void)
     support_destroy_empty(other);
 }
 
-TEST_TIMES(thread_stopped_at_its_end_holds_up_no_other_pool, KINDS)
+TEST_TIMES(thread_stopped_at_its_end_holds_up_no_other_pool, SUPPORT_LENGTH(kinds))
 {
     size_t with_lock_free = 0;
     struct end end;
@@ -154,7 +153,7 @@ static size_t take_all(cpool_t *pool, void **slots, size_t count)
 }
 
 /* All but what the ending thread has in its hands can be had, and then that, too. */
-TEST_TIMES(thread_stopped_at_its_end_hides_what_it_has_in_its_hands, KINDS)
+TEST_TIMES(thread_stopped_at_its_end_hides_what_it_has_in_its_hands, SUPPORT_LENGTH(kinds))
 {
     struct end end;
     bool stopped = true;
@@ -189,7 +188,7 @@ static void use_and_destroy(void *argument)
     REQUIRE(support_destroy(pool) <= MOST_LOST);
 }
 
-TEST_TIMES(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable, KINDS)
+TEST_TIMES(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable, SUPPORT_LENGTH(kinds))
 {
     struct end end;
     bool stopped = true;
@@ -222,7 +221,7 @@ static void reset(void *pool)
     REQUIRE_EQUAL(cpool_reset(pool), 0);
 }
 
-TEST_TIMES(destroy_and_reset_wait_for_a_thread_that_leaves, 2 * KINDS)
+TEST_TIMES(destroy_and_reset_wait_for_a_thread_that_leaves, 2 * SUPPORT_LENGTH(kinds))
 {
     struct worker *worker = worker_start();
     size_t waited = 0;

@@ -340,9 +340,7 @@ static const struct {
         false, 0 }, "10 up to 10, checked" },
 };
 
-enum { TRIALS = sizeof(trials) / sizeof(trials[0]) };
-
-TEST_TIMES(options_change_a_pool_within_what_its_program_allows, TRIALS)
+TEST_TIMES(options_change_a_pool_within_what_its_program_allows, SUPPORT_LENGTH(trials))
 {
     struct program program = trials[_i].program;
     struct support_outcome outcome;

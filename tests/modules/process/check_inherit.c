@@ -33,8 +33,6 @@ static const struct {
     void (*unlock)(void);
 } locks[] = { { cpi_lock, cpi_unlock }, { lock_waiters, unlock_waiters } };
 
-enum { LOCKS = sizeof locks / sizeof locks[0] };
-
 /*
  * ---- Three threads on one processor ---------------------------------------------
  *
@@ -109,7 +107,7 @@ static bool is_served(void)
 
 static bool served_at_first = true;
 
-TEST_TIMES(holder_runs_at_the_priority_of_those_that_wait, LOCKS)
+TEST_TIMES(holder_runs_at_the_priority_of_those_that_wait, SUPPORT_LENGTH(locks))
 {
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers have locks of their own");
     SKIP_IF(!support_has_priorities(), "this system lets nobody set priorities here");
