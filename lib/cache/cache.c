@@ -46,16 +46,6 @@ bool cpi_cache_is_valid(const struct cpi_cache *cache)
 
 /* --- Refilling an open magazine --- */
 
-/* Loads a magazine in place of the empty one, whose own count is 0 already. */
-static void replace_empty(struct cpi_cache *cache, uint32_t node)
-{
-    uint32_t old = cpi_cache_loaded(cache);
-
-    CPI_ASSERT(old != 0 && old != node && cpi_cache_count(cache) == 0);
-    cpi_cache_load(cache, node);
-    cpi_depot_give(cache->depot, &cache->counters, old);
-}
-
 /* How many fresh slots to take: a magazine, or a small part of the rest near the end, so that no
  * thread gets them all. */
 static uintptr_t fair_run(const struct cpi_cache *cache)
@@ -93,8 +83,13 @@ static bool load_any(struct cpi_cache *cache, uint32_t node)
         node = cpi_depot_take_stocked(cache->depot, &cache->counters);
     if (node == 0)
         node = cpi_depot_take_partial(cache->depot, &cache->counters);
-    if (node != 0)
-        replace_empty(cache, node);
+    if (node != 0) {
+        uint32_t empty = cpi_cache_loaded(cache);
+
+        CPI_ASSERT(empty != 0 && empty != node && cpi_cache_count(cache) == 0);
+        cpi_cache_load(cache, node);
+        cpi_depot_give(cache->depot, &cache->counters, empty);
+    }
     return node != 0 || (!cpi_depot_was_drained(cache->depot, seen) && refill_fresh(cache));
 }
 
@@ -223,9 +218,9 @@ static uint32_t unload_magazine(struct cpi_cache *cache)
 static void flush_spares(struct cpi_cache *cache)
 {
     for (uint32_t i = 0; i < cache->quota_max; i++) {
-        uint32_t node = cpi_cache_see(cache, i);
+        uint32_t node = cpi_cache_swap_spare(cache, i, 0);
 
-        if (node != 0 && cpi_cache_swap_at(&cache->spare[i], node, 0))
+        if (node != 0)
             cpi_depot_give(cache->depot, &cache->counters, node);
     }
     cpi_cache_set_stocked(cache, 0);
@@ -255,13 +250,10 @@ CPI_APART bool cpi_cache_open(struct cpi_cache *cache)
                (!cpi_cache_is_fenced(cache) || cpi_has_barrier())) {
         if (node == 0)
             node = cpi_depot_take_empty(cache->depot, &cache->counters);
-        if (node != 0 && try_to_open(cache, node)) {
-            cache->calm = 0;
-            return true;
-        }
-        if (node != 0)
-            node = unload_magazine(cache);
         cache->calm = 0;
+        if (node != 0 && try_to_open(cache, node))
+            return true;
+        node = unload_magazine(cache);
     }
     if (node != 0)
         cpi_depot_give(cache->depot, &cache->counters, node);
@@ -316,10 +308,9 @@ CPI_APART bool cpi_cache_give(struct cpi_cache *cache, void *slot)
 bool cpi_cache_refill(struct cpi_cache *cache)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
-    bool refilled;
+    bool refilled = (cpi_cache_enter(cache, active) || cpi_cache_open(cache)) &&
+                    (cpi_cache_count(cache) > 0 || refill(cache, 0) != NULL);
 
-    refilled = (cpi_cache_enter(cache, active) || cpi_cache_open(cache)) &&
-               (cpi_cache_count(cache) > 0 || refill(cache, 0) != NULL);
     cpi_cache_leave(cache, active);
     return refilled;
 }

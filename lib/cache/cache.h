@@ -366,31 +366,21 @@ static inline void cpi_cache_look_at_bound(struct cpi_cache *cache)
     cpi_cache_active(cache)->bound = cpi_slab_fresh(cache->slab);
 }
 
-/* The i-th spare. */
-static inline uint32_t cpi_cache_see(struct cpi_cache *cache, uint32_t i)
-{
-    return cpi_load(&cache->spare[i], relaxed); /* [see] */
-}
-
 static inline void cpi_cache_put(struct cpi_cache *cache, uint32_t i, uint32_t node)
 {
     cpi_store(&cache->spare[i], node, release); /* [offer] */
 }
 
-/* Replaces a spare by another magazine, or by 0.  Returns false if another thread took it first. */
-static inline bool cpi_cache_swap_at(_Atomic uint32_t *at, uint32_t node, uint32_t other)
-{
-    return cpi_cas_strong(at, &node, other, release, relaxed); /* [offer] [see] */
-}
-
-/* Replaces the i-th spare by the loaded magazine.  Returns the spare, or 0 if there is none or
- * another thread took it. */
-static inline uint32_t cpi_cache_swap_loaded(struct cpi_cache *cache, uint32_t i)
+/* Replaces the i-th spare by another magazine, or by 0.  Returns the spare, or 0 if there is none
+ * or another thread took it. */
+static inline uint32_t cpi_cache_swap_spare(struct cpi_cache *cache, uint32_t i, uint32_t other)
 {
     _Atomic uint32_t *at = &cache->spare[i];
     uint32_t node = cpi_load(at, relaxed); /* [see] */
+    bool swapped = CPI_LIKELY(node != 0) &&
+                   CPI_LIKELY(cpi_cas_strong(at, &node, other, release, relaxed)); /* [offer] [see] */
 
-    return CPI_LIKELY(node != 0 && cpi_cache_swap_at(at, node, cpi_cache_loaded(cache))) ? node : 0;
+    return swapped ? node : 0;
 }
 
 /* Counts a swap of the loaded magazine with a spare. */
@@ -443,7 +433,7 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_spare(struct cpi_cache *ca
                                                             cpool_cache_t *active,
                                                             uint32_t left, uint32_t taken)
 {
-    uint32_t node = cpi_cache_swap_loaded(cache, left);
+    uint32_t node = cpi_cache_swap_spare(cache, left, cpi_cache_loaded(cache));
     void **rounds = NULL;
 
     if (CPI_LIKELY(node != 0))
@@ -485,7 +475,7 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_spare(struct cpi_cache *cache,
     uint32_t node;
 
     cpi_cache_count_loaded(active, cache->depot->limit);
-    node = cpi_cache_swap_loaded(cache, stocked);
+    node = cpi_cache_swap_spare(cache, stocked, cpi_cache_loaded(cache));
     if (CPI_UNLIKELY(node == 0)) {
         cpi_cache_count_loaded(active, 0);
         return false;
@@ -509,7 +499,7 @@ CPI_WITHIN static inline uint32_t cpi_cache_spill_with(struct cpi_cache *cache, 
     cpi_cache_count_loaded(active, cache->depot->limit);
     if (!has_room)
         place = (uint32_t)cpi_load(&cache->counters.stocked_in, relaxed) % cache->quota; /* [own] */
-    given = cpi_cache_swap_loaded(cache, place);
+    given = cpi_cache_swap_spare(cache, place, cpi_cache_loaded(cache));
     CPI_ASSERT(given == 0 || !has_room);
     if (given == 0)
         cpi_cache_put(cache, place, cpi_cache_loaded(cache));

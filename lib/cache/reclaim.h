@@ -33,7 +33,7 @@ void cpi_reclaim_end(struct cpi_registry *registry, unsigned begun);
 
 /* How long to wait for others, at first by yielding, then by sleeping. */
 struct cpi_backoff {
-    uint64_t limit;    /* 0: has not slept yet */
+    uint64_t limit;    /* how long, nanoseconds from the first sleep */
     uint64_t deadline; /* 0: it has not slept yet */
     unsigned times;
 };

@@ -111,16 +111,9 @@ static void clear_entry(cpool_cache_t *entry)
     cpi_word_store((uintptr_t *)(void *)&entry->home, 0, relaxed); /* [clear] */
 }
 
-/* With the lock held.  Commits the memory for what all caches can hold. */
-static bool provide_magazines(struct cpi_registry *registry, size_t caches, uint32_t spares)
-{
-    return cpi_depot_provide_caches(registry->depot,
-                                    (uint32_t)cpi_registry_magazines(caches, spares));
-}
-
-/* With the lock held.  The quota of a cache that is being registered: the largest that is still
- * available, or 0 if the system refuses the memory even for the smallest.  Caches that were
- * registered earlier keep theirs. */
+/* With the lock held.  The quota of a cache that is being registered, when there are so many
+ * structures: the largest that is still available, or 0 if the system refuses the memory even for
+ * the smallest.  Caches that were registered earlier keep theirs. */
 static uint32_t take_quota(struct cpi_registry *registry, size_t caches)
 {
     uint32_t more = registry->quota_max - CPI_QUOTA_MIN;
@@ -129,40 +122,22 @@ static uint32_t take_quota(struct cpi_registry *registry, size_t caches)
     CPI_ASSERT(cpi_lock_is_held() && out <= registry->spares);
     if (more > registry->spares - out)
         more = registry->spares - out;
-    if (more > 0 && !provide_magazines(registry, caches, out + more))
-        more = 0;
-    if (more == 0 && !provide_magazines(registry, caches, out))
-        return 0;
+    for (;; more = 0) {
+        size_t magazines = cpi_registry_magazines(caches, out + more);
+
+        if (cpi_depot_provide_caches(registry->depot, (uint32_t)magazines))
+            break;
+        if (more == 0)
+            return 0;
+    }
     registry->spares_out += more;
     return CPI_QUOTA_MIN + more;
 }
 
-/* With the lock held. */
-static struct cpi_cache *reuse_structure(struct cpi_registry *registry, uint32_t *quota)
+static struct cpi_cache *make_structure(struct cpi_registry *registry, size_t number)
 {
-    struct cpi_cache *cache = registry->unused;
+    struct cpi_cache *cache = cpi_registry_cache(registry, number);
 
-    if (cache == NULL)
-        return NULL;
-    *quota = take_quota(registry, cpi_registry_made(registry));
-    if (*quota == 0)
-        return NULL;
-    registry->unused = cache->next;
-    return cache;
-}
-
-static struct cpi_cache *make_structure(struct cpi_registry *registry, uint32_t *quota)
-{
-    size_t number = cpi_registry_made(registry);
-    struct cpi_cache *cache;
-
-    if (number == registry->max ||
-        !cpi_extent_reach(&registry->caches, (number + 1) * registry->stride))
-        return NULL;
-    *quota = take_quota(registry, number + 1);
-    if (*quota == 0)
-        return NULL;
-    cache = cpi_registry_cache(registry, number);
     memset(cache, 0, registry->stride);
     cache->registry = registry;
     cache->slab = registry->slab;
@@ -174,23 +149,23 @@ static struct cpi_cache *make_structure(struct cpi_registry *registry, uint32_t 
 }
 
 /* With the lock held.  A checked pool reuses the structure of a destroyed cache only when all
- * others are in use, so that stale handles of caches are detected for longer. */
+ * others are in use, so that stale handles of caches are detected for longer.  What a reused one
+ * needs was granted when it was made. */
 static struct cpi_cache *take_structure(struct cpi_registry *registry, uint32_t *quota,
                                         bool has_handle)
 {
-    struct cpi_cache *cache = NULL;
+    struct cpi_cache *cache = registry->unused;
+    size_t made = cpi_registry_made(registry);
 
-    if (registry->unused == NULL || (registry->checked && has_handle))
-        cache = make_structure(registry, quota);
-    return cache != NULL ? cache : reuse_structure(registry, quota);
-}
-
-/* With the lock held. */
-static void set_used(struct cpi_registry *registry, int more)
-{
-    size_t used = cpi_load(&registry->used, relaxed); /* [used] */
-
-    cpi_store(&registry->used, used + (size_t)more, relaxed); /* [used] */
+    if ((cache == NULL || (registry->checked && has_handle)) && made < registry->max &&
+        cpi_extent_reach(&registry->caches, (made + 1) * registry->stride) &&
+        (*quota = take_quota(registry, made + 1)) != 0)
+        return make_structure(registry, made);
+    if (cache != NULL) {
+        *quota = take_quota(registry, made);
+        registry->unused = cache->next;
+    }
+    return cache;
 }
 
 /* With the lock held.  The entry of a thread's cache is in the thread's table. */
@@ -212,7 +187,7 @@ CPI_COLD static struct cpi_cache *register_cache(struct cpi_registry *registry,
         cache->near = CPI_NEAR_SWAPS;
     cache->owner = owner;
     cache->next = NULL;
-    set_used(registry, +1);
+    cpi_store(&registry->used, cpi_load(&registry->used, relaxed) + 1, relaxed); /* [used] */
     registry->registrations++;
     if (owner != NULL)
         CPI_LIST_ADD(&owner->caches, cache);
@@ -241,7 +216,7 @@ static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *ca
     cache->used = false;
     cache->next = registry->unused;
     registry->unused = cache;
-    set_used(registry, -1);
+    cpi_store(&registry->used, cpi_load(&registry->used, relaxed) - 1, relaxed); /* [used] */
 }
 
 static bool is_full(const struct cpi_registry *registry)
@@ -325,7 +300,7 @@ CPI_COLD struct cpi_registry *cpi_registry_leave(struct cpi_thread *thread)
     struct cpi_cache *cache;
 
     cpi_lock();
-    CPI_ASSERT(thread->leaves == NULL);
+    end_leaving(thread);
     cache = thread->caches;
     if (cache != NULL) {
         registry = cache->registry;
@@ -338,13 +313,6 @@ CPI_COLD struct cpi_registry *cpi_registry_leave(struct cpi_thread *thread)
     }
     cpi_unlock();
     return registry;
-}
-
-CPI_COLD void cpi_registry_left(struct cpi_thread *thread)
-{
-    cpi_lock();
-    end_leaving(thread);
-    cpi_unlock();
 }
 
 void cpi_registry_await_leaving(struct cpi_registry *registry)

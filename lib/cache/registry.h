@@ -114,11 +114,10 @@ void cpi_registry_init(struct cpi_registry *registry, struct cpi_pool *pool, str
                        struct cpi_depot *depot, size_t quota_max);
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
 
-/* leave gives one cache of an ending thread to the depot and returns its registry, or NULL if the
- * thread has no more caches.  Until cpi_registry_left, the pool is neither reset nor destroyed.
- * The caller does not hold the lock in between: others may be waiting for the slots. */
+/* Gives one cache of an ending thread to the depot and returns its registry, or NULL if the thread
+ * has no more caches.  Until the next call, the pool is neither reset nor destroyed.  The caller
+ * does not hold the lock in between: others may be waiting for the slots. */
 struct cpi_registry *cpi_registry_leave(struct cpi_thread *thread);
-void cpi_registry_left(struct cpi_thread *thread);
 
 /* In the child of a fork: takes a registry over from the threads that have vanished. */
 void cpi_registry_mend(struct cpi_registry *registry);

@@ -204,14 +204,8 @@ void *cpi_sleeper_sleep(struct cpi_waiters *waiters, struct cpi_sleeper *self)
 
 bool cpi_sleeper_init(struct cpi_sleeper *self, uint64_t deadline)
 {
-    if (!cpi_condition_init(&self->woken))
-        return false;
-    self->deadline = deadline;
-    self->nap = CPI_NAP;
-    self->slept = false;
-    self->alone_nap = 0;
-    self->vain = 0;
-    return true;
+    *self = (struct cpi_sleeper){.deadline = deadline, .nap = CPI_NAP};
+    return cpi_condition_init(&self->woken);
 }
 
 void cpi_sleeper_join(struct cpi_waiters *waiters, struct cpi_sleeper *self)
@@ -296,20 +290,13 @@ CPI_COLD void cpi_waiters_init(struct cpi_waiters *waiters, struct cpi_registry 
     renew_waiters(waiters);
 }
 
-CPI_COLD void cpi_waiters_fini(struct cpi_waiters *waiters)
-{
-    cpi_mutex_destroy(&waiters->lock);
-}
-
 /* Others may be waiting for the slots in its caches. */
 CPI_COLD void cpi_waiters_thread_ended(struct cpi_thread *thread)
 {
     struct cpi_registry *registry;
 
-    while ((registry = cpi_registry_leave(thread)) != NULL) {
+    while ((registry = cpi_registry_leave(thread)) != NULL)
         cpi_waiters_came(registry->waiters);
-        cpi_registry_left(thread);
-    }
 }
 
 CPI_COLD void cpi_waiters_fork_done(void)
