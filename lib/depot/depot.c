@@ -195,14 +195,18 @@ static inline bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *co
 static uint32_t merge_magazines(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t a,
                       uint32_t b)
 {
-    CPI_ASSERT(a != b);
-    if (count_of(depot, a) > count_of(depot, b)) {
-        uint32_t fuller = a;
+    bool fuller = count_of(depot, a) > count_of(depot, b);
+    struct cpi_magazine *from = cpi_depot_magazine(depot, fuller ? b : a);
+    struct cpi_magazine *to = cpi_depot_magazine(depot, fuller ? a : b);
+    uint32_t have = cpi_magazine_count(from);
+    uint32_t held = cpi_magazine_count(to);
+    uint32_t moved = have < depot->limit - held ? have : depot->limit - held;
 
-        a = b;
-        b = fuller;
-    }
-    cpi_magazine_move(cpi_depot_magazine(depot, a), cpi_depot_magazine(depot, b), depot->limit);
+    CPI_ASSERT(a != b && held <= depot->limit);
+    for (uint32_t i = 0; i < moved; i++)
+        to->rounds[held + i] = from->rounds[have - moved + i];
+    cpi_magazine_set_count(from, have - moved);
+    cpi_magazine_set_count(to, held + moved);
     if (push_by_fill(depot, counters, a))
         return b;
     push_by_fill(depot, counters, b);
@@ -239,7 +243,9 @@ bool cpi_depot_try_enter(struct cpi_depot *depot, struct cpi_uncached *uncached)
 {
     uint64_t now = cpi_load(&depot->flights, relaxed); /* [ours] */
 
-    cpi_depot_begin_counting(&uncached->counters);
+    atomic_init(&uncached->counters.stocked_in, 0);
+    atomic_init(&uncached->counters.stocked_out, 0);
+    atomic_init(&uncached->counters.others, 0);
     do {
         if (cpi_depot_in_flight(now) == depot->uncached)
             return false;

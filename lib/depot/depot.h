@@ -60,23 +60,6 @@ static inline void cpi_magazine_set_count(struct cpi_magazine *magazine, uint32_
     cpi_store(&magazine->count, count, relaxed); /* [count] */
 }
 
-/* Moves rounds from one magazine to another until the first is empty or the second has `limit`.
- * The caller owns both. */
-static inline void cpi_magazine_move(struct cpi_magazine *from, struct cpi_magazine *to,
-                                     uint32_t limit)
-{
-    uint32_t have = cpi_magazine_count(from);
-    uint32_t held = cpi_magazine_count(to);
-    uint32_t moved = have < limit - held ? have : limit - held;
-
-    CPI_ASSERT(from != to);
-    CPI_ASSERT(held <= limit);
-    for (uint32_t i = 0; i < moved; i++)
-        to->rounds[held + i] = from->rounds[have - moved + i];
-    cpi_magazine_set_count(from, have - moved);
-    cpi_magazine_set_count(to, held + moved);
-}
-
 /* The number of operations without a cache that one pool allows at once (doc/DESIGN.md, "Limits"),
  * in our own memory, in small pools, and in the caller's memory.  A drain is one of them. */
 #define CPI_UNCACHED_OWN 64u
@@ -105,12 +88,10 @@ struct cpi_depot {
     /* Written by all threads, so each is on its own cache line.  The pair's other line has what is
      * used when slots are handed out for the first time. */
     _Alignas(CPI_LINE) struct cpi_tagstack stocked;
-    char pad_stocked[CPI_LINE - sizeof(struct cpi_tagstack)];
     _Alignas(CPI_LINE) struct cpi_extent for_slots; /* magazines for slots handed out */
     _Atomic uint32_t made_for_slots;                /* magazines of it ever used */
 
     _Alignas(CPI_LINE) struct cpi_tagstack empty;
-    char pad_empty[CPI_LINE - sizeof(struct cpi_tagstack)];
     _Alignas(CPI_LINE) struct cpi_extent for_caches; /* magazines for caches' own stock */
     _Atomic uint32_t made_for_caches;                /* magazines of it ever used */
 
@@ -227,13 +208,6 @@ size_t cpi_depot_count_stocked(const struct cpi_depot *depot);
 
 /* All exchanges of a party.  Any thread. */
 uint64_t cpi_depot_exchanged(const struct cpi_counters *counters);
-
-static inline void cpi_depot_begin_counting(struct cpi_counters *counters)
-{
-    atomic_init(&counters->stocked_in, 0);
-    atomic_init(&counters->stocked_out, 0);
-    atomic_init(&counters->others, 0);
-}
 
 /* Each counter has one writer, so adding needs no locked instruction. */
 static inline uint64_t cpi_depot_account(_Atomic uint64_t *counter, uint64_t more)

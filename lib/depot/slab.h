@@ -50,7 +50,6 @@ struct cpi_slab {
     /* Written by all threads, so on its own cache line.  The pair's other line has what is used
      * along with it. */
     _Alignas(CPI_LINE) _Atomic uint64_t bounds; /* see CPI_BOUNDS */
-    char pad[CPI_LINE - sizeof(uint64_t)];
     _Alignas(CPI_LINE) struct cpi_extent extent; /* from base - lead to the last slot's end */
     size_t lead; /* constant: bytes of the extent before base */
 };
