@@ -96,13 +96,13 @@ static struct cpi_frames *frames_of(struct cpi_pool *pool)
 {
     struct cpi_frames *frames = cpi_load(&pool->frames, acquire); /* [see] */
 
-    if (CPI_LIKELY(frames != NULL))
-        return frames;
-    cpi_lock();
-    frames = cpi_load(&pool->frames, acquire); /* [see] */
-    if (frames == NULL)
-        frames = make_frames(pool);
-    cpi_unlock();
+    if (CPI_UNLIKELY(frames == NULL)) {
+        cpi_lock();
+        frames = cpi_load(&pool->frames, acquire); /* [see] */
+        if (frames == NULL)
+            frames = make_frames(pool);
+        cpi_unlock();
+    }
     return frames;
 }
 

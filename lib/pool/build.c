@@ -296,7 +296,7 @@ CPI_COLD static int build_with_options(struct cpi_pool **pool, const cpool_confi
 
 CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
 {
-    cpi_waiters_fini(&pool->waiters);
+    cpi_mutex_destroy(&pool->waiters.lock);
     if (pool->end_frames != NULL)
         pool->end_frames(pool);
     if (pool->region_owned && !is_reserved_by_caller(pool->flags))

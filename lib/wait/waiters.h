@@ -55,9 +55,9 @@ struct cpi_sleeper {
     bool last;                /* it does not sleep after the current search */
 };
 
-/* All members must be zero before init.  `ready` and the dismissals outlive a fork. */
+/* All members must be zero before init, and the lock is destroyed at the end.  `ready` and the
+ * dismissals outlive a fork. */
 void cpi_waiters_init(struct cpi_waiters *waiters, struct cpi_registry *registry);
-void cpi_waiters_fini(struct cpi_waiters *waiters);
 
 /* --- For threads that free slots --- */
 
