@@ -250,7 +250,6 @@ bool cpi_thread_process_ends(void)
 CPI_COLD bool cpi_thread_startup(void)
 {
     cpi_key_t candidate;
-    bool lost;
 
     if (cpi_load(&startup_done, acquire)) /* [startup] */
         return true;
@@ -258,15 +257,15 @@ CPI_COLD bool cpi_thread_startup(void)
         cpi_key_create(&candidate, thread_ended) != 0)
         return false;
     cpi_lock();
-    lost = cpi_load(&startup_done, acquire); /* [startup] */
-    if (!lost) {
-        thread_key = candidate;
-        cpi_barrier_startup();
-        cpi_store(&startup_done, true, release); /* [started] */
-    }
-    cpi_unlock();
-    if (lost) /* another thread created the key first */
+    if (cpi_load(&startup_done, acquire)) { /* [startup] by another thread's key */
+        cpi_unlock();
         cpi_key_delete(candidate);
+        return true;
+    }
+    thread_key = candidate;
+    cpi_barrier_startup();
+    cpi_store(&startup_done, true, release); /* [started] */
+    cpi_unlock();
     return true;
 }
 
