@@ -2,10 +2,8 @@
 /*
  * atomic.h - every atomic operation of the library goes through these macros.
  *
- * Includes the compiler's <stdatomic.h> only.
- *
- * The order is a mandatory argument, written without its prefix: cpi_load(&head, acquire).
- * doc/CONCURRENCY.md 1 has the rules.
+ * The order is written without its prefix: cpi_load(&head, acquire).  doc/CONCURRENCY.md 1 has the
+ * rules.
  *
  * A test or a model checker can supply a header, CPI_ATOMIC_HEADER.  It may define
  * CPI_ATOMIC_POINT(), which runs before each operation, and other compare-and-swaps.

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * options.h - the environment variable CPOOL_OPTIONS, by which a user changes pools of a program
- * without recompiling it.
- *
- * The value is a list of words, separated by commas and blanks:
- *
- *     checked,jobs:capacity=5000,conn*:tracked,@/etc/pools
- *
- * A word for pools may follow a pattern and a colon, and is then only for the pools whose names
- * match.  doc/man/cpool_debug.txt has the words.
+ * without recompiling it.  doc/man/cpool_debug.txt has its words.
  */
 #ifndef CPI_OPTIONS_H
 #define CPI_OPTIONS_H

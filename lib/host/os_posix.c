@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * os_posix.c - os.h for POSIX systems with anonymous memory maps.
- *
- * With os_plain.c, os_windows.c and sync.h, the only files that know the operating system.
  */
 #include "base/compiler.h"
 
