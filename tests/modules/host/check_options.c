@@ -296,43 +296,39 @@ static void make_pool(void *argument)
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
 }
 
-#define OUT(what, in, has) \
-    "cpool: CPOOL_OPTIONS: " what " is out of bounds in pool '" in "', which has " has "\n"
+#define OUT(what, has) \
+    "cpool: CPOOL_OPTIONS: " what " is out of bounds in pool 'jobs', which has " has "\n"
+#define JOBS(capacity, max_capacity) "jobs", capacity, max_capacity, false, 0
 
 static const struct {
     struct program program;
     const char *says;
 } trials[] = {
-    { { "jobs:capacity=500", "jobs", 1000, 0, false, 0 }, "500 up to 500" },
+    { { "jobs:capacity=500", JOBS(1000, 0) }, "500 up to 500" },
     { { "jobs:capacity=500", "others", 1000, 0, false, 0 }, "1000 up to 1000" },
-    { { "jo*:capacity=500,jobs:checked", "jobs", 1000, 0, false, 0 }, "500 up to 500, checked" },
-    { { "capacity=5,j?b*:capacity=7", "jobs", 1000, 0, false, 0 }, "7 up to 7" },
-    { { "capacity=1000,jobs:thread_caches=3", "jobs", 1000, 0, false, 0 },
-      "1000 up to 1000, 3 caches" },
+    { { "jo*:capacity=500,jobs:checked", JOBS(1000, 0) }, "500 up to 500, checked" },
+    { { "capacity=5,j?b*:capacity=7", JOBS(1000, 0) }, "7 up to 7" },
+    { { "capacity=1000,jobs:thread_caches=3", JOBS(1000, 0) }, "1000 up to 1000, 3 caches" },
     /* A program has tables of as many entries as cpool_index_limit says, or as it knows. */
-    { { "capacity=1001", "jobs", 1000, 0, false, 0 },
-      OUT("capacity=1001", "jobs", "1000") "1000 up to 1000" },
-    { { "capacity=1001,max_capacity=5000", "jobs", 1000, 0, false, 0 },
-      OUT("max_capacity=5000", "jobs", "1000") OUT("capacity=1001", "jobs", "1000")
+    { { "capacity=1001", JOBS(1000, 0) }, OUT("capacity=1001", "1000") "1000 up to 1000" },
+    { { "capacity=1001,max_capacity=5000", JOBS(1000, 0) },
+      OUT("max_capacity=5000", "1000") OUT("capacity=1001", "1000")
           "1000 up to 1000" },
-    { { "capacity=2000", "jobs", 1000, 2000, false, 0 }, "2000 up to 2000" },
-    { { "capacity=2001", "jobs", 1000, 2000, false, 0 },
-      OUT("capacity=2001", "jobs", "2000") "2000 up to 2000" },
-    { { "capacity=300", "jobs", 1000, 2000, false, 0 }, "300 up to 2000" },
-    { { "max_capacity=1500,capacity=1200", "jobs", 1000, 2000, false, 0 }, "1200 up to 1500" },
-    { { "max_capacity=0,capacity=1200", "jobs", 1000, 2000, false, 0 }, "1200 up to 1200" },
-    { { "max_capacity=500", "jobs", 1000, 2000, false, 0 },
-      OUT("capacity=1000", "jobs", "500") "500 up to 500" },
-    { { "capacity=0", "jobs", 1000, 0, false, 0 }, OUT("capacity=0", "jobs", "1") "1 up to 1" },
+    { { "capacity=2000", JOBS(1000, 2000) }, "2000 up to 2000" },
+    { { "capacity=2001", JOBS(1000, 2000) }, OUT("capacity=2001", "2000") "2000 up to 2000" },
+    { { "capacity=300", JOBS(1000, 2000) }, "300 up to 2000" },
+    { { "max_capacity=1500,capacity=1200", JOBS(1000, 2000) }, "1200 up to 1500" },
+    { { "max_capacity=0,capacity=1200", JOBS(1000, 2000) }, "1200 up to 1200" },
+    { { "max_capacity=500", JOBS(1000, 2000) }, OUT("capacity=1000", "500") "500 up to 500" },
+    { { "capacity=0", JOBS(1000, 0) }, OUT("capacity=0", "1") "1 up to 1" },
     { { "capacity=10", "jobs", 1000, 0, false, 64 },
-      OUT("magazine_rounds=64", "jobs", "10") "10 up to 10" },
-    { { "thread_caches=65536,checked", "jobs", 10, 0, false, 0 },
-      OUT("thread_caches=65536", "jobs", "65535") "10 up to 10, checked" },
+      OUT("magazine_rounds=64", "10") "10 up to 10" },
+    { { "thread_caches=65536,checked", JOBS(10, 0) },
+      OUT("thread_caches=65536", "65535") "10 up to 10, checked" },
     /* A client takes all slots that it has asked for. */
     { { "capacity=5,max_capacity=3,checked", "jobs", 10, 0, true, 0 },
-      OUT("capacity=5", "jobs", "10") "10 up to 10, checked" },
-    { { "capacity=50", "jobs", 10, 100, true, 0 },
-      OUT("capacity=50", "jobs", "10") "10 up to 100" },
+      OUT("capacity=5", "10") "10 up to 10, checked" },
+    { { "capacity=50", "jobs", 10, 100, true, 0 }, OUT("capacity=50", "10") "10 up to 100" },
     /* What the names of pools are cut to, and changed to, is what reports have. */
     { { "mine???57:checked", "mine, \xc3\xa9" "57", 10, 0, false, 0 }, "10 up to 10" },
     { { "mine????57:checked", "mine, \xc3\xa9" "57", 10, 0, false, 0 }, "10 up to 10, checked" },
@@ -464,7 +460,7 @@ TEST(file_has_comments_lines_and_any_byte)
 
 TEST(file_that_cannot_be_read_is_told_of)
 {
-    static const char *const paths[] = { "", "/", "no/" WORDS_FILE };
+    static const char *const paths[] = { "", "/", ("no/" WORDS_FILE) };
     struct support_outcome outcome;
     char options[100];
     char says[200];
