@@ -429,39 +429,38 @@ static void run_with_file(const char *options, const char *text, size_t size,
     REQUIRE_EQUAL(outcome->status, 0);
 }
 
+static void require_output(const char *options, const char *text, size_t size, const char *says)
+{
+    struct support_outcome outcome;
+
+    run_with_file(options, text, size, &outcome);
+    REQUIRE(strcmp(outcome.text, says) == 0);
+}
+
 #define RUN(options, text, outcome) run_with_file(options, text, sizeof(text) - 1, outcome)
+#define REQUIRE_OUTPUT(options, text, says) require_output(options, text, sizeof(text) - 1, says)
 #define AT "@" WORDS_FILE
 
 /* A file's words take the place of its name, so words behind it win. */
 TEST(file_is_read_in_place)
 {
-    struct support_outcome outcome;
-
-    RUN(AT, "jobs:capacity=500", &outcome);
-    REQUIRE(strcmp(outcome.text, "500 up to 500") == 0);
-    RUN("capacity=5," AT, "jobs:capacity=500", &outcome);
-    REQUIRE(strcmp(outcome.text, "500 up to 500") == 0);
-    RUN(AT " capacity=5", "jobs:capacity=500", &outcome);
-    REQUIRE(strcmp(outcome.text, "5 up to 5") == 0);
-    RUN(AT ",jobs:thread_caches=3," AT, "", &outcome);
-    REQUIRE(strcmp(outcome.text, "1000 up to 1000, 3 caches") == 0);
+    REQUIRE_OUTPUT(AT, "jobs:capacity=500", "500 up to 500");
+    REQUIRE_OUTPUT("capacity=5," AT, "jobs:capacity=500", "500 up to 500");
+    REQUIRE_OUTPUT(AT " capacity=5", "jobs:capacity=500", "5 up to 5");
+    REQUIRE_OUTPUT(AT ",jobs:thread_caches=3," AT, "", "1000 up to 1000, 3 caches");
 }
 
 TEST(file_has_comments_lines_and_any_byte)
 {
-    struct support_outcome outcome;
-
-    RUN(AT ",thread_caches=3",
+    REQUIRE_OUTPUT(AT ",thread_caches=3",
         "# checked, capacity=3 # all\r\n"
         "jobs:capacity=500# nothing, checked\r\n\n"
-        "#\n\0,\0jobs:capacity=400\0\tother:checked # thread_caches=5", &outcome);
-    REQUIRE(strcmp(outcome.text, "400 up to 400, 3 caches") == 0);
+        "#\n\0,\0jobs:capacity=400\0\tother:checked # thread_caches=5", "400 up to 400, 3 caches");
 }
 
 TEST(file_that_cannot_be_read_is_told_of)
 {
     static const char *const paths[] = { "", "/", ("no/" WORDS_FILE) };
-    struct support_outcome outcome;
     char options[100];
     char says[200];
 
@@ -469,8 +468,7 @@ TEST(file_that_cannot_be_read_is_told_of)
         snprintf(options, sizeof(options), "@%s,capacity=7", paths[i]);
         snprintf(says, sizeof(says), "cpool: CPOOL_OPTIONS: '@%s' is ignored, because it "
                  "cannot be read\n7 up to 7", paths[i]);
-        RUN(options, "checked", &outcome);
-        REQUIRE(strcmp(outcome.text, says) == 0);
+        REQUIRE_OUTPUT(options, "checked", says);
     }
 }
 
