@@ -15,10 +15,8 @@
  *   active  | active pointer store    | release | reclaim.c's scan | what was loaded before
  *   alone   | words of a cache that nobody uses, store | relaxed | - | -
  *           | its entry count store | release | reclaim.c's seen | what was loaded before
- *   steal   | spare CAS to 0          | acq_rel | cache.h's offer, see | the magazine's count
- *                                              and rounds; that the stealing thread is inside
- *   see     | spare load, CAS failure | acquire | cache.h's offer, steal | that the party that took
- *                                              the spare is inside
+ *   steal   | spare CAS to 0  | acq_rel | cache.h's offer, see | what is in it; the taker's mark
+ *   see     | spare load, CAS failure | acquire | cache.h's offer, steal | the taker's mark
  *   glance  | stocked load            | acquire | cache.h's stocked | the spares' counts
  *   figures | count, loaded and spare load for figures | relaxed | - | -
  *

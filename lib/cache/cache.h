@@ -12,12 +12,8 @@
  *
  * An alloc pops from the loaded magazine and a free pushes to it.  That is the inline path, in
  * <cpool/fast.h>.  This file continues where it fails: an empty or full loaded magazine is swapped
- * with a spare, or, if no spare helps, with the depot.  Because of the spare, an owner that goes
- * back and forth across the end of a magazine does not use the depot.
- *
- * A cache whose spares are all full gives them to the depot in turn.  So the cache of an owner that
- * only frees, like the consumer in a pipeline, keeps each magazine for a while, and its processor
- * and the producers' compete less for the lines.
+ * with a spare, or, if no spare helps, with the depot.  A cache whose spares are all full gives
+ * them to the depot in turn.
  *
  * An owner that is inside has set its mark, BUSY, the top bit of `count`, and then read `limit`,
  * which is 0 while another thread keeps the entry closed.  doc/CONCURRENCY.md 3.5 has this protocol
@@ -52,14 +48,12 @@
  *   show   | loaded store           | release | reclaim.c's scan, take | which magazine is loaded
  *   inside | busy store odd         | release | reclaim.c's inside | what the owner did before, to
  *                                                who sees by it that another operation has left
- *   out    | busy store even        | release | reclaim.c's inside, registry.c's forked | what the
- *                                                                    owner did
+ *   out    | busy store even | release | reclaim.c's inside, registry.c's forked | what it did
  *   own    | the owner's own words, load | relaxed | - | -
  *   swap   | swaps store            | release | moves  | the swap that it counts
  *   moves  | swaps load             | acquire | swap   | the swap that it counts
  *   stocked | stocked store         | release | cache.c's glance | what [offer] publishes
- *   offer  | spare store, CAS       | release | cache.c's steal, see | the magazine's count and
- *                                                rounds, and that the owner is inside
+ *   offer  | spare store, CAS | release | cache.c's steal, see | what is in it; the owner's mark
  *   see    | spare load, CAS failure | relaxed | - | -
  *   active | active pointer load    | relaxed | - | -
  *   fenced | fenced load            | relaxed | - | -
@@ -377,10 +371,11 @@ static inline uint32_t cpi_cache_swap_spare(struct cpi_cache *cache, uint32_t i,
 {
     _Atomic uint32_t *at = &cache->spare[i];
     uint32_t node = cpi_load(at, relaxed); /* [see] */
-    bool swapped = CPI_LIKELY(node != 0) &&
-                   CPI_LIKELY(cpi_cas_strong(at, &node, other, release, relaxed)); /* [offer] [see] */
 
-    return swapped ? node : 0;
+    /* [offer] [see] */
+    if (CPI_LIKELY(node != 0) && CPI_LIKELY(cpi_cas_strong(at, &node, other, release, relaxed)))
+        return node;
+    return 0;
 }
 
 /* Counts a swap of the loaded magazine with a spare. */

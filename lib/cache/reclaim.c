@@ -12,12 +12,10 @@
  *           | entry limit load    | seq_cst | cache.c's open, close | open or closed
  *   close   | entry limit exchange 0 | seq_cst | cache.h's room, scan | closed; tells other closing
  *                                                   threads what is loaded
- *   seen    | entry count load    | seq_cst | cache.h's busy, left | the rounds, or that the owner
- *                                                   is inside
+ *   seen    | entry count load | seq_cst | cache.h's busy, left | the rounds, or the owner's mark
  *   take    | loaded CAS to 0     | acq_rel | cache.c's out | who owns the magazine
  *   fold    | issued, reclaims fetch-and-add | relaxed | - | -
- *   inside  | busy, calls load    | acquire | cache.h's out, alloc.c's rest | what the operation
- *                                                   did before it left
+ *   inside  | busy, calls load    | acquire | cache.h's out, alloc.c's rest | what it did
  *
  * [close] and [seen] are the closing side of Dekker's rule, [busy] and [room] the owner's.
  * doc/CONCURRENCY.md 3.5 argues that, and why [take] finds the count that was seen before.

@@ -4,20 +4,16 @@
  *
  * ORDERING TABLE (tagstack.h has the stacks')
  *   leave   | partial CAS 0 to node   | release | take | the magazine's count and rounds
- *   take    | partial CAS node to 0   | acq_rel | leave see | the magazine's count and rounds;
- *                                               the mark of the party that takes it
- *   see     | partial load, CAS failure in a drain | acquire | take | the mark of the
- *                                                            party that took it
+ *   take    | partial CAS node to 0   | acq_rel | leave see | what is in it; the taker's mark
+ *   see     | partial load, CAS failure in a drain | acquire | take | the taker's mark
  *   glance  | partial magazine load for figures, CAS failure | relaxed | - | -
  *   make    | made CAS                | relaxed | make    | -
  *   made    | made load, CAS failure  | relaxed | make    | -
  *   ready   | committed load          | acquire | extent.c's publish | the magazine's memory
  *   counted | counter load         | acquire | depot.h's account | the exchanges it counts
- *   drain   | drains fetch-and-add | acq_rel | drains | that the depot is being emptied, or full
- *                                                      again
+ *   drain   | drains fetch-and-add | acq_rel | drains | that a drain has begun, or ended
  *   drains  | drains load        | acquire | drain   | whether to search again
- *   enter   | flights CAS        | acquire | left    | the magazines given back by
- *                                                      operations that have left
+ *   enter   | flights CAS        | acquire | left    | what operations have given back
  *   left    | flights fetch-and-add | release | look, enter, turn | all that the operation did
  *   look    | flights load, CAS failure | acquire | left | all that the operation did
  *   turn    | flights CAS        | acquire | left    | all that the operation did
@@ -25,12 +21,8 @@
  *   fold    | flown fetch-and-add | relaxed | - | -
  *   forked  | flights store in the child of a fork | relaxed | - | -
  *
- * The partial magazine needs no tag: nobody reads a magazine's link or content before the CAS that
- * makes him its owner, so it does not matter whether the magazine left and came back in between.
- *
- * [take], [drain] and [account] release, and the loads acquire, for threads that find the pool dry
- * (doc/CONCURRENCY.md 3.6).  [enter] needs no release: such a thread acquires an exchange of the
- * operation, which comes later, and so sees the operation in flight.
+ * doc/CONCURRENCY.md 3.2 says why the partial magazine needs no tag, and 3.6 why these orders are
+ * enough for a thread that finds the pool dry.
  */
 #include "depot/depot.h"
 
@@ -41,12 +33,7 @@
  * The word `flights`, from its low end: the operations of even epochs in flight, those of odd
  * epochs, the epoch, and the number of operations so far that have exchanged something.
  *
- *   | moves 32 | epoch 16 | odd 8 | even 8 |
- *
- * An operation counts itself in the epoch in which it enters, and the epoch advances only while no
- * operation of the previous one is in flight.  So after two advances, all that were in flight
- * before the first have left.  When the epoch wraps, its carry adds a move, which costs a searching
- * thread one more search.
+ *   | moves 32 | epoch 16 | odd 8 | even 8 |      (doc/CONCURRENCY.md 3.6)
  */
 #define CPI_COUNT_MAX 255u
 #define CPI_ONE_OF(epoch) ((uint64_t)1 << ((epoch) % 2 * 8))

@@ -62,9 +62,8 @@ void cpi_slab_init(struct cpi_slab *slab, uintptr_t capacity);
  * the operating system refuses. */
 bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto);
 
-/* Both bounds are in one word, so that a bump compares with the same capacity that a shrinking pool
- * changes.  The high half is the capacity, the number of slots that may be live at once.  The low
- * half is fresh, the number of slots handed out so far. */
+/* Both bounds in one word (doc/CONCURRENCY.md 3.7).  The high half is the capacity, the number of
+ * slots that may be live at once.  The low half is fresh, the number handed out so far. */
 #define CPI_BOUNDS(capacity, fresh) ((uint64_t)(capacity) << 32 | (uint64_t)(fresh))
 #define CPI_BOUNDS_CAPACITY(bounds) ((uintptr_t)((bounds) >> 32))
 #define CPI_BOUNDS_FRESH(bounds) ((uintptr_t)((bounds) & UINT32_MAX))

@@ -16,10 +16,8 @@
  * doc/CONCURRENCY.md 3.1 argues why no node is popped twice, and why these orders are enough.
  *
  * ORDERING TABLE
- *   top    | head load         | acquire | push popped | the node's link; the mark of the
- *                                                        party that emptied the stack
- *   popped | head CAS, success | acq_rel | push top again | the node and what its pusher
- *                                                        wrote into it; the popper's mark
+ *   top    | head load         | acquire | push popped | the node's link; the last popper's mark
+ *   popped | head CAS, success | acq_rel | push top again | node and content; the popper's mark
  *   again  | head CAS, failure | acquire | push popped | what [top] publishes
  *   push   | head CAS, success | release | top popped again | the node's link and content
  *   seen   | head load, and CAS failure in a push | relaxed | - | -

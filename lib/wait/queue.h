@@ -11,10 +11,9 @@
  *   searches everywhere                   calls the first waiter: no ASKS any more,
  *   sleeps, unless its epoch has moved    its epoch moves, it is woken
  *
- * The word says ASKS while a freeing thread must call a waiter, but not from a call until the
- * called waiter announces itself again, or leaves.  It says STARVES while the first waiter must get
- * the next freed slot, although running threads could use it sooner.  doc/CONCURRENCY.md 7.1 argues
- * why no wake-up is lost, and why the inline path need not ask.
+ * The word says ASKS while a freeing thread must call a waiter, and STARVES while the first waiter
+ * must get the next freed slot, although running threads could use it sooner.  doc/CONCURRENCY.md
+ * 7.1 argues why no wake-up is lost, and why the inline path need not ask.
  *
  * ORDERING TABLE
  *   announce | word exchange          | acquire | ask      | -
