@@ -306,13 +306,6 @@ CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
 /* --- The descriptors of a pool: its own, and the face of one that belongs to a client (client.c).
  * With the lock held --- */
 
-uint64_t cpi_pool_next_number(void)
-{
-    static uint64_t created; /* guarded by the lock */
-
-    return created++;
-}
-
 void cpi_client_set_owner(const struct cpi_pool *pool, const cpool_client_t *client)
 {
     cpi_word_store(&pool->face->reserved[0], (uintptr_t)client, release); /* [owner] */
@@ -359,7 +352,7 @@ static int publish_pool(struct cpi_pool *pool)
         return CPOOL_ELIMIT;
     cpi_announce_open(pool);
     open_handles(pool);
-    pool->number = cpi_pool_next_number();
+    pool->number = cpi_pools_created++;
     cpi_registry_add(&pool->registry, pool->handle);
     return 0;
 }

@@ -93,7 +93,7 @@ void cpool_client_show(cpool_client_t *client, bool shown)
     while (*link != NULL && *link != client)
         link = &(*link)->next;
     if (shown && !client->shown) {
-        client->number = cpi_pool_next_number();
+        client->number = cpi_pools_created++;
         client->next = NULL;
         *link = client;
         if (client->hooks != NULL && client->hooks->give_back != NULL)

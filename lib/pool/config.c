@@ -147,15 +147,11 @@ static void choose_quota(struct cpi_layout *layout, bool rounds_chosen)
         layout->spares = layout->caches * (quota - CPI_QUOTA_MIN);
 }
 
-/* Room for the magazines that pad the first extent to whole units.  A magazine is a whole number of
- * lines, so there are fewer of them than lines in a unit. */
-#define CPI_MAGAZINES_PADDING ((uint64_t)4096)
-
+/* Leaves room for the magazines that pad the first extent to whole units.  A magazine is a whole
+ * number of lines, so there are fewer of them than lines in a unit. */
 static uint64_t magazines_max(const struct cpi_layout *layout)
 {
-    uint64_t padding = layout->unit / CPI_LINE;
-
-    return CPI_INDEX_MAX - (padding > CPI_MAGAZINES_PADDING ? padding : CPI_MAGAZINES_PADDING);
+    return CPI_INDEX_MAX - layout->unit / CPI_LINE;
 }
 
 static size_t default_caches(const struct cpi_layout *layout)

@@ -106,8 +106,10 @@ void *cpi_frame_take_back(struct cpool_frame *frame);
 void cpi_frame_each(const cpool_t *pool, void (*visit)(struct cpool_frame *frame, void *arg),
                     void *arg);
 
-/* pools.c.  The list of the clients that are shown.  Guarded by the lock. */
+/* pools.c.  The list of the clients that are shown, and the number that the next pool or client
+ * gets.  Guarded by the lock. */
 extern cpool_client_t *cpi_clients;
+extern uint64_t cpi_pools_created;
 
 /* stats.c.  Adds to the number of requests to the operating system. */
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls);
@@ -145,13 +147,11 @@ void cpi_pool_figures(struct cpi_pool *pool, struct cpi_figures *figures);
  * create is cpool_create, for a client unless that is NULL. build makes a pool, in its own memory
  * or the caller's, and gives it a handle.  It takes the lock unless the caller holds it.  Both
  * return 0 or a code. withdraw, with the lock held and after the caches have been ended, takes the
- * handle back. release frees the memory of a pool without a handle. next_number counts pools, with
- * the lock held. */
+ * handle back. release frees the memory of a pool without a handle. */
 int cpi_pool_create(cpool_t **pool, const cpool_config_t *config, const cpool_client_t *client);
 int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config,
                    const cpool_client_t *client);
 void cpi_pool_withdraw(struct cpi_pool *pool);
-uint64_t cpi_pool_next_number(void);
 void cpi_pool_release(struct cpi_pool *pool);
 
 /* destroy.c.  Two steps of a reset and of the end, while no thread uses the pool. stop searches for

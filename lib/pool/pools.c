@@ -25,6 +25,7 @@ cpool_t *cpool_of(const void *address, void **slot)
 #define CPI_CLIENTS (CPOOL_VIEW_OBJECTS | CPOOL_VIEW_SIZED | CPOOL_VIEW_LANES)
 
 cpool_client_t *cpi_clients;
+uint64_t cpi_pools_created;
 
 /* With the lock held.  The client may have its own count of live slots. */
 static void fill_view(struct cpi_view *view, struct cpi_pool *pool)
@@ -87,18 +88,6 @@ static void fill_client_view(struct cpi_view *view, const cpool_client_t *client
     view->public.owner = client->owner;
 }
 
-/* The number after that of the last client, so that a visit that creates some ends. */
-static uint64_t end_of_clients(void)
-{
-    uint64_t end = 0;
-
-    cpi_lock();
-    for (const cpool_client_t *client = cpi_clients; client != NULL; client = client->next)
-        end = client->number + 1;
-    cpi_unlock();
-    return end;
-}
-
 /* Reads the first client with a number of at least *from, and below `end`.  Sets *from to the next
  * number.  Returns false if there is no such client. */
 static bool read_client(struct cpi_view *view, uint64_t *from, uint64_t end)
@@ -123,10 +112,13 @@ size_t cpool_each(cpool_visit_t visit, void *arg)
 {
     struct cpi_view view;
     uint64_t from = 0;
-    uint64_t end = end_of_clients();
+    uint64_t end;
     size_t visited = 0;
     bool goes_on = true;
 
+    cpi_lock();
+    end = cpi_pools_created; /* a visit that creates clients ends */
+    cpi_unlock();
     for (size_t i = 1; i < cpi_handle_count() && goes_on; i++) {
         if (!cpi_view_read(&view, i) || (view.public.kind & CPI_CLIENTS) != 0)
             continue;
