@@ -187,37 +187,25 @@ static bool make_resident(struct cpi_pool *pool, uintptr_t from, uintptr_t to)
     return cpi_os_populate((void *)from, cpi_align_up(to, page) - from);
 }
 
-static bool make_sides_resident(struct cpi_pool *pool, uintptr_t end)
-{
-    for (unsigned i = 0; i < CPI_SIDES; i++) {
-        const struct cpi_side *side = &pool->slab.sides[i];
-        uintptr_t start = (uintptr_t)side->extent.base;
-
-        if (side->size != 0 && !make_resident(pool, start, start + end * side->size))
-            return false;
-    }
-    return true;
-}
-
 bool cpi_pool_provide(struct cpi_pool *pool, uintptr_t run, uintptr_t end)
 {
-    uintptr_t base = pool->slab.base;
+    uintptr_t start = pool->slab.base;
+    bool provided = cpi_depot_provide(&pool->depot, run) && cpi_slab_provide(&pool->slab, run) &&
+                    make_resident(pool, start, start + end * pool->slab.stride);
 
-    return cpi_depot_provide(&pool->depot, run) && cpi_slab_provide(&pool->slab, run) &&
-           make_resident(pool, base, base + end * pool->slab.stride) &&
-           make_sides_resident(pool, end);
-}
+    for (unsigned i = 0; provided && i < CPI_SIDES; i++) {
+        const struct cpi_side *side = &pool->slab.sides[i];
 
-/* Whether the caller provides the addresses of a pool's region, but not its memory. */
-static bool is_reserved_by_caller(unsigned flags)
-{
-    return (flags & CPOOL_CLIENT_RESERVED) != 0;
+        start = (uintptr_t)side->extent.base;
+        provided = side->size == 0 || make_resident(pool, start, start + end * side->size);
+    }
+    return provided;
 }
 
 /* Reserves addresses, or checks those of the caller. */
 static int provide_region(char **region, struct cpi_layout *layout, const cpool_config_t *config)
 {
-    bool callers = config->memory != NULL && !is_reserved_by_caller(config->flags);
+    bool callers = config->memory != NULL && (config->flags & CPOOL_CLIENT_RESERVED) == 0;
     int code = cpi_layout_compute(layout, config, callers ? 0 : cpi_layout_page(config));
 
     *region = config->memory;
@@ -241,7 +229,7 @@ CPI_COLD static int build_as_asked(struct cpi_pool **pool, const cpool_config_t 
     int code;
 
     if (config->memory == NULL &&
-        (config->memory_size != 0 || is_reserved_by_caller(config->flags)))
+        (config->memory_size != 0 || (config->flags & CPOOL_CLIENT_RESERVED) != 0))
         return CPOOL_EMEMORY;
     code = provide_region(&region, &layout, config);
     /* Most addresses of a small pool are for its caches.  The system may limit addresses, and they
@@ -299,7 +287,7 @@ CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
     cpi_mutex_destroy(&pool->waiters.lock);
     if (pool->end_frames != NULL)
         pool->end_frames(pool);
-    if (pool->region_owned && !is_reserved_by_caller(pool->flags))
+    if (pool->region_owned && (pool->flags & CPOOL_CLIENT_RESERVED) == 0)
         cpi_os_release(pool->region, pool->region_size);
 }
 

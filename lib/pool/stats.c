@@ -39,16 +39,6 @@ void *cpool_at(const cpool_t *handle, size_t index)
 
 /* --- Figures --- */
 
-static void read_usage(struct cpi_pool *pool, cpool_stats_t *stats)
-{
-    uint64_t sum = cpi_load(&pool->sum, relaxed);       /* [usage] */
-    uint64_t counts = cpi_load(&pool->counts, relaxed); /* [usage] */
-
-    cpi_raise(&pool->peak, (uint64_t)stats->live, relaxed); /* [usage] */
-    stats->peak = (size_t)cpi_load(&pool->peak, relaxed); /* [usage] */
-    stats->average = counts > 0 ? (size_t)((sum + counts / 2) / counts) : stats->live;
-}
-
 static void add_extent(const struct cpi_extent *extent, cpool_stats_t *stats)
 {
     stats->committed_bytes += cpi_load(&extent->committed, relaxed); /* [figure] */
@@ -79,6 +69,8 @@ void cpi_pool_figures(struct cpi_pool *pool, struct cpi_figures *figures)
 {
     const struct cpi_registry *registry = &pool->registry;
     cpool_stats_t *stats = &figures->stats;
+    uint64_t sum = cpi_load(&pool->sum, relaxed);       /* [usage] */
+    uint64_t counts = cpi_load(&pool->counts, relaxed); /* [usage] */
     struct cpi_registry_figures sums;
 
     cpi_registry_add_up(registry, &sums);
@@ -110,7 +102,9 @@ void cpi_pool_figures(struct cpi_pool *pool, struct cpi_figures *figures)
     figures->exchanges = sums.exchanges;
     figures->growths = cpi_load(&pool->growths, relaxed); /* [figure] */
     figures->registrations = registry->registrations;
-    read_usage(pool, stats);
+    cpi_raise(&pool->peak, (uint64_t)stats->live, relaxed); /* [usage] */
+    stats->peak = (size_t)cpi_load(&pool->peak, relaxed); /* [usage] */
+    stats->average = counts > 0 ? (size_t)((sum + counts / 2) / counts) : stats->live;
 }
 
 int cpool_read_stats(const cpool_t *handle, cpool_stats_t *stats)
