@@ -17,7 +17,6 @@ libcpool_sources = \
 	lib/host/options.c \
 	lib/host/options.h \
 	lib/host/os.h \
-	lib/host/os_plain.c \
 	lib/host/os_posix.c \
 	lib/host/os_windows.c \
 	lib/host/os_windows.h \

@@ -2,9 +2,8 @@
 /*
  * os.h - everything that the library needs from the operating system.
  *
- * os_posix.c and os_windows.c implement it, each for its systems. os_plain.c has the functions that
- * need no system, and those for systems without Linux's extensions. sync.h has locks.  Sizes are in
- * bytes.  Addresses, and the sizes of commit and release, are multiples of the page size.
+ * os_posix.c and os_windows.c implement it, each for its systems. sync.h has locks.  Sizes are in
+ * bytes.  Addresses, and the sizes of commit and purge, are multiples of the page size.
  */
 #ifndef CPI_OS_H
 #define CPI_OS_H
