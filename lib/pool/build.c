@@ -294,6 +294,8 @@ CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
 /* --- The descriptors of a pool: its own, and the face of one that belongs to a client (client.c).
  * With the lock held --- */
 
+uint64_t cpi_pools_created;
+
 void cpi_client_set_owner(const struct cpi_pool *pool, const cpool_client_t *client)
 {
     cpi_word_store(&pool->face->reserved[0], (uintptr_t)client, release); /* [owner] */

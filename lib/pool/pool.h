@@ -106,8 +106,8 @@ void *cpi_frame_take_back(struct cpool_frame *frame);
 void cpi_frame_each(const cpool_t *pool, void (*visit)(struct cpool_frame *frame, void *arg),
                     void *arg);
 
-/* pools.c.  The list of the clients that are shown, and the number that the next pool or client
- * gets.  Guarded by the lock. */
+/* The list of the clients that are shown (pools.c), and the number that the next pool or client
+ * gets (build.c).  Guarded by the lock. */
 extern cpool_client_t *cpi_clients;
 extern uint64_t cpi_pools_created;
 

@@ -25,7 +25,6 @@ cpool_t *cpool_of(const void *address, void **slot)
 #define CPI_CLIENTS (CPOOL_VIEW_OBJECTS | CPOOL_VIEW_SIZED | CPOOL_VIEW_LANES)
 
 cpool_client_t *cpi_clients;
-uint64_t cpi_pools_created;
 
 /* With the lock held.  The client may have its own count of live slots. */
 static void fill_view(struct cpi_view *view, struct cpi_pool *pool)
