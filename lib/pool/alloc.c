@@ -109,8 +109,8 @@ CPI_COLD static uint32_t exchanges_to_count(const struct cpi_pool *pool, size_t 
     return (uint32_t)(way > least ? way : least);
 }
 
-/* For the peak, the mark, and the average, which is over exchanges of caches.  The cache is NULL for
- * other allocs. */
+/* For the peak, the mark, and the average, which is over exchanges of caches.  The cache is NULL
+ * for other allocs. */
 CPI_COLD static void count_live(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     size_t live = cpi_registry_count_live(&pool->registry);

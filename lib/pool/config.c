@@ -39,8 +39,8 @@
 #define CPI_ROUNDS_LARGE_SHARE ((size_t)64)
 #define CPI_ROUNDS_LARGE_BYTES ((size_t)256 * 1024)
 
-/* The spares of a cache, unless configured.  By default it may hold bursts of 4096 slots.  In our own
- * memory, CPI_WHOLE_QUOTAS caches may always have their whole quota. */
+/* The spares of a cache, unless configured.  By default it may hold bursts of 4096 slots.  In our
+ * own memory, CPI_WHOLE_QUOTAS caches may always have their whole quota. */
 #define CPI_WHOLE_QUOTAS ((size_t)64)
 #define CPI_QUOTA_MAX ((size_t)72)
 #define CPI_QUOTA_ROUNDS ((size_t)4608)

@@ -158,8 +158,8 @@ tests_of() {
     }' "$1"
 }
 
-grep -E '/check_[a-z0-9_]+\.(c|cpp)$' "$work/files" | xargs grep -oE 'TEST(_TIMES)?\([a-z0-9_]+' |
-    sed 's|.*/||; s/\.[cp]*:TEST.*(/ /' > "$work/there"
+grep -E '/check_[a-z0-9_]+\.(c|cpp)$' "$work/files" | xargs grep -oE '^(TEST[A-Z_]*|STEPS_SWEEP)\([a-z0-9_]+' |
+    sed 's|.*/||; s/\.[cp]*:[A-Z_]*(/ /' > "$work/there"
 tests_of "$document" > "$work/tests"
 [ "$(wc -l < "$work/tests")" -gt 10 ] || complain "$document: no tests were found"
 awk -v document="$document" '

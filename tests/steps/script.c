@@ -238,7 +238,8 @@ static void see_stack(const struct cpi_depot *depot, unsigned char *seen,
                       const struct cpi_tagstack *stack)
 {
     /* One that goes round in a circle is seen twice. */
-    for (uint32_t node = cpi_tagstack_top(stack); node != 0; node = cpi_tagstack_below(&depot->links, node))
+    for (uint32_t node = cpi_tagstack_top(stack); node != 0;
+         node = cpi_tagstack_below(&depot->links, node))
         see(depot, seen, node);
 }
 
