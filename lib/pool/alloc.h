@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * alloc.h - the slow paths of alloc and free, and their steps.
+ *
+ * Includes reclaim.h, report.h, slots.h, which includes os.h.
  */
 #ifndef CPI_ALLOC_H
 #define CPI_ALLOC_H
 
 #include "cache/reclaim.h"
-#include "pool/pool.h"
 #include "pool/report.h"
 #include "pool/slots.h"
 

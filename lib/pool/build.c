@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/tools.h"
-#include "host/os.h"
 
 /* The number of caches of a pool that cannot get addresses for more, unless configured. */
 #define CPI_CACHES_FEW ((size_t)16)

@@ -16,12 +16,7 @@
 #include "base/bits.h"
 #include "base/list.h"
 #include "base/tools.h"
-#include "cache/reclaim.h"
-#include "host/os.h"
 #include "pool/alloc.h"
-#include "pool/report.h"
-#include "pool/slots.h"
-#include "process/thread.h"
 
 /* --- The process --- */
 

@@ -10,7 +10,6 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "host/options.h"
-#include "host/os.h"
 #include "base/structs.h"
 
 /* doc/DESIGN.md, "Costs", has the numbers that follow from these macros.  The number of caches of a

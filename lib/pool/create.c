@@ -5,8 +5,6 @@
 #include "base/tools.h"
 #include "pool/config.h"
 #include "pool/alloc.h"
-#include "pool/report.h"
-#include "pool/slots.h"
 
 int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, const cpool_client_t *client)
 {

@@ -6,11 +6,8 @@
  * Trimming and shrinking drain the depot.
  */
 #include "pool/alloc.h"
-#include "pool/report.h"
 
 #include "base/bits.h"
-#include "host/os.h"
-#include "cache/reclaim.h"
 
 /* --- Draining ---
  *

@@ -14,10 +14,8 @@
 #include <cpool/client.h>
 
 #include "base/atomic.h"
-#include "depot/depot.h"
 #include "process/descriptor.h"
 #include "cache/registry.h"
-#include "depot/slab.h"
 #include "track/words.h"
 #include "wait/waiters.h"
 

@@ -118,12 +118,11 @@ size_t cpool_each(cpool_visit_t visit, void *arg)
     cpi_lock();
     end = cpi_pools_created; /* a visit that creates clients ends */
     cpi_unlock();
-    for (size_t i = 1; i < cpi_handle_count() && goes_on; i++) {
-        if (!cpi_view_read(&view, i) || (view.public.kind & CPI_CLIENTS) != 0)
-            continue;
-        visited++;
-        goes_on = visit(&view.public, arg);
-    }
+    for (size_t i = 1; i < cpi_handle_count() && goes_on; i++)
+        if (cpi_view_read(&view, i) && (view.public.kind & CPI_CLIENTS) == 0) {
+            visited++;
+            goes_on = visit(&view.public, arg);
+        }
     while (goes_on && read_client(&view, &from, end)) {
         visited++;
         goes_on = visit(&view.public, arg);

@@ -15,7 +15,6 @@
 #include "base/atomic.h"
 #include "base/tools.h"
 #include "pool/alloc.h"
-#include "pool/report.h"
 
 /* --- To a user --- */
 

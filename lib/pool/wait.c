@@ -9,7 +9,6 @@
  *   due   | countdown store | relaxed | - | -
  *   press | words of pressure, store with the lock held | relaxed | - | -
  */
-#include "host/os.h"
 #include "pool/alloc.h"
 
 #include "base/atomic.h"
