@@ -81,8 +81,7 @@ static bool are_gaps_intact(const struct cpi_pool *pool, uintptr_t index, const 
     return false;
 }
 
-CPI_APART int cpi_pool_verify_slot(const struct cpi_pool *pool, uintptr_t index,
-                                   const char *function)
+int cpi_pool_verify_slot(const struct cpi_pool *pool, uintptr_t index, const char *function)
 {
     if (CPI_LIKELY(cpi_guard_is_filled(&pool->slab, index)) &&
         CPI_UNLIKELY(!are_gaps_intact(pool, index, function)))
