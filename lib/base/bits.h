@@ -9,6 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The lower of two numbers. */
+static inline size_t cpi_lower(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* n, but at least `least`, and then at most `most`. */
+static inline size_t cpi_within(size_t n, size_t least, size_t most)
+{
+    return cpi_lower(n > least ? n : least, most);
+}
+
 /* n rounded down to a multiple of `align`, a power of two. */
 static inline size_t cpi_align_down(size_t n, size_t align)
 {

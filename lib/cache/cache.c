@@ -27,6 +27,7 @@
 #include "cache/cache.h"
 
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "cache/reclaim.h"
 
 /* When few fresh slots are left, a cache takes one in CPI_FRESH_PART of them. */
@@ -51,9 +52,7 @@ static uintptr_t fair_run(const struct cpi_cache *cache)
     uintptr_t limit = CPI_BOUNDS_CAPACITY(bounds);
     uintptr_t part = fresh < limit ? (limit - fresh) / CPI_FRESH_PART : 0;
 
-    if (part > cache->depot->limit)
-        return cache->depot->limit;
-    return part > 0 ? part : 1;
+    return cpi_within(part, 1, cache->depot->limit);
 }
 
 /* Refills with slots that have never been handed out. */
@@ -385,10 +384,8 @@ size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t 
         uint64_t bounds = cpi_slab_bounds(slab);
         uintptr_t fresh = CPI_BOUNDS_FRESH(bounds);
         uintptr_t limit = CPI_BOUNDS_CAPACITY(bounds) + beyond;
-        uintptr_t left = fresh < limit ? limit - fresh : 0;
+        uintptr_t left = fresh < limit ? cpi_lower(limit - fresh, n) : 0;
 
-        if (left > n)
-            left = n;
         if (left == 0)
             return 0;
         if (!cpi_depot_provide(depot, fresh + left) || !cpi_slab_provide(slab, fresh + left)) {

@@ -34,17 +34,10 @@ void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t 
  * and the extent. */
 static size_t generous_end(const struct cpi_extent *extent, size_t committed, size_t bytes)
 {
-    size_t part = extent->size / CPI_STEP_PART;
-    size_t least = part < CPI_STEP_MIN ? part : CPI_STEP_MIN;
-    size_t step = committed > least ? committed : least;
-    size_t end;
+    size_t least = cpi_lower(extent->size / CPI_STEP_PART, CPI_STEP_MIN);
+    size_t step = cpi_within(committed, least, CPI_STEP_MAX);
 
-    if (step > CPI_STEP_MAX)
-        step = CPI_STEP_MAX;
-    if (step > extent->size - committed)
-        return extent->size;
-    end = committed + step;
-    return end > bytes ? end : bytes;
+    return cpi_within(committed + step, bytes, extent->size);
 }
 
 static bool commit_range(struct cpi_extent *extent, size_t from, size_t to)
@@ -66,8 +59,7 @@ CPI_COLD static bool grow_extent(struct cpi_extent *extent, size_t committed, si
         if (!commit_range(extent, committed, end))
             return false;
     }
-    if (end > extent->size)
-        end = extent->size;
+    end = cpi_lower(end, extent->size);
     while (committed < end)
         /* [publish] [seen] */
         if (cpi_cas_weak(&extent->committed, &committed, end, release, relaxed))

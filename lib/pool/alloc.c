@@ -22,6 +22,7 @@
 #include "pool/alloc.h"
 
 #include "base/atomic.h"
+#include "base/bits.h"
 
 /* --- Automatic growth --- */
 
@@ -50,13 +51,8 @@ static bool grow_by_itself(struct cpi_pool *pool)
     capacity = CPI_BOUNDS_CAPACITY(bounds);
     if (capacity == pool->slab.slots || CPI_BOUNDS_FRESH(bounds) < capacity)
         return false;
-    more = capacity / 2;
-    if (more < pool->depot.limit)
-        more = pool->depot.limit;
-    if (more > CPI_GROWTH_MAX)
-        more = CPI_GROWTH_MAX;
-    if (more > pool->slab.slots - capacity)
-        more = pool->slab.slots - capacity;
+    more = cpi_within(capacity / 2, pool->depot.limit, CPI_GROWTH_MAX);
+    more = cpi_lower(more, pool->slab.slots - capacity);
     CPI_ASSERT(more > 0);
     /* If this fails, another thread was faster, and the capacity is larger just the same. */
     cpi_pool_raise(pool, bounds, more);

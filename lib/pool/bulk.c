@@ -8,6 +8,7 @@
  */
 #include <cpool/pools.h>
 
+#include "base/bits.h"
 #include "base/error.h"
 #include "base/tools.h"
 #include "pool/alloc.h"
@@ -33,10 +34,7 @@ static size_t copy_run_out(const struct cpi_cache *cache, void **slots, size_t n
     cpool_cache_t *active = cpi_cache_active(cache);
     uintptr_t count = cpi_entry_count(active);
 
-    if (cpi_cache_mark(cache, active, count) == 0)
-        n = 0;
-    if (n > count)
-        n = count;
+    n = cpi_cache_mark(cache, active, count) != 0 ? cpi_lower(n, count) : 0;
     for (size_t i = 0; i < n; i++)
         slots[i] = active->rounds[count - 1 - i];
     cpi_cache_unmark(active, count - n);
@@ -71,11 +69,9 @@ static size_t copy_run_in(const struct cpi_pool *pool, const struct cpi_cache *c
     cpool_cache_t *active = cpi_cache_active(cache);
     uintptr_t count = cpi_entry_count(active);
     uintptr_t limit = cpi_cache_mark(cache, active, count);
-    size_t room = limit > count ? limit - count : 0;
     size_t i;
 
-    if (n > room)
-        n = room;
+    n = limit > count ? cpi_lower(n, limit - count) : 0;
     for (i = 0; i < n && cpi_slab_index(&pool->slab, slots[i]) < active->bound; i++)
         active->rounds[count + i] = slots[i];
     cpi_cache_unmark(active, count + i);

@@ -105,45 +105,35 @@ static bool compute_stride(struct cpi_layout *layout, bool colour)
     return cpi_add(layout->stride, CPI_LINE, &layout->stride);
 }
 
-static size_t lowest_of(size_t a, size_t b, size_t c)
-{
-    size_t lowest = a < b ? a : b;
-
-    return lowest < c ? lowest : c;
-}
-
 /* The number of spares that, with the loaded magazine, hold the configured number of slots. */
 static size_t configured_quota(const struct cpi_layout *layout)
 {
     size_t quota = layout->config->cache_slots / layout->rounds;
 
-    return lowest_of(quota > 0 ? quota - 1 : 0, layout->slots / layout->rounds,
-                     CPI_QUOTA_CONFIGURED_MAX);
+    quota = cpi_within(quota, 1, CPI_QUOTA_CONFIGURED_MAX + 1) - 1;
+    return cpi_lower(quota, layout->slots / layout->rounds);
 }
 
 static size_t default_quota(const struct cpi_layout *layout)
 {
-    size_t quota = lowest_of(CPI_QUOTA_MAX, CPI_QUOTA_ROUNDS / layout->rounds,
-                             CPI_QUOTA_BYTES / layout->rounds / layout->stride);
-    size_t part = layout->slots / layout->rounds / CPI_QUOTA_PART;
+    size_t most = cpi_lower(CPI_QUOTA_ROUNDS, CPI_QUOTA_BYTES / layout->stride);
 
-    return part < quota ? part : quota;
+    most = cpi_lower(most, layout->slots / CPI_QUOTA_PART);
+    return cpi_lower(most / layout->rounds, CPI_QUOTA_MAX);
 }
 
 static void choose_quota(struct cpi_layout *layout, bool rounds_chosen)
 {
     size_t quota = layout->config->cache_slots != 0 ? configured_quota(layout) : CPI_QUOTA_MIN;
+    size_t more;
 
     if (layout->config->cache_slots == 0 && rounds_chosen)
         quota = default_quota(layout);
-    if (quota < CPI_QUOTA_MIN)
-        quota = CPI_QUOTA_MIN;
-    layout->quota = quota;
-    layout->spares = layout->slots / layout->rounds / 2;
-    if (!layout->callers && layout->spares < CPI_WHOLE_QUOTAS * (quota - CPI_QUOTA_MIN))
-        layout->spares = CPI_WHOLE_QUOTAS * (quota - CPI_QUOTA_MIN);
-    if (layout->spares > layout->caches * (quota - CPI_QUOTA_MIN))
-        layout->spares = layout->caches * (quota - CPI_QUOTA_MIN);
+    layout->quota = quota > CPI_QUOTA_MIN ? quota : CPI_QUOTA_MIN;
+    more = layout->quota - CPI_QUOTA_MIN;
+    layout->spares = cpi_within(layout->slots / layout->rounds / 2,
+                                layout->callers ? 0 : CPI_WHOLE_QUOTAS * more,
+                                layout->caches * more);
 }
 
 /* Leaves room for the magazines that pad the first extent to whole units.  A magazine is a whole
@@ -159,29 +149,26 @@ static size_t default_caches(const struct cpi_layout *layout)
 
     if (layout->callers)
         return CPI_CACHES_CALLER;
-    if (caches < CPI_CACHES_OWN_SMALL)
-        return CPI_CACHES_OWN_SMALL;
-    return caches < CPI_CACHES_OWN ? caches : CPI_CACHES_OWN;
+    return cpi_within(caches, CPI_CACHES_OWN_SMALL, CPI_CACHES_OWN);
 }
 
 static size_t default_uncached(const struct cpi_layout *layout, size_t caches)
 {
     if (!layout->callers)
         return layout->slots < CPI_SMALL ? CPI_UNCACHED_SMALL : CPI_UNCACHED_OWN;
-    if (caches == 0 || caches > CPI_UNCACHED_CALLER)
-        return CPI_UNCACHED_CALLER;
-    return caches < CPI_UNCACHED_MIN ? CPI_UNCACHED_MIN : caches;
+    return cpi_within(caches != 0 ? caches : SIZE_MAX, CPI_UNCACHED_MIN, CPI_UNCACHED_CALLER);
 }
 
 static size_t default_rounds(const struct cpi_layout *layout)
 {
-    size_t rounds = lowest_of(CPI_ROUNDS_DEFAULT, layout->config->capacity / CPI_ROUNDS_SHARE,
-                              CPI_ROUNDS_BYTES / layout->stride);
-    size_t large = lowest_of(CPI_ROUNDS_LARGE, layout->config->capacity / CPI_ROUNDS_LARGE_SHARE,
+    size_t capacity = layout->config->capacity;
+    size_t rounds = cpi_lower(capacity / CPI_ROUNDS_SHARE, CPI_ROUNDS_BYTES / layout->stride);
+    size_t large = cpi_lower(capacity / CPI_ROUNDS_LARGE_SHARE,
                              CPI_ROUNDS_LARGE_BYTES / layout->stride);
 
-    if (rounds < large && !layout->callers)
-        rounds = large;
+    rounds = cpi_lower(rounds, CPI_ROUNDS_DEFAULT);
+    if (!layout->callers)
+        rounds = cpi_within(large, rounds, CPI_ROUNDS_LARGE);
     /* The caller's memory is scarce, so a magazine fills its last cache line. */
     if (layout->callers && rounds >= CPI_LINE / sizeof(void *))
         rounds -= (offsetof(struct cpi_magazine, rounds) + rounds * sizeof(void *)) % CPI_LINE /

@@ -123,7 +123,7 @@ static uintptr_t slots_on_top(const struct drain *drain, uintptr_t most)
 
     if (run == end && run > 0)
         run--;
-    return run < most ? run : most;
+    return cpi_lower(run, most);
 }
 
 /* --- Giving back --- */
@@ -250,10 +250,8 @@ static size_t drop_fresh(struct cpi_pool *pool, size_t n)
         uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
         uintptr_t fresh = CPI_BOUNDS_FRESH(bounds);
         uintptr_t keep = fresh > 0 ? fresh : 1;
-        uintptr_t less = capacity > keep ? capacity - keep : 0;
+        uintptr_t less = capacity > keep ? cpi_lower(capacity - keep, n) : 0;
 
-        if (less > n)
-            less = n;
         if (less == 0 ||
             cpi_slab_set_bounds(&pool->slab, bounds, CPI_BOUNDS(capacity - less, fresh)))
             return less;
@@ -352,9 +350,7 @@ static size_t raise_capacity(struct cpi_pool *pool, size_t n)
     do {
         bounds = cpi_slab_bounds(&pool->slab);
         capacity = CPI_BOUNDS_CAPACITY(bounds);
-        more = pool->slab.slots - capacity;
-        if (more > n)
-            more = n;
+        more = cpi_lower(pool->slab.slots - capacity, n);
         if (more == 0 || !cpi_depot_provide(&pool->depot, capacity + more) ||
             !cpi_slab_provide(&pool->slab, capacity + more))
             return 0;
@@ -388,10 +384,8 @@ static bool provide_resident(struct cpi_pool *pool, size_t n)
 {
     struct cpi_slab *slab = &pool->slab;
     uintptr_t end = cpi_slab_fresh(slab) + n;
-    uintptr_t run = end + pool->depot.limit;
+    uintptr_t run = cpi_lower(end + pool->depot.limit, slab->slots);
 
-    if (run > slab->slots)
-        run = slab->slots;
     if (end > run || slab->bumped != NULL)
         end = run;
     return cpi_pool_provide(pool, run, end);

@@ -14,6 +14,7 @@
 #include <cpool/track.h>
 
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "pool/report.h"
 
 /* Words in a cache line. */
@@ -114,8 +115,7 @@ void *cpool_iter_next(cpool_iter_t *iter)
         return NULL;
     }
     fresh = cpi_slab_fresh(&pool->slab);
-    if (iter->end > fresh)
-        iter->end = fresh; /* slots that were live before have a word below this */
+    iter->end = cpi_lower(iter->end, fresh); /* slots live before are below */
     if (index >= iter->end)
         return NULL;
     iter->handle = next_live(&pool->map, &index, iter->end);
