@@ -52,7 +52,7 @@ static uintptr_t fair_run(const struct cpi_cache *cache)
     uintptr_t limit = CPI_BOUNDS_CAPACITY(bounds);
     uintptr_t part = fresh < limit ? (limit - fresh) / CPI_FRESH_PART : 0;
 
-    return cpi_within(part, 1, cache->depot->limit);
+    return part > 0 ? cpi_lower(part, cache->depot->limit) : 1;
 }
 
 /* Refills with slots that have never been handed out. */
@@ -384,10 +384,11 @@ size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t 
         uint64_t bounds = cpi_slab_bounds(slab);
         uintptr_t fresh = CPI_BOUNDS_FRESH(bounds);
         uintptr_t limit = CPI_BOUNDS_CAPACITY(bounds) + beyond;
-        uintptr_t left = fresh < limit ? cpi_lower(limit - fresh, n) : 0;
+        uintptr_t left;
 
-        if (left == 0)
+        if (fresh >= limit || n == 0)
             return 0;
+        left = cpi_lower(limit - fresh, n);
         if (!cpi_depot_provide(depot, fresh + left) || !cpi_slab_provide(slab, fresh + left)) {
             n = left / 2; /* the system may have memory for fewer slots */
             continue;
