@@ -3,7 +3,8 @@
  * reclaim.c - threads that close the entries of caches, and those that wait for owners.
  *
  * ORDERING TABLE
- *   barrier | membarrier(2)       | -       | cache.h's busy, room | each side's first write
+ *   barrier | membarrier(2)       | -       | cache.h's busy, room; a client's own fences | each
+ *                                               side's first write; what the client publishes
  *   works   | has_barrier load, store | relaxed | - | -
  *   own     | closed load, by a thread that has counted itself | relaxed | - | -
  *   begin   | closed fetch-and-add | acq_rel | cache.c's check | an opening that came before

@@ -157,17 +157,15 @@ CPI_COLD static struct cpi_pool *build_pool(char *region, const struct cpi_layou
     memset(pool, 0, sizeof *pool);
     cpi_text_copy(pool->name, sizeof pool->name, config->name);
     pool->flags = config->flags;
-    pool->region = region;
     pool->stall_limit_ns = config->stall_limit_ms != 0 ? config->stall_limit_ms : CPI_STALL_MS;
     pool->stall_limit_ns *= 1000000u;
     pool->region_size = layout->total;
-    pool->fixed_bytes = layout->fixed;
     pool->region_owned = !layout->callers;
     lay_out_slots(&pool->slab, layout, region);
     lay_out_depot(&pool->depot, layout, region);
-    cpi_extent_init(&registry->caches, region + layout->fixed,
-                    layout->for_slots_at - layout->fixed, layout->unit,
-                    fixed_bytes - layout->fixed); /* the rest of a page, or all */
+    cpi_extent_init(&registry->caches, region + sizeof *pool,
+                    layout->for_slots_at - sizeof *pool, layout->unit,
+                    fixed_bytes - sizeof *pool); /* the rest of a page, or all */
     cpi_registry_init(registry, pool, &pool->slab, &pool->depot, layout->quota);
     registry->max = layout->caches;
     registry->spares = (uint32_t)layout->spares;
@@ -241,7 +239,7 @@ CPI_COLD static int build_as_asked(struct cpi_pool **pool, const cpool_config_t 
     if (code != 0)
         return code;
     fixed = layout.callers ? layout.for_slots_at
-                           : cpi_align_up(layout.fixed, cpi_os_page_size());
+                           : cpi_align_up(sizeof(struct cpi_pool), cpi_os_page_size());
     if (!layout.callers && !cpi_os_commit(region, fixed)) {
         if (region != config->memory)
             cpi_os_release(region, layout.total);
@@ -287,7 +285,7 @@ CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
     if (pool->end_frames != NULL)
         pool->end_frames(pool);
     if (pool->region_owned && (pool->flags & CPOOL_CLIENT_RESERVED) == 0)
-        cpi_os_release(pool->region, pool->region_size);
+        cpi_os_release(pool, pool->region_size);
 }
 
 /* --- The descriptors of a pool: its own, and the face of one that belongs to a client (client.c).

@@ -15,17 +15,16 @@
 
 /* --- Many at once --- */
 
-/* Returns 0 and the pool, or the code that was reported. */
-static int check_bulk(struct cpi_pool **pool, cpool_t *handle, const void *slots, size_t n,
-                      const char *function)
+/* The pool, or NULL after a report. */
+static struct cpi_pool *bulk_pool(cpool_t *handle, const void *slots, size_t n,
+                                  const char *function)
 {
-    *pool = cpi_pool_of(handle, function);
-    if (*pool == NULL)
-        return CPOOL_EPOOL;
-    if (slots != NULL || n == 0)
-        return 0;
-    cpi_pool_report(CPOOL_ENULL, function, *pool);
-    return CPOOL_ENULL;
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
+
+    if (pool == NULL || slots != NULL || n == 0)
+        return pool;
+    cpi_pool_report(CPOOL_ENULL, function, pool);
+    return NULL;
 }
 
 /* Takes up to n slots from the loaded magazine, in the order of single allocs. */
@@ -81,11 +80,11 @@ static size_t copy_run_in(const struct cpi_pool *pool, const struct cpi_cache *c
 void cpool_free_bulk(cpool_t *handle, void *const *slots, size_t n)
 {
     const struct cpi_call call = CPI_CALL("cpool_free_bulk");
+    struct cpi_pool *pool = bulk_pool(handle, slots, n, call.function);
     struct cpi_cache *cache;
-    struct cpi_pool *pool;
     size_t given = 0;
 
-    if (check_bulk(&pool, handle, slots, n, call.function) != 0)
+    if (pool == NULL)
         return;
     cache = cpi_registry_own_cache(&pool->registry);
     while (given < n) {
@@ -100,10 +99,10 @@ void cpool_free_bulk(cpool_t *handle, void *const *slots, size_t n)
 size_t cpool_alloc_bulk(cpool_t *handle, void **slots, size_t n, size_t least)
 {
     static const char function[] = "cpool_alloc_bulk";
-    struct cpi_pool *pool;
+    struct cpi_pool *pool = bulk_pool(handle, slots, n, function);
     size_t got;
 
-    if (check_bulk(&pool, handle, slots, n, function) != 0)
+    if (pool == NULL)
         return 0;
     got = alloc_runs(pool, slots, n, CPI_CALL(function));
     if (CPI_LIKELY(got >= least))

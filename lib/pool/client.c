@@ -8,7 +8,6 @@
  * ORDERING TABLE
  *   hooks | hooks store         | release | slots.c's told | the table
  *   ended | ended store         | relaxed | - | -
- *   barrier | membarrier(2)     | -       | a client's own fences | what the client publishes
  */
 #include <cpool/client.h>
 
@@ -20,13 +19,8 @@
 
 /* --- The process --- */
 
-static bool pass_barrier(void)
-{
-    return cpi_has_barrier() && cpi_barrier_passed(); /* [barrier] */
-}
-
 static const cpool_client_system_t process = {&cpi_thread_forked, &cpi_thread_exits, cpi_os_now,
-                                              cpi_os_back_off, pass_barrier, cpi_has_barrier,
+                                              cpi_os_back_off, cpi_barrier_passed, cpi_has_barrier,
                                               cpi_frame_take_back, cpi_frame_each, cpi_tools_block};
 
 bool cpool_client_lock(void)

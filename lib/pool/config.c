@@ -136,13 +136,6 @@ static void choose_quota(struct cpi_layout *layout, bool rounds_chosen)
                                 layout->caches * more);
 }
 
-/* Leaves room for the magazines that pad the first extent to whole units.  A magazine is a whole
- * number of lines, so there are fewer of them than lines in a unit. */
-static uint64_t magazines_max(const struct cpi_layout *layout)
-{
-    return CPI_INDEX_MAX - layout->unit / CPI_LINE;
-}
-
 static size_t default_caches(const struct cpi_layout *layout)
 {
     size_t caches = layout->slots / CPI_CACHES_SHARE;
@@ -178,12 +171,15 @@ static size_t default_rounds(const struct cpi_layout *layout)
 
 static int choose_magazines(struct cpi_layout *layout, size_t rounds, size_t caches)
 {
+    /* The first extent is padded to whole units by magazines, which are whole lines. */
+    uint64_t most = CPI_INDEX_MAX - layout->unit / CPI_LINE;
+
     layout->rounds = rounds != 0 ? rounds : default_rounds(layout);
     layout->caches = caches != 0 ? caches : default_caches(layout);
     choose_quota(layout, rounds == 0);
-    if (rounds != 0)
-        return all_magazines(layout) > magazines_max(layout) ? CPOOL_EROUNDS : 0;
-    while (all_magazines(layout) > magazines_max(layout)) {
+    while (all_magazines(layout) > most) {
+        if (rounds != 0)
+            return CPOOL_EROUNDS;
         layout->rounds = layout->rounds * 2 + 1;
         choose_quota(layout, true);
     }
@@ -279,8 +275,7 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
     code = choose_magazines(layout, config->magazine_rounds, config->thread_caches);
     if (code != 0)
         return code;
-    layout->fixed = cpi_align_up(sizeof(struct cpi_pool), CPI_LINE);
-    if (!cpi_add(layout->fixed, cpi_registry_bytes(layout->caches, layout->quota),
+    if (!cpi_add(sizeof(struct cpi_pool), cpi_registry_bytes(layout->caches, layout->quota),
                  &layout->total) ||
         !append_magazines(layout) || !append_slots(layout) ||
         !cpi_align_up_checked(layout->total, layout->unit, &layout->total))

@@ -26,7 +26,6 @@ struct cpi_layout {
     size_t caches;   /* number of caches */
     size_t quota;    /* spares of one cache */
     size_t spares;   /* spares of all caches together, beyond each one's first */
-    size_t fixed; /* bytes at the start that every pool uses from the beginning; caches follow */
     size_t for_slots_at;
     size_t for_caches_at;
     size_t sides_at[CPI_SIDES];

@@ -65,9 +65,7 @@ struct cpi_pool {
     char name[CPI_NAME_SIZE];
     unsigned flags; /* of the configuration, with those of CPOOL_OPTIONS */
     uint64_t stall_limit_ns; /* nanoseconds that an alloc waits for a preempted thread */
-    void *region;       /* the whole range of memory */
-    size_t region_size; /* bytes */
-    size_t fixed_bytes; /* the bytes of it that are committed at creation */
+    size_t region_size; /* bytes of its whole range of memory, which begins with this structure */
     bool region_owned;  /* the library commits and releases it */
     uint64_t number;    /* the pool's serial number */
 };

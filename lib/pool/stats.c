@@ -48,7 +48,7 @@ static void add_extent(const struct cpi_extent *extent, cpool_stats_t *stats)
 static void read_memory(const struct cpi_pool *pool, cpool_stats_t *stats)
 {
     stats->reserved_bytes = pool->region_size;
-    stats->committed_bytes = pool->fixed_bytes;
+    stats->committed_bytes = sizeof *pool;
     stats->system_calls = cpi_load(&pool->calls, relaxed); /* [figure] */
     add_extent(&pool->registry.caches, stats);
     add_extent(&pool->depot.for_slots, stats);

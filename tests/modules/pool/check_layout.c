@@ -42,7 +42,7 @@ static void require_parts(const struct cpi_layout *layout)
     struct parts parts = {.count = 0};
 
     add(&parts, 0, sizeof(struct cpi_pool));
-    add(&parts, layout->fixed, cpi_registry_bytes(layout->caches, layout->quota));
+    add(&parts, sizeof(struct cpi_pool), cpi_registry_bytes(layout->caches, layout->quota));
     add(&parts, layout->for_slots_at, depot_magazines(layout) * stride);
     add(&parts, layout->for_caches_at,
         (uint64_t)cpi_registry_magazines(layout->caches, layout->spares) * stride);
