@@ -54,6 +54,12 @@ struct cpi_cache *fixture_cache(uint32_t quota, bool inline_path)
     return cache;
 }
 
+struct cpi_cache *fixture_begin(uint32_t quota, bool inline_path)
+{
+    fixture_init();
+    return fixture_cache(quota, inline_path);
+}
+
 bool fixture_reclaim(void)
 {
     bool all;

@@ -19,8 +19,9 @@ extern struct cpi_registry *fixture_registry;
 /* Makes all three. */
 void fixture_init(void);
 
-/* A cache with this quota of spares. */
+/* A cache with this quota of spares.  fixture_begin makes all three before. */
 struct cpi_cache *fixture_cache(uint32_t quota, bool inline_path);
+struct cpi_cache *fixture_begin(uint32_t quota, bool inline_path);
 
 /* Closes all entries and takes what lies in them, as a dry alloc does. */
 bool fixture_reclaim(void);

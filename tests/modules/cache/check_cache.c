@@ -12,11 +12,9 @@ enum { CAPACITY = FIXTURE_CAPACITY, LIMIT = FIXTURE_LIMIT, PLACES = FIXTURE_PLAC
 /* Near the end a claim takes a part of what is left, so that others get some. */
 TEST(refill_from_fresh_leaves_some_to_others)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(1, true);
     void *slots[CAPACITY];
 
-    fixture_init();
-    cache = fixture_cache(1, true);
     fixture_take(cache, slots, CAPACITY - 2 * LIMIT);
     while (cpi_cache_rounds(cache) > 0)
         fixture_take(cache, slots, 1);
@@ -30,11 +28,9 @@ TEST(refill_from_fresh_leaves_some_to_others)
 
 TEST_TIMES(free_keeps_no_more_than_the_share, PLACES)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin((uint32_t)_i + 1, true);
     void *slots[CAPACITY];
 
-    fixture_init();
-    cache = fixture_cache((uint32_t)_i + 1, true);
     fixture_take(cache, slots, CAPACITY);
     for (size_t i = 0; i < CAPACITY; i++) {
         REQUIRE(cpi_cache_give(cache, slots[i]));
@@ -46,11 +42,9 @@ TEST_TIMES(free_keeps_no_more_than_the_share, PLACES)
 
 TEST(flush_gives_all_to_the_depot)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(PLACES, true);
     void *slots[100];
 
-    fixture_init();
-    cache = fixture_cache(PLACES, true);
     for (size_t n = 0; n <= 100; n++) {
         fixture_take(cache, slots, n);
         fixture_give(cache, slots, n);
@@ -69,14 +63,11 @@ TEST(flush_gives_all_to_the_depot)
  * come out of line twice. */
 TEST(bound_follows_the_watermark)
 {
-    struct cpi_cache *cache;
-    struct cpi_cache *other;
+    struct cpi_cache *cache = fixture_begin(1, true);
+    struct cpi_cache *other = fixture_cache(1, true);
     void *slots[2];
     void *others[LIMIT];
 
-    fixture_init();
-    cache = fixture_cache(1, true);
-    other = fixture_cache(1, true);
     REQUIRE(cpi_cache_refill(cache));
     REQUIRE_EQUAL(cpi_cache_active(cache)->bound, cpi_slab_fresh(fixture_slab));
     fixture_take(cache, slots, 2);
@@ -89,11 +80,9 @@ TEST(bound_follows_the_watermark)
 /* As of a pool that is reset: nothing is counted, and the entry is closed. */
 TEST(discard_leaves_nothing_in_the_entry)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(2, true);
     void *slots[3 * LIMIT];
 
-    fixture_init();
-    cache = fixture_cache(2, true);
     fixture_take(cache, slots, 3 * LIMIT);
     fixture_give(cache, slots, 3 * LIMIT - 1);
     REQUIRE(fixture_is_open(cache) && cpi_cache_count(cache) > 0);
@@ -105,12 +94,10 @@ TEST(discard_leaves_nothing_in_the_entry)
 /* A stealing thread finds an empty spare of no use, and leaves it to the owner. */
 TEST(steal_leaves_empty_spares)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(4, true);
     void *slots[5 * LIMIT];
     size_t empty = 0;
 
-    fixture_init();
-    cache = fixture_cache(4, true);
     fixture_take(cache, slots, 5 * LIMIT);
     fixture_give(cache, slots, 5 * LIMIT);
     fixture_take(cache, slots, 3 * LIMIT);
@@ -133,12 +120,10 @@ static uintptr_t shown_count(const struct cpi_cache *cache)
 
 TEST(enter_marks_and_leave_unmarks)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(1, true);
     void *slots[3];
     uint32_t busy;
 
-    fixture_init();
-    cache = fixture_cache(1, true);
     for (size_t round = 0; round < 10; round++) {
         uintptr_t count = shown_count(cache);
 
@@ -174,11 +159,9 @@ static void require_nothing_kept(struct cpi_cache *cache, size_t held)
  * anybody is closing. */
 TEST_TIMES(closed_entry_keeps_nothing, 2)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(3, _i == 0);
     void *slots[CAPACITY];
 
-    fixture_init();
-    cache = fixture_cache(3, _i == 0);
     fixture_take(cache, slots, 5 * LIMIT);
     fixture_give(cache, slots, 5 * LIMIT);
     cpi_reclaim_begin(fixture_registry);
@@ -203,11 +186,9 @@ TEST_TIMES(closed_entry_keeps_nothing, 2)
 /* To close an entry costs as much as that many operations. */
 TEST_TIMES(closed_entry_is_opened_after_calm, 2)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(1, _i == 0);
     void *slot;
 
-    fixture_init();
-    cache = fixture_cache(1, _i == 0);
     for (int round = 0; round < 3; round++) {
         fixture_take(cache, &slot, 1);
         REQUIRE(fixture_is_open(cache));
@@ -228,11 +209,9 @@ TEST_TIMES(closed_entry_is_opened_after_calm, 2)
 /* All that close have to end. */
 TEST(entry_stays_closed_while_anybody_closes)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(1, true);
     void *slot;
 
-    fixture_init();
-    cache = fixture_cache(1, true);
     cpi_reclaim_begin(fixture_registry);
     cpi_reclaim_begin(fixture_registry);
     for (int closing = 2; closing > 0; closing--) {
@@ -250,11 +229,9 @@ TEST(entry_stays_closed_while_anybody_closes)
 /* Nobody has come for it: the owner brings it back itself. */
 TEST(loaded_magazine_of_a_closed_entry_goes_to_the_depot)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(4, true);
     void *slots[3 * LIMIT];
 
-    fixture_init();
-    cache = fixture_cache(4, true);
     for (size_t n = 0; n < 3 * LIMIT; n++) {
         fixture_take(cache, slots, n + 1);
         fixture_give(cache, slots, n);
@@ -269,11 +246,9 @@ TEST(loaded_magazine_of_a_closed_entry_goes_to_the_depot)
 /* Somebody has: what the entry counts is no longer there. */
 TEST(loaded_magazine_that_was_taken_is_not_counted_twice)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(1, true);
     void *slots[CAPACITY];
 
-    fixture_init();
-    cache = fixture_cache(1, true);
     fixture_take(cache, slots, LIMIT);
     fixture_give(cache, slots, LIMIT / 2);
     REQUIRE(shown_count(cache) > 0);
@@ -289,12 +264,10 @@ TEST(loaded_magazine_that_was_taken_is_not_counted_twice)
 /* More are given back than were ever there. */
 TEST_TIMES(give_without_an_empty_magazine_fails, 2)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(2, true);
     size_t given = 0;
     void *slot;
 
-    fixture_init();
-    cache = fixture_cache(2, true);
     fixture_take(cache, &slot, 1);
     if (_i != 0)
         cpi_reclaim_begin(fixture_registry);

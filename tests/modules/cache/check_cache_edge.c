@@ -209,13 +209,11 @@ static size_t fill_loaded(struct cpi_cache *cache, void **slots)
 /* The full magazine stays loaded, and its own count 0. */
 TEST(spill_without_an_empty_spare_changes_nothing)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(1, true);
     void *slots[2 * LIMIT];
     cpool_cache_t *active;
     size_t n;
 
-    fixture_init();
-    cache = fixture_cache(1, true);
     active = cpi_cache_active(cache);
     n = fill_loaded(cache, slots);
     REQUIRE(cpi_cache_is_just_full(cache, active, active->bound - 1));
@@ -232,13 +230,11 @@ TEST(spill_without_an_empty_spare_changes_nothing)
 TEST(spares_of_a_cache_that_only_gives_leave_in_turn)
 {
     enum { QUOTA = 3, FILLED = 12 };
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(QUOTA, true);
     void *slots[FILLED * LIMIT + 1];
     uint32_t filled[FILLED];
     size_t n = FILLED * LIMIT + 1;
 
-    fixture_init();
-    cache = fixture_cache(QUOTA, true);
     fixture_take(cache, slots, n);
     for (size_t i = 0; i < FILLED; i++) {
         while (n > 0 && cpi_cache_count(cache) < LIMIT)
@@ -254,13 +250,11 @@ TEST(spares_of_a_cache_that_only_gives_leave_in_turn)
 
 TEST(swap_with_a_spare_is_a_move)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(1, true);
     void *slots[2 * LIMIT];
     uint64_t exchanged;
     uint64_t before;
 
-    fixture_init();
-    cache = fixture_cache(1, true);
     fixture_take(cache, slots, 2 * LIMIT);
     fixture_give(cache, slots, 2 * LIMIT);
     exchanged = cpi_depot_exchanged(&cache->counters);

@@ -167,12 +167,10 @@ TEST(activity_tells_of_fresh_slots_and_visitors)
 /* A search for the last slot sees each of them, and none that found nothing. */
 TEST(activity_tells_of_each_operation_of_a_closed_entry)
 {
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(2, true);
     void *slots[FIXTURE_CAPACITY];
     uint64_t before;
 
-    fixture_init();
-    cache = fixture_cache(2, true);
     cpi_reclaim_begin(fixture_registry);
     for (size_t i = 0; i < FIXTURE_CAPACITY; i++) {
         before = cpi_reclaim_activity(fixture_registry);
@@ -205,10 +203,8 @@ TEST(await_inside_ends_without_patience_at_an_owner_that_stays)
 {
     struct cpi_backoff impatient = { 1, 0, 0 };
     struct cpi_uncached uncached;
-    struct cpi_cache *cache;
+    struct cpi_cache *cache = fixture_begin(1, true);
 
-    fixture_init();
-    cache = fixture_cache(1, true);
     REQUIRE(cpi_await_inside(fixture_registry, &impatient));
     (void)cpi_cache_enter(cache, cpi_cache_active(cache));
     REQUIRE(!cpi_await_inside(fixture_registry, &impatient));
