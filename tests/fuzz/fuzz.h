@@ -33,9 +33,7 @@
 
 #include "figures.h"
 
-/*
- * ---- Input, failures, reports (input.c) ------------------------------------
- */
+/* --- Input, failures, reports (input.c) --- */
 
 /* The bytes of this run. */
 void input_begin(const uint8_t *bytes, size_t size);
@@ -66,9 +64,7 @@ size_t reports_with(int code);
 /* Requires n reports of this code, and no other one, and forgets them. */
 #define REPORTS_EQUAL(n, code) FUZZ_EQUAL(reports_with(code), (n))
 
-/*
- * ---- Pools and their models (model.c) --------------------------------------
- */
+/* --- Pools and their models (model.c) --- */
 
 enum { POOLS = 3, CACHES = 2, FRAMES = 2 };
 
@@ -133,9 +129,7 @@ void model_verify(struct model *model);
 
 struct figures model_stats(const struct model *model);
 
-/*
- * ---- The parts of programs ---------------------------------------------------
- */
+/* --- The parts of programs --- */
 
 void create_any(struct model *model);
 void create_wrong(void);

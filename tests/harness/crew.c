@@ -28,9 +28,7 @@ void crew_require_obtainable_here(cpool_t *pool)
     hold_fini(&hold);
 }
 
-/*
- * ---- The two barriers ----------------------------------------------------
- */
+/* --- The two barriers --- */
 
 struct refused {
     void (*body)(void *argument);
@@ -79,9 +77,7 @@ void crew_run_variant(int variant, void (*body)(unsigned flags))
         crew_without_barrier(run_body, &chosen);
 }
 
-/*
- * ---- Threads that take turns ---------------------------------------------
- */
+/* --- Threads that take turns --- */
 
 static void take(void *argument)
 {

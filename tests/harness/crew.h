@@ -14,9 +14,7 @@
 
 enum { CREW_MAX = 8, CREW_SLOT_SIZE = 16 };
 
-/*
- * ---- Kinds of pools ------------------------------------------------------
- */
+/* --- Kinds of pools --- */
 
 /* Each kind of growth.h's, with either barrier. */
 enum { CREW_VARIANTS = 2 * GROWTH_KINDS };
@@ -36,9 +34,7 @@ void crew_without_barrier(void (*body)(void *argument), void *argument);
  * barrier, then of each with the other. */
 void crew_run_variant(int variant, void (*body)(unsigned flags));
 
-/*
- * ---- Threads that take turns ---------------------------------------------
- */
+/* --- Threads that take turns --- */
 
 struct member {
     struct worker *worker;

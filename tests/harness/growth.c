@@ -15,9 +15,7 @@
 #include <sys/prctl.h>
 #endif
 
-/*
- * ---- Pools ---------------------------------------------------------------
- */
+/* --- Pools --- */
 
 const unsigned growth_kinds[GROWTH_KINDS] = { 0, CPOOL_CHECKED };
 
@@ -31,9 +29,7 @@ void growth_require_capacity(const cpool_t *pool, size_t capacity)
     REQUIRE_EQUAL(support_stats(pool).capacity, capacity);
 }
 
-/*
- * ---- Workers -------------------------------------------------------------
- */
+/* --- Workers --- */
 
 struct worker {
     pthread_t thread;
@@ -110,9 +106,7 @@ void worker_stop(struct worker *worker)
     free(worker);
 }
 
-/*
- * ---- Holds ---------------------------------------------------------------
- */
+/* --- Holds --- */
 
 struct hold hold_of(cpool_t *pool)
 {
@@ -202,9 +196,7 @@ void hold_free_one(struct hold *hold, size_t i)
     hold_free(hold, 1);
 }
 
-/*
- * ---- Filters of system calls ---------------------------------------------
- */
+/* --- Filters of system calls --- */
 
 #if defined(__linux__) && defined(SECCOMP_RET_ERRNO)
 

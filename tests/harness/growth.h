@@ -9,9 +9,7 @@
 
 #include "support.h"
 
-/*
- * ---- Pools ---------------------------------------------------------------
- */
+/* --- Pools --- */
 
 /* The flags that make a difference here, of one pool each. */
 enum { GROWTH_KINDS = 2 };
@@ -21,12 +19,10 @@ cpool_t *growth_pool(size_t slot_size, unsigned flags, size_t capacity, size_t m
 
 void growth_require_capacity(const cpool_t *pool, size_t capacity);
 
-/*
- * ---- Workers -------------------------------------------------------------
+/* --- Workers ---
  *
  * A worker is a thread that does one thing at a time when it is told to, and is
- * asleep otherwise, with whatever its caches hold.
- */
+ * asleep otherwise, with whatever its caches hold. */
 
 struct worker;
 
@@ -42,13 +38,11 @@ void worker_await(struct worker *worker);
 /* Ends the thread. */
 void worker_stop(struct worker *worker);
 
-/*
- * ---- Holds ---------------------------------------------------------------
+/* --- Holds ---
  *
  * Slots in one party's hands.  Each is filled with the party's stamp for as
  * long as it is held, and looked at before it is freed.  A second holder of the
- * same slot, or a purge of it, is found.  The slots must have whole 8 bytes.
- */
+ * same slot, or a purge of it, is found.  The slots must have whole 8 bytes. */
 
 struct hold {
     cpool_t *pool;
@@ -82,12 +76,10 @@ void hold_end(struct hold *hold);
 /* Frees the i-th, and puts the last one in its place. */
 void hold_free_one(struct hold *hold, size_t i);
 
-/*
- * ---- Filters of system calls ---------------------------------------------
+/* --- Filters of system calls ---
  *
  * In place until the process ends, so for forked children.  False where the
- * system has no such filters: then there is nothing to test.
- */
+ * system has no such filters: then there is nothing to test. */
 
 /* Whether a child of this process can put one in place. */
 bool growth_has_filters(void);

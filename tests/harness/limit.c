@@ -39,9 +39,7 @@
 
 enum { EXPIRED = 124, FAILED = 125, DEFAULT_LIMIT = 600, GDB_LIMIT = 60 };
 
-/*
- * ---- The processes that the program has started ---------------------------
- */
+/* --- The processes that the program has started --- */
 
 struct process {
     pid_t pid;
@@ -132,9 +130,7 @@ static void list_processes(pid_t program)
     mark_descendants();
 }
 
-/*
- * ---- Their stacks --------------------------------------------------------
- */
+/* --- Their stacks --- */
 
 /* Each line of a file of the thread's, behind the file's name. */
 static void print_file(const char *thread, const char *name)
@@ -231,9 +227,7 @@ static void print_stacks(pid_t program)
     }
 }
 
-/*
- * ---- Their end -----------------------------------------------------------
- */
+/* --- Their end --- */
 
 /* Kills all that are left, until none is there to start others. */
 static void kill_all(pid_t program)
@@ -274,9 +268,7 @@ static bool has_ended(pid_t program, int *status)
     return ended;
 }
 
-/*
- * ---- The program ---------------------------------------------------------
- */
+/* --- The program --- */
 
 static double now(void)
 {

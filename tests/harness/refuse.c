@@ -124,9 +124,7 @@ static bool is_refused(enum refuse_call call, int error)
     return true;
 }
 
-/*
- * ---- Memory --------------------------------------------------------------
- */
+/* --- Memory --- */
 
 #if !defined(MAP_NORESERVE)
 #define MAP_NORESERVE 0
@@ -164,9 +162,7 @@ WRAP(int, madvise, void *address, size_t size, int advice)
     return is_refused(MADVISE, ENOMEM) ? -1 : __real_madvise(address, size, advice);
 }
 
-/*
- * ---- The heap ------------------------------------------------------------
- */
+/* --- The heap --- */
 
 static void *count_block(void *block)
 {
@@ -214,9 +210,7 @@ WRAP(void, free, void *block)
     __real_free(block);
 }
 
-/*
- * ---- Threads and the process ---------------------------------------------
- */
+/* --- Threads and the process --- */
 
 WRAP(int, pthread_key_create, pthread_key_t *key, void (*destructor)(void *))
 {
@@ -285,9 +279,7 @@ WRAP(int, pthread_cond_destroy, pthread_cond_t *condition)
     return __real_pthread_cond_destroy(condition);
 }
 
-/*
- * ---- Files and other calls -----------------------------------------------
- */
+/* --- Files and other calls --- */
 
 /* The library creates no file, so there is no mode. */
 WRAP(int, openat, int folder, const char *path, int flags, ...)

@@ -24,9 +24,7 @@ enum { SKIPPED = 77 };
  * reads the child's standard error, fails the test. */
 static bool in_child;
 
-/*
- * ---- Requirements --------------------------------------------------------
- */
+/* --- Requirements --- */
 
 void support_fail(const char *file, int line, const char *what)
 {
@@ -44,9 +42,7 @@ bool support_is_quick(void)
     return SUPPORT_SANITIZED || getenv("CPOOL_TEST_QUICK") != NULL;
 }
 
-/*
- * ---- Suites --------------------------------------------------------------
- */
+/* --- Suites --- */
 
 /* Each test runs in a process of its own, so the result it reports is shared. */
 struct skips {
@@ -137,9 +133,7 @@ void *support_lines(size_t size)
     return memset(piece + 1, 0, size);
 }
 
-/*
- * ---- Children ------------------------------------------------------------
- */
+/* --- Children --- */
 
 /* Where the library is built for coverage, writes what this process has reached, which a
  * child that ends at once would lose. */
@@ -243,9 +237,7 @@ void support_require_abort(void (*body)(void *argument), void *argument,
         fail_with_outcome(outcome, "abort");
 }
 
-/*
- * ---- What the process holds ----------------------------------------------
- */
+/* --- What the process holds --- */
 
 /* Reads the start of a file of the system's, without allocating.  Returns false
  * if there is none. */

@@ -34,9 +34,7 @@
 #include "figures.h"
 #include "random.h"
 
-/*
- * ---- Requirements --------------------------------------------------------
- */
+/* --- Requirements --- */
 
 /* Ends the test as failed unless the condition holds.  Any thread, and a forked
  * child of a test as well. */
@@ -51,9 +49,7 @@ _Noreturn void support_fail(const char *file, int line, const char *what);
 void support_require_equal(long long a, long long b, const char *file, int line,
                            const char *what);
 
-/*
- * ---- How much ------------------------------------------------------------
- */
+/* --- How much --- */
 
 /* Whether a sanitizer was compiled in: it changes what memory a process holds. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -97,9 +93,7 @@ void *support_calloc(size_t count, size_t size);
  * ends. */
 void *support_lines(size_t size);
 
-/*
- * ---- Suites --------------------------------------------------------------
- */
+/* --- Suites --- */
 
 /* Begins a test, which runs once or more often, with _i from 0.  It makes itself known before
  * main, which is that of main.c if the program has none. */
@@ -146,9 +140,7 @@ int support_skip_all(const char *suite, const char *why);
  * skipped.  A test that is to run 0 times counts as skipped. */
 int support_run(const char *suite, const struct support_test *tests, size_t count);
 
-/*
- * ---- Pools ---------------------------------------------------------------
- */
+/* --- Pools --- */
 
 /* A valid configuration with the defaults for everything else. */
 cpool_config_t support_config(size_t slot_size, size_t capacity);
@@ -200,9 +192,7 @@ size_t support_take_all(cpool_t *pool, void **slots);
 /* Requires that all but `live` slots can be taken, and gives them back. */
 void support_require_obtainable(cpool_t *pool, size_t live);
 
-/*
- * ---- Error reports -------------------------------------------------------
- */
+/* --- Error reports --- */
 
 /* The last report to the error handler. */
 struct support_report {
@@ -236,9 +226,7 @@ size_t support_take_reports(struct support_report *last);
 
 struct support_report support_require_report(int code, const char *file, int line);
 
-/*
- * ---- Threads -------------------------------------------------------------
- */
+/* --- Threads --- */
 
 typedef void *support_thread_t(void *argument);
 
@@ -268,9 +256,7 @@ void support_door_wait(struct support_door *door);
 void support_door_await(struct support_door *door, size_t waiting);
 void support_door_open(struct support_door *door);
 
-/*
- * ---- Children ------------------------------------------------------------
- */
+/* --- Children --- */
 
 /* How a forked child ended, and its output on standard error. */
 struct support_outcome {
@@ -299,9 +285,7 @@ void support_in_child(void (*body)(void *argument), void *argument);
 void support_require_abort(void (*body)(void *argument), void *argument,
                            struct support_outcome *outcome);
 
-/*
- * ---- What the process holds ----------------------------------------------
- */
+/* --- What the process holds --- */
 
 /* Bytes of address space, bytes of anonymous memory that are resident, open
  * files.  0 where the system does not tell.  Comparing such figures then shows

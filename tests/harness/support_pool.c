@@ -7,9 +7,7 @@
 #include <cpool/pools.h>
 #include <cpool/track.h>
 
-/*
- * ---- Pools ---------------------------------------------------------------
- */
+/* --- Pools --- */
 
 cpool_config_t support_config(size_t slot_size, size_t capacity)
 {
@@ -152,9 +150,7 @@ void support_require_obtainable(cpool_t *pool, size_t live)
     free(slots);
 }
 
-/*
- * ---- Error reports -------------------------------------------------------
- */
+/* --- Error reports --- */
 
 static pthread_mutex_t capture_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct support_report captured; /* the last report */

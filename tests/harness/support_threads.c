@@ -32,9 +32,7 @@ void *support_page_of(const void *address)
     return (void *)((uintptr_t)address & ~(uintptr_t)(support_page_size() - 1));
 }
 
-/*
- * ---- Suites --------------------------------------------------------------
- */
+/* --- Suites --- */
 
 static struct support_test known[100];
 static int lines[sizeof(known) / sizeof(known[0])];
@@ -59,9 +57,7 @@ int support_run_all(const char *suite)
     return support_run(suite, known, known_count);
 }
 
-/*
- * ---- Threads -------------------------------------------------------------
- */
+/* --- Threads --- */
 
 pthread_t support_start(support_thread_t *body, void *argument)
 {

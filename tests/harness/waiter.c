@@ -17,9 +17,7 @@ void waiter_await_sleep(const cpool_t *pool, uint64_t waits)
         sched_yield();
 }
 
-/*
- * ---- Who waits -----------------------------------------------------------
- */
+/* --- Who waits --- */
 
 /* For a waiter that is never woken.  Woken ones do not wait for it. */
 static const struct timespec long_enough = {60, 0};
@@ -77,9 +75,7 @@ void *waiter_end(struct waiter *waiter)
     return waiter->slot;
 }
 
-/*
- * ---- How the slot comes that ends the waiting ----------------------------
- */
+/* --- How the slot comes that ends the waiting --- */
 
 static void by_free(void *argument)
 {

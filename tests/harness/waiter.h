@@ -19,9 +19,7 @@ cpool_t *waiter_pool(unsigned flags, size_t capacity);
 /* Returns when so many allocs have gone to sleep since the pool's creation. */
 void waiter_await_sleep(const cpool_t *pool, uint64_t waits);
 
-/*
- * ---- Who waits -----------------------------------------------------------
- */
+/* --- Who waits --- */
 
 /* Waits for a slot, and requires that somebody wakes it. */
 void *waiter_wait(cpool_t *pool);
@@ -45,9 +43,7 @@ void waiter_begin(struct waiter *waiter);
 void waiter_await_sleep_or_end(struct waiter *waiter, uint64_t waits);
 void *waiter_end(struct waiter *waiter);
 
-/*
- * ---- How the slot comes that ends the waiting ----------------------------
- */
+/* --- How the slot comes that ends the waiting --- */
 
 struct release {
     cpool_t *pool;

@@ -14,9 +14,7 @@ static cpool_t *make_checked(size_t slot_size)
     return support_create_kind(slot_size, CAPACITY, CPOOL_CHECKED);
 }
 
-/*
- * ---- Double free ---------------------------------------------------------
- */
+/* --- Double free --- */
 
 TEST(free_twice_in_one_bulk_reported_once)
 {
@@ -73,9 +71,7 @@ TEST_TIMES(free_by_two_threads_at_once_refuses_one, 2)
     support_destroy_whole(race.pool);
 }
 
-/*
- * ---- Caches in the wrong hands -------------------------------------------
- */
+/* --- Caches in the wrong hands --- */
 
 struct hands {
     cpool_cache_t *cache;

@@ -12,9 +12,7 @@
 #define KIB ((size_t)1024)
 #define MIB (KIB * KIB)
 
-/*
- * ---- Mistakes ------------------------------------------------------------
- */
+/* --- Mistakes --- */
 
 /* One member of a good configuration set to a wrong value. */
 struct mistake {
@@ -197,9 +195,7 @@ TEST(create_more_than_address_space_refused)
     REQUIRE(pool == NULL);
 }
 
-/*
- * ---- Caller-provided memory ----------------------------------------------
- */
+/* --- Caller-provided memory --- */
 
 /* A region of memory with bytes on both sides that must not change. */
 struct region {

@@ -84,9 +84,7 @@ static void require_unsaid(const struct support_report *report, const char *what
         support_fail(__FILE__, __LINE__, report->details);
 }
 
-/*
- * ---- Gaps ----------------------------------------------------------------
- */
+/* --- Gaps --- */
 
 TEST(free_after_overflow_tells_offset_bytes_and_culprit)
 {
@@ -208,9 +206,7 @@ TEST(verify_judges_any_address)
     support_destroy_empty(pool);
 }
 
-/*
- * ---- Beside running threads ------------------------------------------------
- */
+/* --- Beside running threads --- */
 
 struct work {
     cpool_t *pool;
@@ -249,9 +245,7 @@ TEST(audit_beside_threads_finds_nothing_that_is_not)
     support_destroy_empty(work.pool);
 }
 
-/*
- * ---- Double free, and the way to learn more ---------------------------------
- */
+/* --- Double free, and the way to learn more --- */
 
 TEST(free_twice_tells_both_sites)
 {

@@ -24,12 +24,10 @@ int main(void)
 
 enum { STACK = 256 * 1024, SLOT_SIZE = 64, CAPACITY = 1000 };
 
-/*
- * ---- Many fibers, of which each thread runs whichever is next ------------
+/* --- Many fibers, of which each thread runs whichever is next ---
  *
  * Each slot has a word for its owner.  A slot that is handed out while somebody owns it was in
- * two threads' hands.
- */
+ * two threads' hands. */
 
 enum { FIBERS = 64, THREADS = 4, HELD_MOST = 12, MAGAZINE = 8 };
 

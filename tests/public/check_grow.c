@@ -7,9 +7,7 @@
 
 enum { SLOT_SIZE = 32, CAPACITY = 200, MAX_CAPACITY = 20000 };
 
-/*
- * ---- Growing -------------------------------------------------------------
- */
+/* --- Growing --- */
 
 /* One by one up to the limit.  No slot that was there before moves. */
 TEST_TIMES(alloc_grows_the_pool_up_to_its_maximum, GROWTH_KINDS)
@@ -81,9 +79,7 @@ TEST_TIMES(alloc_grows_within_callers_memory, GROWTH_KINDS)
     free(memory);
 }
 
-/*
- * ---- Shrinking -----------------------------------------------------------
- */
+/* --- Shrinking --- */
 
 TEST_TIMES(shrink_removes_fresh_slots_first, GROWTH_KINDS)
 {

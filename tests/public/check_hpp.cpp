@@ -44,9 +44,7 @@ CPOOL_DEFINE(jobs, job, .capacity = 1000);
 
 namespace {
 
-/*
- * ---- pool and static_pool ------------------------------------------------------
- */
+/* --- pool and static_pool --- */
 
 void pools_own_their_objects()
 {
@@ -212,9 +210,7 @@ void constructors_that_throw_keep_no_slot()
     require_slot_back(statically);
 }
 
-/*
- * ---- Allocators ------------------------------------------------------------------
- */
+/* --- Allocators --- */
 
 template <class T> using allocator = cpool::allocator<T>;
 using list = std::list<int, allocator<int>>;
@@ -337,9 +333,7 @@ void default_allocators_share_blocks()
 
 } // namespace
 
-/*
- * ---- new and delete --------------------------------------------------------------
- */
+/* --- new and delete --- */
 
 struct tasks_tag;
 

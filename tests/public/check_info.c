@@ -7,9 +7,7 @@
 
 #include <errno.h>
 
-/*
- * ---- Addresses -----------------------------------------------------------
- */
+/* --- Addresses --- */
 
 /* The strides are those of slots of 1 to 40 bytes. */
 TEST_TIMES(index_and_at_are_inverse, 40)
@@ -60,9 +58,7 @@ TEST(index_limit_is_the_largest_capacity)
     support_destroy_empty(pool);
 }
 
-/*
- * ---- Figures -------------------------------------------------------------
- */
+/* --- Figures --- */
 
 TEST(stats_wrong_arguments_refused)
 {
@@ -189,9 +185,7 @@ TEST(stats_after_shrinking_are_exact)
     REQUIRE_EQUAL(support_destroy(pool), 200);
 }
 
-/*
- * ---- Codes ---------------------------------------------------------------
- */
+/* --- Codes --- */
 
 /* Each range of codes, from the first to the last: the codes have no gaps. */
 static const struct {
@@ -278,9 +272,7 @@ TEST(use_leaves_errno_alone)
     REQUIRE_EQUAL(errno, 4711);
 }
 
-/*
- * ---- Peak and average --------------------------------------------------------
- */
+/* --- Peak and average --- */
 
 enum { CAPACITY = 4096 };
 
@@ -334,9 +326,7 @@ TEST_TIMES(stats_average_is_that_of_the_counts, sizeof(kinds) / sizeof(kinds[0])
     support_destroy_empty(pool);
 }
 
-/*
- * ---- The bytes of a small pool -----------------------------------------------
- */
+/* --- The bytes of a small pool --- */
 
 #define KIB ((size_t)1024)
 

@@ -76,9 +76,7 @@ static bool names_site(const char *text, const cpool_t *pool, size_t count, leak
     return false;
 }
 
-/*
- * ---- Leaks ---------------------------------------------------------------
- */
+/* --- Leaks --- */
 
 static size_t count_lines(const char *text)
 {
@@ -190,9 +188,7 @@ TEST(destroy_with_many_call_sites_accounts_for_every_slot)
     support_destroy_empty(pool);
 }
 
-/*
- * ---- What a line says of its slots -----------------------------------------
- */
+/* --- What a line says of its slots --- */
 
 /* Milliseconds, of the clock that ages are taken from. */
 static uint64_t now(void)
@@ -341,9 +337,7 @@ TEST_TIMES(print_and_destroy_list_the_ages_and_the_oldest_slot, 2)
     support_destroy_empty(pool);
 }
 
-/*
- * ---- Aborts --------------------------------------------------------------
- */
+/* --- Aborts --- */
 
 __attribute__((__noinline__)) static void free_here(cpool_t *pool, void *slot)
 {

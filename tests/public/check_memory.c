@@ -20,9 +20,7 @@
 
 static const unsigned kinds[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED };
 
-/*
- * ---- Creation ------------------------------------------------------------
- */
+/* --- Creation --- */
 
 static void require_cheap(size_t slot_size, size_t capacity, unsigned flags)
 {
@@ -67,9 +65,7 @@ TEST(create_huge_aligned_touches_nothing)
     support_destroy_empty(pool);
 }
 
-/*
- * ---- Use -----------------------------------------------------------------
- */
+/* --- Use --- */
 
 enum { PAGES = 2000 };
 
@@ -164,9 +160,7 @@ TEST(free_takes_eight_bytes_a_slot)
     free(slots);
 }
 
-/*
- * ---- Memory of the caller's ----------------------------------------------
- */
+/* --- Memory of the caller's --- */
 
 /* Bytes of addresses that a table may take: a MiB where addresses have 64 bits. */
 #define TABLE_MOST (MIB + 64 * KIB)
@@ -250,9 +244,7 @@ TEST(pool_in_callers_memory_takes_a_table_for_each_thread_and_no_other)
     memset(callers_memory, 0xEE, sizeof(callers_memory)); /* it is still there */
 }
 
-/*
- * ---- Refusals ------------------------------------------------------------
- */
+/* --- Refusals --- */
 
 /* Where there is no memory for a magazine of slots, there is for fewer. */
 TEST_IN_CHILD(alloc_uses_what_memory_there_is)
@@ -310,9 +302,7 @@ TEST(small_pool_reserves_few_addresses)
     support_destroy_whole(pool);
 }
 
-/*
- * ---- Around the slots ------------------------------------------------------
- */
+/* --- Around the slots --- */
 
 /* Whether the page of an address can be read: the system call refuses other addresses. */
 static bool is_there(uintptr_t address)

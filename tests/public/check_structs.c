@@ -64,9 +64,7 @@ struct future_stats {
 
 #define CAPACITY 100
 
-/*
- * ---- What the program passes ---------------------------------------------
- */
+/* --- What the program passes --- */
 
 TEST(create_from_header_of_the_past_uses_defaults)
 {
@@ -134,9 +132,7 @@ TEST(create_from_largest_structure_serves)
     support_destroy_empty(support_create(&largest.config));
 }
 
-/*
- * ---- What the library fills in -------------------------------------------
- */
+/* --- What the library fills in --- */
 
 static void require_bytes(const unsigned char *bytes, size_t count, unsigned char value)
 {

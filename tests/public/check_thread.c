@@ -45,9 +45,7 @@ static void fill_cache(void)
     REQUIRE(support_stats(pool).in_caches > 0);
 }
 
-/*
- * ---- Ways to end ---------------------------------------------------------
- */
+/* --- Ways to end --- */
 
 static void *end_by_return(void *unused)
 {
@@ -81,9 +79,7 @@ TEST_TIMES(end_thread_by_return_or_exit_returns_its_cache, 3)
     support_destroy_empty(pool);
 }
 
-/*
- * ---- Destructors of thread-specific data ---------------------------------
- */
+/* --- Destructors of thread-specific data --- */
 
 /* The most often that the system calls one destructor of one thread.
  * ThreadSanitizer forgets the thread in the last of these rounds. */
@@ -190,9 +186,7 @@ TEST(end_thread_with_first_use_in_destructor_returns_all)
     support_destroy_empty(pool);
 }
 
-/*
- * ---- The main thread -----------------------------------------------------
- */
+/* --- The main thread --- */
 
 /* Only sees the main thread's cache go, because the main thread itself cannot
  * be joined everywhere. */
@@ -306,9 +300,7 @@ TEST_IN_CHILD(destroyed_pool_is_refused_at_the_very_end)
 
 #endif
 
-/*
- * ---- Many threads --------------------------------------------------------
- */
+/* --- Many threads --- */
 
 /* Leaves a cache that is neither full nor empty, different in each thread. */
 static void *leave_half_filled(void *argument)

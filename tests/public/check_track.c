@@ -24,9 +24,7 @@ static cpool_t *make_tracked(unsigned flags)
     return support_create_kind(48, CAPACITY, flags);
 }
 
-/*
- * ---- Frees that must not be ------------------------------------------------
- */
+/* --- Frees that must not be --- */
 
 TEST_TIMES(free_twice_through_any_doors_reported_and_refused, KINDS)
 {
@@ -68,9 +66,7 @@ TEST_TIMES(free_of_slot_never_taken_reported_as_unused, KINDS)
     support_destroy_empty(pool);
 }
 
-/*
- * ---- Handles ---------------------------------------------------------------
- */
+/* --- Handles --- */
 
 TEST_TIMES(handle_resolves_until_its_slot_is_freed, KINDS)
 {
@@ -198,9 +194,7 @@ TEST_TIMES(reset_makes_all_handles_stale, KINDS)
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY);
 }
 
-/*
- * ---- Visits ----------------------------------------------------------------
- */
+/* --- Visits --- */
 
 /* All slots taken, and all but every n-th freed. */
 static size_t leave_live(cpool_t *pool, size_t n, bool live[CAPACITY])
@@ -287,9 +281,7 @@ TEST_TIMES(iter_next_beyond_the_end_is_null, KINDS)
     support_destroy_empty(pool);
 }
 
-/*
- * ---- Other pools, and misuse ------------------------------------------------
- */
+/* --- Other pools, and misuse --- */
 
 TEST(handle_of_untracked_pool_reported)
 {
@@ -319,9 +311,7 @@ TEST(iter_next_of_wrong_size_refused)
     support_destroy_empty(pool);
 }
 
-/*
- * ---- Memory and threads -----------------------------------------------------
- */
+/* --- Memory and threads --- */
 
 /* Objects constructed in free slots, and the slots' addresses, after a trim. */
 TEST_TIMES(trim_keeps_bytes_only_where_asked, 2)

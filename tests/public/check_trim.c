@@ -170,9 +170,7 @@ TEST(trim_takes_the_slots_of_other_threads)
     support_destroy_empty(pool);
 }
 
-/*
- * ---- While others use the pool -------------------------------------------
- */
+/* --- While others use the pool --- */
 
 enum { THREADS = 4, MOST = 300 };
 
@@ -262,9 +260,7 @@ TEST_TIMES(shrink_and_grow_often_loses_no_magazine, GROWTH_KINDS)
     support_destroy_whole(pool);
 }
 
-/*
- * ---- What it finds wrong -------------------------------------------------
- */
+/* --- What it finds wrong --- */
 
 static void require_reports(size_t count, int code, const char *function)
 {

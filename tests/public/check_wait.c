@@ -24,9 +24,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/*
- * ---- What is asked of the pool -------------------------------------------
- */
+/* --- What is asked of the pool --- */
 
 TEST_TIMES(wait_while_slots_are_free_is_alloc, 2)
 {
@@ -65,9 +63,7 @@ TEST_TIMES(wait_until_time_is_up_is_null, 2)
     support_destroy_whole(pool);
 }
 
-/*
- * ---- Being served --------------------------------------------------------
- */
+/* --- Being served --- */
 
 static void release_to_waiter(unsigned flags, void (*body)(void *argument))
 {
@@ -162,9 +158,7 @@ TEST(wait_grows_the_pool_first)
     hold_end(&hold);
 }
 
-/*
- * ---- Times ---------------------------------------------------------------
- */
+/* --- Times --- */
 
 /* Times that are over, by the sum of their members. */
 static const struct timespec odd_times[] = {
@@ -242,9 +236,7 @@ TEST_TIMES(wait_for_longest_time_is_served, 2)
     serve_sleeper(&times[_i]);
 }
 
-/*
- * ---- Cancelled -----------------------------------------------------------
- */
+/* --- Cancelled --- */
 
 struct doomed {
     cpool_t *pool;

@@ -23,9 +23,7 @@ static cpool_t *create_named(const char *name, unsigned flags)
     return support_create(&config);
 }
 
-/*
- * ---- Their names ---------------------------------------------------------
- */
+/* --- Their names --- */
 
 TEST(each_shows_what_is_kept_of_a_long_name)
 {
@@ -47,9 +45,7 @@ TEST(each_shows_a_typed_pool_by_the_name_of_its_functions)
     REQUIRE(support_find(0, "things") == NULL);
 }
 
-/*
- * ---- One after the other -------------------------------------------------
- */
+/* --- One after the other --- */
 
 struct walk {
     cpool_t *expected[POOLS];
@@ -154,9 +150,7 @@ TEST(each_tells_kinds)
     support_destroy_empty(pool);
 }
 
-/*
- * ---- Beside others -------------------------------------------------------
- */
+/* --- Beside others --- */
 
 static _Atomic bool over;
 

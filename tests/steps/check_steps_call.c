@@ -52,9 +52,7 @@ static void give_two(void *argument)
     hold_free(&giver->hold, 2);
 }
 
-/*
- * ---- Held up on its way --------------------------------------------------
- */
+/* --- Held up on its way --- */
 
 /* Only if it is handed over, the giver does not get it back. */
 static void give_and_take_back(void *argument)
@@ -177,9 +175,7 @@ TEST(waiter_that_is_behind_looks_again_before_it_gives_up)
         worker_stop(workers[i]);
 }
 
-/*
- * ---- A look waits for nobody ---------------------------------------------
- */
+/* --- A look waits for nobody --- */
 
 struct visit {
     cpool_t *pool;

@@ -107,9 +107,7 @@ TEST_TIMES(fork_at_every_step_child_finds_everything, 2 * SCRIPT_DOORS)
         crew_without_barrier(fork_at_all, &door);
 }
 
-/*
- * ---- What a vanished thread had begun ------------------------------------
- */
+/* --- What a vanished thread had begun --- */
 
 static void give_all(void *argument)
 {
@@ -242,9 +240,7 @@ TEST(fork_in_a_free_child_destroys_the_pool)
     STEPS_SWEEP(fork_in_free(worker, nth), 1, 3);
 }
 
-/*
- * ---- Waiters -------------------------------------------------------------
- */
+/* --- Waiters --- */
 
 struct waiting {
     cpool_t *pool;
@@ -372,9 +368,7 @@ TEST_TIMES(fork_inside_a_look_leaves_nobody_in_the_queue, 2)
     support_destroy_empty(look.waiting.pool);
 }
 
-/*
- * ---- The cost of a fork --------------------------------------------------
- */
+/* --- The cost of a fork --- */
 
 enum { MANY_ROUNDS = 2,
        MANY_MAGAZINES = 1000,

@@ -163,9 +163,7 @@ static void sweep(bool (*at)(struct worker **workers, int variant, size_t nth), 
     static bool name##_at(struct worker **workers, int variant __attribute__((__unused__)),  \
                           size_t nth)
 
-/*
- * ---- Whose notice it is --------------------------------------------------
- */
+/* --- Whose notice it is --- */
 
 /* One call has returned NULL.  A slot is freed, and before its thread calls anybody another
  * call finds it.  When that one frees the slot the notice must have come. */
@@ -300,9 +298,7 @@ TEST(call_whose_bell_was_called_for_another_looks_again)
         worker_stop(workers[i]);
 }
 
-/*
- * ---- Beside threads that wait --------------------------------------------
- */
+/* --- Beside threads that wait --- */
 
 /* One slot more is free than threads wait.  The call stops with one or two of them in its hands,
  * and the threads look, perhaps in vain.  Then it goes on, and takes one: they get theirs. */

@@ -10,9 +10,7 @@
 
 enum { CAPACITY = 4, ROUNDS = 2 };
 
-/*
- * ---- How a slot comes ----------------------------------------------------
- */
+/* --- How a slot comes --- */
 
 static void give_by_free(void *argument)
 {
@@ -54,9 +52,7 @@ void (*const meeting_gives[GIVES])(void *argument) = {
     give_by_free, give_by_depot_free, give_by_bulk, give_by_cache, give_by_grow,
 };
 
-/*
- * ---- Both ----------------------------------------------------------------
- */
+/* --- Both --- */
 
 static void take_all(void *argument)
 {

@@ -22,9 +22,7 @@ enum manner {
 /* A patience that does not end, nanoseconds. */
 #define MEETING_LONG UINT64_C(1000000000000)
 
-/*
- * ---- How a slot comes ----------------------------------------------------
- */
+/* --- How a slot comes --- */
 
 /* The giver, which has some slots live, or in a cache. */
 struct giver {
@@ -39,9 +37,7 @@ extern void (*const meeting_gives[])(void *giver);
 /* The first ones free one slot and do nothing else. */
 enum { FREES = 4, GIVE_BY_GROW = FREES, GIVES };
 
-/*
- * ---- Both ----------------------------------------------------------------
- */
+/* --- Both --- */
 
 struct meeting {
     struct giver giver;
@@ -70,9 +66,7 @@ bool meeting_run_hasty_waiter(struct meeting *meeting, size_t nth);
 /* The first waiter is asleep, and stops at its next step, when it has been woken. */
 void meeting_send_to_sleep(struct meeting *meeting, struct worker **workers, enum manner manner);
 
-/*
- * ---- Another one that waits ----------------------------------------------
- */
+/* --- Another one that waits --- */
 
 struct meeting_second {
     cpool_t *pool;
@@ -90,9 +84,7 @@ void meeting_await_second(const struct meeting_second *second);
 /* Returns when so many allocs have gone to sleep since the pool's creation. */
 void meeting_await_waits(const struct meeting *meeting, uint64_t waits);
 
-/*
- * ---- Sweeps --------------------------------------------------------------
- */
+/* --- Sweeps --- */
 
 /* Does a test at each step in turn, until it tells that there is no such step. */
 typedef bool meeting_test(enum manner manner, void (*give)(void *argument), struct worker **workers,

@@ -12,9 +12,7 @@
 /* More steps than any child needs: one that makes more goes round in circles. */
 enum { ENDLESS = 1000000 };
 
-/*
- * ---- What the vanished thread does ---------------------------------------
- */
+/* --- What the vanished thread does --- */
 
 struct seat {
     uint64_t words[2];
@@ -221,9 +219,7 @@ void script_fork(void (*body)(void *argument), void *argument)
     steps_allow(0);
 }
 
-/*
- * ---- What the child finds ------------------------------------------------
- */
+/* --- What the child finds --- */
 
 static void see(const struct cpi_depot *depot, unsigned char *seen, uint32_t node)
 {

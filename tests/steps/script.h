@@ -79,9 +79,7 @@ void script_give_more(struct script *script);
 /* Runs the body in a forked child, and fails if it does not come to its end. */
 void script_fork(void (*body)(void *argument), void *argument);
 
-/*
- * ---- What the child finds ------------------------------------------------
- */
+/* --- What the child finds --- */
 
 /* The magazines that operations under way may have out of reach. */
 size_t script_count_hands(const cpool_t *pool);

@@ -14,9 +14,7 @@ cpool_t *steps_pool(unsigned flags, size_t capacity, size_t max_capacity, size_t
                           .magazine_rounds = rounds, .stall_limit_ms = 1);
 }
 
-/*
- * ---- Plans ---------------------------------------------------------------
- */
+/* --- Plans --- */
 
 /* Each thread's own. */
 static _Thread_local struct {
@@ -122,9 +120,7 @@ __attribute__((constructor)) static void install(void)
     points_use(&of_steps);
 }
 
-/*
- * ---- Workers that stop ---------------------------------------------------
- */
+/* --- Workers that stop --- */
 
 static void set_state(struct steps_stop *stop, enum steps_state state)
 {

@@ -39,9 +39,7 @@ struct party {
     uint64_t stamp;
 };
 
-/*
- * ---- Every way in and out ------------------------------------------------
- */
+/* --- Every way in and out --- */
 
 static void *one_slot(cpool_t *pool, void *(*alloc)(cpool_t *pool))
 {
@@ -95,9 +93,7 @@ static void give(struct party *party, unsigned way, void **slots, size_t count)
     }
 }
 
-/*
- * ---- The parties ---------------------------------------------------------
- */
+/* --- The parties --- */
 
 /* Each word once, and by its own value: ThreadSanitizer remembers the last few
  * accesses to a word only, and does not see all that compilers make of memset. */

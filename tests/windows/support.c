@@ -188,9 +188,7 @@ void *support_lines(size_t size)
     return memset(memory, 0, size);
 }
 
-/*
- * ---- Children ------------------------------------------------------------
- */
+/* --- Children --- */
 
 void support_in_child(void (*body)(void *argument), void *argument)
 {
@@ -269,9 +267,7 @@ void support_require_abort(void (*body)(void *argument), void *argument,
         support_fail(__FILE__, __LINE__, outcome->text);
 }
 
-/*
- * ---- What the process holds ----------------------------------------------
- */
+/* --- What the process holds --- */
 
 size_t support_address_space(void)
 {

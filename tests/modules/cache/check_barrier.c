@@ -101,9 +101,7 @@ static void use_often(void *pool)
         use_once(pool);
 }
 
-/*
- * ---- Lost ----------------------------------------------------------------
- */
+/* --- Lost --- */
 
 static const int errors[] = { EPERM, ENOSYS };
 
@@ -255,9 +253,7 @@ TEST_LOST(child_of_a_fork_after_the_loss_has_all, 1)
     end_crew(&crew);
 }
 
-/*
- * ---- Lost, with waiters --------------------------------------------------
- */
+/* --- Lost, with waiters --- */
 
 /* The only slot is in the cache of the worker, whose entry is open. */
 static cpool_t *begin_with_owner(struct worker **owner, unsigned flags)
@@ -324,9 +320,7 @@ TEST_LOST(closing_with_the_loss_itself_is_not_done, 1)
     support_destroy_empty(pool);
 }
 
-/*
- * ---- Lost, with readers --------------------------------------------------
- */
+/* --- Lost, with readers --- */
 
 struct reading {
     cpool_domain_t *domain;
@@ -387,9 +381,7 @@ TEST_LOST(retire_after_loss_waits_for_readers_to_come_once, 1)
     end_readers(&mine, pool, worker);
 }
 
-/*
- * ---- Never there ---------------------------------------------------------
- */
+/* --- Never there --- */
 
 enum { BY_OPTION, BY_OPTION_AND_FILTER, BY_EPERM, BY_ENOSYS, WAYS };
 

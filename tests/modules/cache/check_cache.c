@@ -109,9 +109,7 @@ TEST(steal_leaves_empty_spares)
     REQUIRE(empty >= 2);
 }
 
-/*
- * ---- The owner's mark ----------------------------------------------------
- */
+/* --- The owner's mark --- */
 
 static uintptr_t shown_count(const struct cpi_cache *cache)
 {
@@ -142,9 +140,7 @@ TEST(enter_marks_and_leave_unmarks)
     }
 }
 
-/*
- * ---- Open and closed -----------------------------------------------------
- */
+/* --- Open and closed --- */
 
 static void require_nothing_kept(struct cpi_cache *cache, size_t held)
 {

@@ -10,9 +10,7 @@
 
 enum { LIMIT = FIXTURE_LIMIT };
 
-/*
- * ---- Closing and taking --------------------------------------------------
- */
+/* --- Closing and taking --- */
 
 /* A cache with so many free slots, the entry open. */
 static struct cpi_cache *filled_cache(uint32_t quota, bool inline_path, size_t n)
@@ -123,9 +121,7 @@ TEST(reclaim_spare_disturbs_nobody)
 
 static cpool_t *pool;
 
-/*
- * ---- Activity ------------------------------------------------------------
- */
+/* --- Activity --- */
 
 static uint64_t moves(void)
 {
@@ -194,9 +190,7 @@ TEST(activity_tells_of_each_operation_of_a_closed_entry)
     cpi_reclaim_end(fixture_registry, fixture_registry->forks);
 }
 
-/*
- * ---- Waiting -------------------------------------------------------------
- */
+/* --- Waiting --- */
 
 /* One more operation of the same owner is not the one that was seen. */
 TEST(await_inside_ends_without_patience_at_an_owner_that_stays)

@@ -18,9 +18,7 @@ static void make_pool(size_t thread_caches)
                           .magazine_rounds = ROUNDS);
 }
 
-/*
- * ---- Threads -------------------------------------------------------------
- */
+/* --- Threads --- */
 
 CPOOL_DECLARE(words, uint64_t);
 CPOOL_DEFINE(words, uint64_t, .capacity = 2);
@@ -68,9 +66,7 @@ TEST(destroy_pool_gives_its_handle_back_late)
     REQUIRE(comes_back(second));
 }
 
-/*
- * ---- Caches --------------------------------------------------------------
- */
+/* --- Caches --- */
 
 TEST(remove_cache_frees_its_place)
 {

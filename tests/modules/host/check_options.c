@@ -187,9 +187,7 @@ TEST(read_matches_as_trying_everything_does)
     REQUIRE(matched > 1000);
 }
 
-/*
- * ---- In a program ---------------------------------------------------------
- */
+/* --- In a program --- */
 
 /* Whether the pool is checked, found out by a double free. */
 static bool finds_double_free(cpool_t *pool)
@@ -410,9 +408,7 @@ TEST(memory_required_includes_each_setting)
     }
 }
 
-/*
- * ---- Files ---------------------------------------------------------------
- */
+/* --- Files --- */
 
 #define WORDS_FILE "check_options.words"
 

@@ -9,9 +9,7 @@
 
 #include <cpool/client.h>
 
-/*
- * ---- cpool_create --------------------------------------------------------
- */
+/* --- cpool_create --- */
 
 static int create_as(struct fault_scene *scene, const cpool_config_t *config)
 {

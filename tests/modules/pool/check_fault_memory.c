@@ -10,9 +10,7 @@
 /* Slots that are reserved, more than a magazine has, and that are given back. */
 enum { RESERVED = 10, DRAWN = 100 };
 
-/*
- * ---- Drawing -------------------------------------------------------------
- */
+/* --- Drawing --- */
 
 FAULT_CALL(reserve, cpool_reserve(scene->pool, RESERVED))
 FAULT_CALL(reserve_all, cpool_reserve(scene->pool, FAULT_MOST))
@@ -53,9 +51,7 @@ static const struct fault_case drawings[] = {
       ROWS({ MPROTECT, 1, 4, 50, 0 }) },
 };
 
-/*
- * ---- Giving back ---------------------------------------------------------
- */
+/* --- Giving back --- */
 
 /* Whether some memory went back. */
 FAULT_CALL(trim, cpool_trim(scene->pool) > 0 ? SOME : NONE)
@@ -92,9 +88,7 @@ static const struct fault_case returns[] = {
       ROWS({ MUNMAP, 1, 1, 0, 0 }) },
 };
 
-/*
- * ---- Typed pools ---------------------------------------------------------
- */
+/* --- Typed pools --- */
 
 struct job {
     char bytes[FAULT_SLOT];

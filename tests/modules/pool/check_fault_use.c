@@ -13,9 +13,7 @@
 /* Slots that are taken at once: more than what the first step of memory has room for. */
 enum { BULK = 100 };
 
-/*
- * ---- Taking --------------------------------------------------------------
- */
+/* --- Taking --- */
 
 FAULT_CALL(alloc, fault_keep(scene, cpool_alloc(scene->pool)))
 FAULT_CALL(calloc_slot, fault_keep(scene, cpool_calloc(scene->pool)))
@@ -63,9 +61,7 @@ static const struct fault_case takings[] = {
            { MPROTECT, 3, 3, BULK, 64 }) },
 };
 
-/*
- * ---- Giving back ---------------------------------------------------------
- */
+/* --- Giving back --- */
 
 /* A slot in hand, of a thread that has no cache. */
 static void make_with_slot(struct fault_scene *scene)
@@ -100,9 +96,7 @@ static const struct fault_case returns[] = {
       ROWS(FIRST_USE(2, 0, 0)) },
 };
 
-/*
- * ---- Caches and frames ---------------------------------------------------
- */
+/* --- Caches and frames --- */
 
 static int cache_create(struct fault_scene *scene)
 {

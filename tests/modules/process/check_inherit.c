@@ -33,13 +33,11 @@ static const struct {
     void (*unlock)(void);
 } locks[] = { { cpi_lock, cpi_unlock }, { lock_waiters, unlock_waiters } };
 
-/*
- * ---- Three threads on one processor ---------------------------------------------
+/* --- Three threads on one processor ---
  *
  * The low one holds the lock, and the high one waits for it.  The one between them computes until
  * the high one has had the lock: if the low one stays low, that is never.  Each begins with the
- * judge's priority, and so does not get far before it has its own.
- */
+ * judge's priority, and so does not get far before it has its own. */
 
 enum { LOW = 10, BETWEEN, HIGH, JUDGE, TRIES = 200, NAP = 10000000 };
 
@@ -134,9 +132,7 @@ TEST(lock_names_its_holder)
 #endif
 }
 
-/*
- * ---- Fork ------------------------------------------------------------------------
- */
+/* --- Fork --- */
 
 static void *want_lock(void *unused)
 {

@@ -20,9 +20,7 @@
 /* How long a child may take, seconds, before it counts as hung. */
 enum { PATIENCE = 60 };
 
-/*
- * ---- Calls in between ----------------------------------------------------
- */
+/* --- Calls in between --- */
 
 static void act_once(void (**action)(void))
 {
@@ -99,9 +97,7 @@ int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
     return setspecific_fails ? ENOMEM : __real_pthread_setspecific(key, value);
 }
 
-/*
- * ---- Forks of another thread ---------------------------------------------
- */
+/* --- Forks of another thread --- */
 
 /* The actions of the other thread's child. */
 static void (*in_child)(void);
@@ -139,9 +135,7 @@ static void fork_in_another_thread(void)
     support_in_thread(fork_once, NULL);
 }
 
-/*
- * ---- The first pool ------------------------------------------------------
- */
+/* --- The first pool --- */
 
 TEST(first_create_calls_without_the_lock)
 {
@@ -195,9 +189,7 @@ TEST_IN_CHILD(first_create_by_two_threads_makes_both_pools)
     REQUIRE_EQUAL(keys, 1);
 }
 
-/*
- * ---- A malloc made of a pool ---------------------------------------------
- */
+/* --- A malloc made of a pool --- */
 
 enum { CAPACITY = 10000 };
 

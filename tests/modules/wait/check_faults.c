@@ -8,9 +8,7 @@
 #include "inside_wait.h"
 #include "refuse.h"
 
-/*
- * ---- A thread's table ----------------------------------------------------
- */
+/* --- A thread's table --- */
 
 enum { SLOT_SIZE = 256, CAPACITY = 750 };
 
@@ -53,9 +51,7 @@ TEST_TIMES(refusal_of_a_table_is_remembered_for_a_while, 2)
     support_destroy_whole(pool);
 }
 
-/*
- * ---- Waiting -------------------------------------------------------------
- */
+/* --- Waiting --- */
 
 static void wait_for_memory(void *argument)
 {
