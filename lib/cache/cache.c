@@ -384,11 +384,11 @@ size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t 
         uint64_t bounds = cpi_slab_bounds(slab);
         uintptr_t fresh = CPI_BOUNDS_FRESH(bounds);
         uintptr_t limit = CPI_BOUNDS_CAPACITY(bounds) + beyond;
-        uintptr_t left;
+        uintptr_t left = fresh < limit ? limit - fresh : 0;
 
-        if (fresh >= limit || n == 0)
+        left = cpi_lower(left, n);
+        if (left == 0)
             return 0;
-        left = cpi_lower(limit - fresh, n);
         if (!cpi_depot_provide(depot, fresh + left) || !cpi_slab_provide(slab, fresh + left)) {
             n = left / 2; /* the system may have memory for fewer slots */
             continue;
