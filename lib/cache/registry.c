@@ -116,6 +116,7 @@ static void clear_entry(cpool_cache_t *entry)
  * the smallest.  Caches that were registered earlier keep theirs. */
 static uint32_t take_quota(struct cpi_registry *registry, size_t caches)
 {
+    struct cpi_depot *depot = registry->depot;
     uint32_t more = registry->quota_max - CPI_QUOTA_MIN;
     uint32_t out = registry->spares_out;
 
@@ -125,7 +126,7 @@ static uint32_t take_quota(struct cpi_registry *registry, size_t caches)
     for (;; more = 0) {
         size_t magazines = cpi_registry_magazines(caches, out + more);
 
-        if (cpi_depot_provide_caches(registry->depot, (uint32_t)magazines))
+        if (cpi_extent_reach(&depot->for_caches, magazines * depot->links.stride))
             break;
         if (more == 0)
             return 0;

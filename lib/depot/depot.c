@@ -81,11 +81,6 @@ bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out)
     return cpi_extent_reach(&depot->for_slots, magazines * depot->links.stride);
 }
 
-bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines)
-{
-    return cpi_extent_reach(&depot->for_caches, magazines * depot->links.stride);
-}
-
 static uint32_t count_of(const struct cpi_depot *depot, uint32_t node)
 {
     return cpi_magazine_count(cpi_depot_magazine(depot, node));

@@ -118,9 +118,6 @@ void cpi_depot_init(struct cpi_depot *depot, uint32_t limit, uint32_t uncached);
  * if refused. */
 bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out);
 
-/* Commits the memory for `magazines` held by caches.  Returns false if refused. */
-bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines);
-
 /*
  * Takes a full magazine, an empty one, or the partial one.  Returns 0 if there is none.  If there
  * is no empty one, an invariant is broken: more slots were freed than ever handed out.

@@ -29,7 +29,6 @@ static void make_depot(void)
                     FOR_CACHES * stride);
     cpi_depot_init(depot, LIMIT, UNCACHED);
     REQUIRE(cpi_depot_provide(depot, CAPACITY));
-    REQUIRE(cpi_depot_provide_caches(depot, FOR_CACHES));
 }
 
 /* Whether the magazine lies in the depot. */
