@@ -298,16 +298,17 @@ void cpi_client_set_owner(const struct cpi_pool *pool, const cpool_client_t *cli
     cpi_word_store(&pool->face->reserved[0], (uintptr_t)client, release); /* [owner] */
 }
 
-static bool take_handles(struct cpi_pool *pool)
+static int take_handles(struct cpi_pool *pool)
 {
-    pool->handle = cpi_handle_take();
+    int code = cpi_handle_take(&pool->handle);
+
     pool->face = pool->handle;
-    if (pool->handle == NULL || pool->client == NULL)
-        return pool->handle != NULL;
-    pool->face = cpi_handle_take();
-    if (pool->face == NULL)
+    if (code != 0 || pool->client == NULL)
+        return code;
+    code = cpi_handle_take(&pool->face);
+    if (code != 0)
         cpi_handle_give(pool->handle);
-    return pool->face != NULL;
+    return code;
 }
 
 static void open_handles(struct cpi_pool *pool)
@@ -333,10 +334,10 @@ static void open_handles(struct cpi_pool *pool)
 
 static int publish_pool(struct cpi_pool *pool)
 {
-    if (cpi_thread_tables_gone() || !cpi_handle_ready())
-        return CPOOL_ENOMEM;
-    if (!take_handles(pool))
-        return CPOOL_ELIMIT;
+    int code = take_handles(pool);
+
+    if (code != 0)
+        return code;
     cpi_announce_open(pool);
     open_handles(pool);
     pool->number = cpi_pools_created++;

@@ -35,14 +35,6 @@ void cpool_client_unlock(void)
 
 /* --- Creation --- */
 
-static int take_key(cpool_client_t *client)
-{
-    if (cpi_thread_tables_gone() || !cpi_handle_ready())
-        return CPOOL_ENOMEM;
-    client->pool = cpi_handle_take();
-    return client->pool != NULL ? 0 : CPOOL_ELIMIT;
-}
-
 int cpool_client_create(cpool_client_t *client, const cpool_config_t *config)
 {
     cpool_t *handle = NULL;
@@ -56,7 +48,7 @@ int cpool_client_create(cpool_client_t *client, const cpool_config_t *config)
         code = CPOOL_ENOMEM;
     } else {
         locked = cpool_client_lock();
-        code = take_key(client);
+        code = cpi_handle_take(&client->pool);
         cpi_unlock_if(locked);
     }
     if (code == 0)

@@ -59,10 +59,13 @@ static struct cpi_handles *reserve_handles(void)
     return other == far ? near : far;
 }
 
-CPI_COLD bool cpi_handle_ready(void)
+/* Makes sure that there are descriptors.  Returns false if the system refuses. */
+CPI_COLD static bool are_handles_ready(void)
 {
     struct cpi_handles *reserved;
 
+    if (cpi_thread_tables_gone())
+        return false;
     if (cpi_handles() != CPI_HANDLES_NOWHERE)
         return true;
     reserved = reserve_handles();
@@ -95,20 +98,21 @@ size_t cpi_handle_count(void)
     return cpi_load(&handles_used, relaxed); /* [count] */
 }
 
-cpool_t *cpi_handle_take(void)
+int cpi_handle_take(cpool_t **handle)
 {
     size_t next = cpi_handle_count();
-    cpool_t *handle = waiting.first;
 
+    if (!are_handles_ready())
+        return CPOOL_ENOMEM;
+    *handle = waiting.first;
     if (waiting.count <= CPI_HANDLES_KEPT && next < CPI_HANDLES) {
         cpi_store(&handles_used, next + 1, relaxed); /* [count] */
-        return &cpi_handles()->handles[next];
-    }
-    if (waiting.count > 0) {
-        waiting.first = (cpool_t *)handle->base;
+        *handle = &cpi_handles()->handles[next];
+    } else if (waiting.count > 0) {
+        waiting.first = (cpool_t *)waiting.first->base;
         waiting.count--;
     }
-    return handle;
+    return *handle != NULL ? 0 : CPOOL_ELIMIT;
 }
 
 /* A hint says which descriptor was found last for the addresses of 64 KiB, or 0 if no pool had any

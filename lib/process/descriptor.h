@@ -99,18 +99,14 @@ static inline bool cpi_handle_is_alive(const cpool_t *handle)
     return cpi_handle_is_one(handle) && handle->state != NULL;
 }
 
-/* Makes sure that there are descriptors.  Returns false if the system refuses.  With the lock
- * held. */
-bool cpi_handle_ready(void);
-
 /* Whether any descriptor is taken; and the release of the array when the library is unloaded and
  * none is.  With the lock held. */
 bool cpi_handle_is_held(void);
 void cpi_handle_release(void);
 
-/* A descriptor without a pool, or NULL if none is left.  After cpi_handle_ready, with the lock held
- * since. */
-cpool_t *cpi_handle_take(void);
+/* Takes a descriptor without a pool.  Returns 0, CPOOL_ELIMIT if none is left, or CPOOL_ENOMEM if
+ * the system refuses the first ones, or their end has come.  With the lock held. */
+int cpi_handle_take(cpool_t **handle);
 
 /* Connects a descriptor to a pool: `shape` has the base, the inverse, the shift, the stride, the
  * number of slots, the bytes of a slot and the state.  With the lock held. */

@@ -197,7 +197,7 @@ TEST(domain_holds_the_descriptors_while_it_lives)
 
     REQUIRE(!cpi_handle_is_held());
     REQUIRE_EQUAL(domain_create(&domain, 1, 4, 0), 0);
-    while ((taken[n] = cpi_handle_take()) != NULL)
+    while (cpi_handle_take(&taken[n]) == 0)
         n++;
     REQUIRE_EQUAL(domain_create(&none, 1, 4, 0), CPOOL_ELIMIT);
     REQUIRE(none == NULL && cpi_handle_is_held());
