@@ -386,7 +386,7 @@ size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t 
         uintptr_t limit = CPI_BOUNDS_CAPACITY(bounds) + beyond;
         uintptr_t left = fresh < limit ? limit - fresh : 0;
 
-        left = cpi_lower(left, n);
+        left = left < n ? left : n;
         if (left == 0)
             return 0;
         if (!cpi_depot_provide(depot, fresh + left) || !cpi_slab_provide(slab, fresh + left)) {
