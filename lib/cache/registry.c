@@ -33,9 +33,8 @@ static struct cpi_registry *registries; /* of all pools */
 
 size_t cpi_registry_bytes(size_t max, size_t quota_max)
 {
-    size_t size = offsetof(struct cpi_cache, spare) + quota_max * sizeof(uint32_t);
-
-    return max * cpi_align_up(size, CPI_LINE);
+    return max * cpi_align_up(offsetof(struct cpi_cache, spare) + quota_max * sizeof(uint32_t),
+                              CPI_LINE);
 }
 
 size_t cpi_registry_magazines(size_t max, size_t spares)

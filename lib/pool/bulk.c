@@ -122,9 +122,7 @@ void *cpool_alloc_uncached(cpool_t *handle)
     static const char function[] = "cpool_alloc_uncached";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
 
-    if (pool == NULL)
-        return NULL;
-    return cpi_pool_alloc(pool, NULL, CPI_CALL(function));
+    return pool != NULL ? cpi_pool_alloc(pool, NULL, CPI_CALL(function)) : NULL;
 }
 
 void cpool_free_uncached(cpool_t *handle, void *slot)

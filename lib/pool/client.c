@@ -2,9 +2,6 @@
 /*
  * client.c - pools whose slots belong to a library over pools (cpool/client.h).
  *
- * Functions that take or give slots, or change their number, refuse a face (descriptor.h), at no
- * cost to any pool.  Functions that only query accept either handle.
- *
  * ORDERING TABLE
  *   hooks | hooks store         | release | slots.c's told | the table
  *   ended | ended store         | relaxed | - | -

@@ -2,8 +2,6 @@
 /*
  * memory.c - giving memory back, shrinking and growing, and making slots resident before they are
  * needed.
- *
- * Trimming and shrinking drain the depot.
  */
 #include "pool/alloc.h"
 
@@ -43,16 +41,6 @@ struct drain {
 
 /* --- Taking --- */
 
-static void mark_slot(struct drain *drain, uintptr_t index, uintptr_t fresh)
-{
-    if (CPI_UNLIKELY(index >= fresh || cpi_bitmap_is_set(drain->marks, index))) {
-        drain->wrong++;
-        return;
-    }
-    cpi_bitmap_set(drain->marks, index);
-    drain->marked++;
-}
-
 static void empty_magazine(struct drain *drain, uint32_t node)
 {
     struct cpi_pool *pool = drain->pool;
@@ -60,8 +48,16 @@ static void empty_magazine(struct drain *drain, uint32_t node)
     uint32_t count = cpi_magazine_count(magazine);
     uintptr_t fresh = cpi_slab_fresh(&pool->slab);
 
-    for (uint32_t i = 0; i < count; i++)
-        mark_slot(drain, cpi_slab_index(&pool->slab, magazine->rounds[i]), fresh);
+    for (uint32_t i = 0; i < count; i++) {
+        uintptr_t index = cpi_slab_index(&pool->slab, magazine->rounds[i]);
+
+        if (CPI_UNLIKELY(index >= fresh || cpi_bitmap_is_set(drain->marks, index))) {
+            drain->wrong++;
+            continue;
+        }
+        cpi_bitmap_set(drain->marks, index);
+        drain->marked++;
+    }
     cpi_magazine_set_count(magazine, 0);
     if (drain->held * pool->depot.limit >= drain->marked) {
         cpi_depot_give(&pool->depot, &drain->uncached.counters, node);
@@ -71,35 +67,13 @@ static void empty_magazine(struct drain *drain, uint32_t node)
     drain->held++;
 }
 
-static void collect_slots(struct drain *drain)
-{
-    struct cpi_pool *pool = drain->pool;
-    uint32_t node;
-
-    CPI_ASSERT(cpi_lock_is_held() && cpi_depot_drains(&pool->depot) % 2 != 0);
-    while ((node = cpi_depot_take_stocked(&pool->depot, &drain->uncached.counters)) != 0 ||
-           (node = cpi_depot_take_partial(&pool->depot, &drain->uncached.counters)) != 0)
-        empty_magazine(drain, node);
-    drain->slots = cpi_slab_fresh(&pool->slab);
-}
-
-/* Releases the lock while too many operations are in flight, because one of them may be in a
- * function of the program that takes it. */
-static void enter_slot(struct drain *drain)
-{
-    unsigned times = 0;
-
-    while (!cpi_depot_try_enter(&drain->pool->depot, &drain->uncached)) {
-        cpi_unlock();
-        cpi_os_back_off(times++);
-        cpi_lock();
-    }
-}
-
 /* Takes the lock, and all slots of the depot.  Returns false, and does nothing, if there is no
  * memory for the bitmap. */
 static bool begin_drain(struct drain *drain, struct cpi_pool *pool)
 {
+    unsigned times = 0;
+    uint32_t node;
+
     *drain = (struct drain){.pool = pool};
     /* Slots that others take and free in the meantime may turn up, too. */
     drain->size = (pool->slab.slots / CPI_WORD_BITS + 1) * sizeof(uint64_t);
@@ -108,22 +82,19 @@ static bool begin_drain(struct drain *drain, struct cpi_pool *pool)
     if (drain->marks == NULL)
         return false;
     cpi_lock();
-    enter_slot(drain);
+    /* While too many operations are in flight, one may be in a function that takes the lock. */
+    while (!cpi_depot_try_enter(&pool->depot, &drain->uncached)) {
+        cpi_unlock();
+        cpi_os_back_off(times++);
+        cpi_lock();
+    }
     cpi_depot_turn_drain(&pool->depot);
-    collect_slots(drain);
+    CPI_ASSERT(cpi_lock_is_held() && cpi_depot_drains(&pool->depot) % 2 != 0);
+    while ((node = cpi_depot_take_stocked(&pool->depot, &drain->uncached.counters)) != 0 ||
+           (node = cpi_depot_take_partial(&pool->depot, &drain->uncached.counters)) != 0)
+        empty_magazine(drain, node);
+    drain->slots = cpi_slab_fresh(&pool->slab);
     return true;
-}
-
-/* The number of contiguous slots at the top that the drain holds, at most `most`, and never all
- * slots of the pool. */
-static uintptr_t slots_on_top(const struct drain *drain, uintptr_t most)
-{
-    uintptr_t end = drain->slots;
-    uintptr_t run = end - cpi_bitmap_find_down(drain->marks, end, false);
-
-    if (run == end && run > 0)
-        run--;
-    return cpi_lower(run, most);
 }
 
 /* --- Giving back --- */
@@ -271,8 +242,11 @@ static size_t lower_capacity(struct drain *drain, size_t n, uintptr_t *left)
         uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
         uintptr_t beyond = end > capacity ? end - capacity : 0;
         uintptr_t most = n < end - beyond ? n + beyond : end;
-        uintptr_t run = slots_on_top(drain, most);
+        uintptr_t run = end - cpi_bitmap_find_down(drain->marks, end, false);
 
+        if (run == end && run > 0) /* never all slots of the pool */
+            run--;
+        run = cpi_lower(run, most);
         /* While there are fresh slots, the drain does not hold the topmost slots. */
         if (run <= beyond || end < capacity || CPI_BOUNDS_FRESH(bounds) != end)
             return 0;
@@ -362,11 +336,8 @@ static size_t raise_capacity(struct cpi_pool *pool, size_t n)
 size_t cpool_grow(cpool_t *handle, size_t n)
 {
     struct cpi_pool *pool = cpi_pool_of(handle, "cpool_grow");
-    size_t more;
+    size_t more = pool != NULL ? raise_capacity(pool, n) : 0;
 
-    if (pool == NULL)
-        return 0;
-    more = raise_capacity(pool, n);
     if (more > 0)
         cpi_waiters_came(&pool->waiters);
     return more;

@@ -32,9 +32,7 @@ void *cpool_at(const cpool_t *handle, size_t index)
 {
     const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_at");
 
-    if (pool == NULL || index >= pool->slab.slots)
-        return NULL;
-    return cpi_slab_slot(&pool->slab, index);
+    return pool != NULL && index < pool->slab.slots ? cpi_slab_slot(&pool->slab, index) : NULL;
 }
 
 /* --- Figures --- */

@@ -33,21 +33,6 @@ void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool)
     cpi_word_store((uintptr_t *)(void *)&typed->pool, (uintptr_t)handle, release); /* [open] */
 }
 
-/* At the end of the process the pool stays, because threads may use it.  The variables of its
- * program, which may be a plug-in, can be unmapped, so nothing in the pool may write them any
- * more. */
-CPI_COLD static void leave_program(struct cpool_typed *typed)
-{
-    cpool_t *handle;
-
-    if (cpi_os_process_is_dying() || !cpi_lock_at_end())
-        return;
-    handle = open_handle(typed);
-    if (handle != NULL)
-        ((struct cpi_pool *)handle->state)->typed = NULL;
-    cpi_unlock();
-}
-
 /* Fills in the settings that were left open from the type. */
 static int complete_config(cpool_config_t *config, const struct cpool_typed *typed)
 {
@@ -62,21 +47,9 @@ static int complete_config(cpool_config_t *config, const struct cpool_typed *typ
     return config->slot_align < typed->slot_align ? CPOOL_EALIGN : 0;
 }
 
-/* With the lock held. */
-static int create_typed(struct cpool_typed *typed, const cpool_config_t *config)
-{
-    struct cpi_pool *pool = NULL;
-    int code = cpi_pool_build(&pool, config, NULL);
-
-    if (code != 0)
-        return code;
-    pool->typed = typed;
-    cpi_typed_set(typed, pool);
-    return 0;
-}
-
 CPI_COLD int cpool_typed_open_abi1(struct cpool_typed *typed, const cpool_config_t *given)
 {
+    struct cpi_pool *pool = NULL;
     cpool_config_t config;
     int code = cpi_pool_read_config(&config, given != NULL ? given : typed->settings, 0);
 
@@ -88,34 +61,32 @@ CPI_COLD int cpool_typed_open_abi1(struct cpool_typed *typed, const cpool_config
         return CPOOL_ENOMEM;
     cpi_lock();
     if (open_handle(typed) == NULL)
-        code = create_typed(typed, &config);
+        code = cpi_pool_build(&pool, &config, NULL);
     else if (given != NULL)
         code = CPOOL_EOPEN;
+    if (code == 0 && pool != NULL) {
+        pool->typed = typed;
+        cpi_typed_set(typed, pool);
+    }
     cpi_unlock();
     return code;
 }
 
-/* Whether this is the first failure since there was a pool. */
-static bool is_first_failure(struct cpool_typed *typed)
+/* Reports only the first failure since there was a pool. */
+CPI_COLD static cpool_t *open_on_first_use(struct cpool_typed *typed)
 {
+    int code = cpool_typed_open_abi1(typed, NULL);
     bool first;
 
+    if (code == 0)
+        return cpi_typed_opened(typed);
     cpi_lock();
     first = cpi_typed_opened(typed) == NULL &&
             cpi_word_load(&typed->refused, relaxed) == 0; /* [refused] */
     if (first)
         cpi_word_store(&typed->refused, 1, relaxed); /* [refused] */
     cpi_unlock();
-    return first;
-}
-
-CPI_COLD static cpool_t *open_on_first_use(struct cpool_typed *typed)
-{
-    int code = cpool_typed_open_abi1(typed, NULL);
-
-    if (code == 0)
-        return cpi_typed_opened(typed);
-    if (is_first_failure(typed))
+    if (first)
         cpi_pool_report_unmade(typed->name, code);
     return NULL;
 }
@@ -127,11 +98,21 @@ cpool_t *cpool_typed_pool_abi1(struct cpool_typed *typed)
     return CPI_LIKELY(handle != NULL) ? handle : open_on_first_use(typed);
 }
 
+/* At the end of the process the pool stays, because threads may use it.  The variables of its
+ * program, which may be a plug-in, can be unmapped, so nothing in the pool may write them any
+ * more. */
 int cpool_typed_close_abi1(struct cpool_typed *typed, bool unloading)
 {
+    cpool_t *handle;
+
     if (!unloading || !cpi_thread_process_ends())
         return cpool_destroy(open_handle(typed));
-    leave_program(typed);
+    if (cpi_os_process_is_dying() || !cpi_lock_at_end())
+        return 0;
+    handle = open_handle(typed);
+    if (handle != NULL)
+        ((struct cpi_pool *)handle->state)->typed = NULL;
+    cpi_unlock();
     return 0;
 }
 

@@ -2,8 +2,7 @@
 /*
  * waiters.c - the sleep of waiting threads, notices for event loops, and the calls for both.
  *
- * queue.h has the protocol.  While anybody waits, all entries of the pool are closed, so that each
- * free reads the queue's word.  doc/CONCURRENCY.md 7.1 has the rest, and says how waiting is fair.
+ * queue.h has the protocol, and doc/CONCURRENCY.md 7.1 the rest.
  *
  * ORDERING TABLE
  *   tally | waits fetch-and-add | relaxed | - | -
@@ -29,22 +28,19 @@
 /* With the lock held.  `waiter` may be NULL, but not the bell. */
 static void wake_waiter(struct cpi_waiter *waiter)
 {
-    struct cpi_sleeper *sleeper = (struct cpi_sleeper *)(void *)waiter;
-
     if (waiter != NULL)
-        cpi_condition_signal(&sleeper->woken);
+        cpi_condition_signal(&((struct cpi_sleeper *)(void *)waiter)->woken);
 }
 
 void cpi_waiters_call(struct cpi_waiters *waiters)
 {
-    struct cpi_waiter *waiter;
-    cpool_ready_t ready;
-    void *context;
     bool pass_on;
 
     do {
-        ready = NULL;
-        context = NULL;
+        struct cpi_waiter *waiter;
+        cpool_ready_t ready = NULL;
+        void *context = NULL;
+
         pass_on = false;
         cpi_mutex_lock(&waiters->lock);
         waiter = cpi_queue_call(&waiters->queue);
@@ -126,19 +122,6 @@ void *cpi_sleeper_keep(struct cpi_waiters *waiters, const struct cpi_sleeper *se
     return slot != NULL && cpi_waiters_hand_over(waiters, slot, &self->waiter) ? NULL : slot;
 }
 
-/* With the lock held: sleeps once, until a signal or this time. */
-static void sleep_once(struct cpi_waiters *waiters, struct cpi_sleeper *self, uint64_t time)
-{
-    CPI_ASSERT(self->waiter.slot == NULL && !self->waiter.asleep);
-    if (!self->slept) {
-        cpi_fetch_add(&waiters->waits, 1u, relaxed); /* [tally] */
-        self->slept = true;
-    }
-    self->waiter.asleep = true;
-    cpi_condition_wait(&self->woken, &waiters->lock, time);
-    self->waiter.asleep = false;
-}
-
 /* Sleeps until the waiter is served, or called (unless it naps), or the time has come, or it
  * starves, because the called waiter may be held up.  Then returns a slot that was handed over or
  * that is in the depot, or NULL. */
@@ -161,7 +144,13 @@ static void *rest_until(struct cpi_waiters *waiters, struct cpi_sleeper *self, u
         if (waiter->slot != NULL || now >= end || cpi_sleeper_is_dismissed(waiters, self) ||
             (!naps && waiter->epoch != self->vain))
             break;
-        sleep_once(waiters, self, end);
+        CPI_ASSERT(!waiter->asleep);
+        if (!self->slept)
+            cpi_fetch_add(&waiters->waits, 1u, relaxed); /* [tally] */
+        self->slept = true;
+        self->waiter.asleep = true;
+        cpi_condition_wait(&self->woken, &waiters->lock, end);
+        self->waiter.asleep = false;
     }
     self->epoch = waiter->epoch;
     cpi_mutex_unlock(&waiters->lock);
@@ -254,8 +243,7 @@ bool cpi_notice_leave(struct cpi_waiters *waiters, bool called)
 }
 
 /* If the search has found a slot and no caller is owed a notice, the bell leaves before anybody can
- * call it: the caller may hold a lock that `ready` takes.  If the search was in vain but the bell
- * has left, in the child of a fork during the search, too, the caller has to search again. */
+ * call it: the caller may hold a lock that `ready` takes.  A fork makes the bell leave, too. */
 bool cpi_notice_conclude(struct cpi_waiters *waiters, bool found)
 {
     bool done;
