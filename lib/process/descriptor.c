@@ -59,16 +59,11 @@ static struct cpi_handles *reserve_handles(void)
     return other == far ? near : far;
 }
 
-/* Makes sure that there are descriptors.  Returns false if the system refuses. */
-CPI_COLD static bool are_handles_ready(void)
+/* Before the first pool.  Returns false if the system refuses. */
+CPI_COLD static bool make_handles(void)
 {
-    struct cpi_handles *reserved;
+    struct cpi_handles *reserved = reserve_handles();
 
-    if (cpi_thread_tables_gone())
-        return false;
-    if (cpi_handles() != CPI_HANDLES_NOWHERE)
-        return true;
-    reserved = reserve_handles();
     if (reserved == NULL)
         return false;
     /* A descriptor points to its pool, which may lie in a malloc block. */
@@ -102,7 +97,8 @@ int cpi_handle_take(cpool_t **handle)
 {
     size_t next = cpi_handle_count();
 
-    if (!are_handles_ready())
+    if (cpi_thread_tables_gone() ||
+        (cpi_handles() == CPI_HANDLES_NOWHERE && !make_handles()))
         return CPOOL_ENOMEM;
     *handle = waiting.first;
     if (waiting.count <= CPI_HANDLES_KEPT && next < CPI_HANDLES) {
