@@ -26,6 +26,8 @@
  */
 #include "cache/cache.h"
 
+#include <string.h>
+
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/reclaim.h"
@@ -131,6 +133,34 @@ static void *pop_open(struct cpi_cache *cache)
 
 /* --- Spilling --- */
 
+static uint32_t common_divisor(uint32_t one, uint32_t other)
+{
+    return other == 0 ? one : common_divisor(other, one % other);
+}
+
+/* A step that visits each of `size` rounds, and that separates neighbours. */
+static uint32_t step_of(uint32_t size)
+{
+    uint32_t step = size * 5 / 13 + 1;
+
+    while (common_divisor(size, step) != 1)
+        step++;
+    return step;
+}
+
+CPI_COLD void cpi_cache_disperse(const struct cpi_cache *cache, struct cpi_magazine *magazine)
+{
+    void **room = cpi_cache_active(cache)->rounds + 1;
+    uint32_t size = cache->depot->limit;
+    uint32_t step = step_of(size);
+    uint32_t at = size - 1;
+
+    CPI_ASSERT(cpi_cache_count(cache) == 1);
+    memcpy(room, magazine->rounds, at * sizeof(room[0]));
+    for (uint32_t i = at; i-- > 0; magazine->rounds[i] = room[at])
+        at = (at + step) % size;
+}
+
 CPI_APART bool cpi_cache_spill_slow(struct cpi_cache *cache, uint32_t node, void *slot)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
@@ -140,8 +170,10 @@ CPI_APART bool cpi_cache_spill_slow(struct cpi_cache *cache, uint32_t node, void
     if (node == 0)
         return false;
     node = cpi_cache_spill_with(cache, stocked, node, slot, stocked < cache->quota);
-    if (node != 0)
+    if (node != 0) {
+        cpi_cache_part_neighbours(cache, node);
         cpi_depot_give(cache->depot, &cache->counters, node);
+    }
     cpi_cache_look_at_bound(cache);
     return true;
 }

@@ -510,6 +510,28 @@ CPI_WITHIN static inline uint32_t cpi_cache_spill_with(struct cpi_cache *cache, 
  * out. */
 bool cpi_cache_spill_slow(struct cpi_cache *cache, uint32_t node, void *slot);
 
+/* Shorter magazines are not dispersed. */
+#define CPI_DISPERSE_MIN 32u
+
+/* Reorders the rounds of a full magazine, which are in the order of their addresses: a processor
+ * may prefetch slots that another one is about to write.  The loaded magazine, which has one round,
+ * is used as a buffer. */
+void cpi_cache_disperse(const struct cpi_cache *cache, struct cpi_magazine *magazine);
+
+/* After a spill: disperses a magazine if its first two rounds are neighbours, which is unlikely
+ * once it has been dispersed. */
+static inline void cpi_cache_part_neighbours(struct cpi_cache *cache, uint32_t node)
+{
+    struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
+    uintptr_t stride = cache->slab->stride;
+    bool in_order =
+        cache->depot->limit >= CPI_DISPERSE_MIN &&
+        (uintptr_t)magazine->rounds[1] - (uintptr_t)magazine->rounds[0] + stride <= 2 * stride;
+
+    if (CPI_UNLIKELY(in_order))
+        cpi_cache_disperse(cache, magazine);
+}
+
 /* Spills with an empty magazine from the depot, in exchange for a full spare.  Returns false if
  * that is not possible, with *popped the empty magazine or 0, and then the caller uses
  * cpi_cache_spill_slow. */
@@ -524,8 +546,10 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, 
     if (CPI_UNLIKELY(node == 0 || stocked != cache->quota))
         return false;
     node = cpi_cache_spill_with(cache, stocked, node, slot, false);
-    if (CPI_LIKELY(node != 0))
+    if (CPI_LIKELY(node != 0)) {
+        cpi_cache_part_neighbours(cache, node);
         cpi_depot_push(depot, &depot->stocked, node, &cache->counters.stocked_in);
+    }
     cpi_cache_look_at_bound(cache);
     return true;
 }

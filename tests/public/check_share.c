@@ -118,3 +118,55 @@ TEST(alloc_takes_what_a_hundred_caches_have_loaded)
         cpool_free(pool, slots[i]);
     support_destroy_empty(pool);
 }
+
+/* How many of so many slots, in the order in which they come, lie beside the one before. */
+static size_t take_neighbours(cpool_t *pool, size_t length)
+{
+    size_t neighbours = 0;
+    char *before = NULL;
+
+    for (size_t i = 0; i < length; i++) {
+        char *slot = cpool_alloc(pool);
+
+        REQUIRE(slot != NULL);
+        neighbours += slot == before + SLOT_SIZE || before == slot + SLOT_SIZE;
+        before = slot;
+    }
+    return neighbours;
+}
+
+enum { LENGTH = 6400, LONG = 64 };
+
+/* Others than this thread's write to such slots, before any of them is read because of its
+ * neighbour. */
+static void require_neighbours_apart(cpool_t *pool)
+{
+    REQUIRE(take_neighbours(pool, LENGTH / 2) < LENGTH / 16);
+    support_require_live(pool, LENGTH / 2);
+    support_require_obtainable(pool, LENGTH / 2);
+    REQUIRE_EQUAL(cpool_reset(pool), LENGTH / 2);
+    support_destroy_empty(pool);
+}
+
+TEST(slots_of_a_thread_that_only_frees_come_without_their_neighbours)
+{
+    cpool_t *pool = create(LONG, 2 * LONG);
+
+    run_bursts(pool, LENGTH, 2); /* the first one leaves empty magazines */
+    require_neighbours_apart(pool);
+}
+
+TEST(slots_of_a_cache_that_only_frees_do_so)
+{
+    cpool_t *pool = create(LONG, 2 * LONG);
+    cpool_cache_t *cache;
+    void *slots[LENGTH];
+
+    REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
+    for (size_t i = 0; i < LENGTH; i++)
+        REQUIRE((slots[i] = cpool_cache_alloc(cache)) != NULL);
+    for (size_t i = 0; i < LENGTH; i++)
+        cpool_cache_free(cache, slots[i]);
+    cpool_cache_destroy(cache);
+    require_neighbours_apart(pool);
+}

@@ -13,7 +13,7 @@
 #include "base/atomic.h"
 #include "random.h"
 
-enum { LIMIT = FIXTURE_LIMIT, CALLS = 20000, SEEDS = 4 };
+enum { LIMIT = FIXTURE_LIMIT, CALLS = 20000, SEEDS = 4, MOST = 600 };
 
 enum way { SWAP_TAKES, EXCHANGE_TAKES, SWAP_GIVES, EXCHANGE_GIVES, WAYS };
 
@@ -263,4 +263,42 @@ TEST(swap_with_a_spare_is_a_move)
     REQUIRE_EQUAL(cpi_cache_moves(cache), before + 1);
     REQUIRE_EQUAL(cpi_depot_exchanged(&cache->counters), exchanged);
     fixture_give(cache, slots, LIMIT + 1);
+}
+
+/* Each round once, and none beside the slot before or behind it. */
+static void require_dispersed(void *const *rounds, const char *slots, uint32_t count)
+{
+    char found[MOST] = { 0 };
+
+    for (uint32_t i = 0; i < count; i++) {
+        size_t slot = (size_t)((const char *)rounds[i] - slots);
+        size_t before = i > 0 ? (size_t)((const char *)rounds[i - 1] - slots) : 0;
+
+        REQUIRE(slot < count && found[slot] == 0);
+        found[slot] = 1;
+        REQUIRE(i == 0 || slot > before + 8 || slot + 8 < before);
+    }
+}
+
+TEST(dispersed_rounds_are_the_same_ones)
+{
+    static char slots[MOST];
+    static struct cpi_cache cache;
+    static struct cpi_depot depot;
+    struct cpi_magazine *magazine = support_lines(sizeof(*magazine) + MOST * sizeof(void *));
+
+    cache.depot = &depot;
+    atomic_init(&cache.active, &cache.own);
+    for (uint32_t count = CPI_DISPERSE_MIN; count <= MOST; count++) {
+        void *loaded[MOST + 1] = { slots };
+
+        depot.limit = count;
+        cache.own.rounds = loaded;
+        cache.own.count = 1;
+        for (uint32_t i = 0; i < count; i++)
+            magazine->rounds[i] = &slots[i];
+        cpi_cache_disperse(&cache, magazine);
+        require_dispersed(magazine->rounds, slots, count);
+        REQUIRE(loaded[0] == slots && loaded[count] == NULL);
+    }
 }
