@@ -47,6 +47,8 @@ libcpool_sources = \
 	lib/check/guards.h \
 	lib/check/records.c \
 	lib/check/records.h \
+	lib/check/samples.c \
+	lib/check/samples.h \
 	lib/pool/alloc.c \
 	lib/pool/alloc.h \
 	lib/pool/build.c \

@@ -286,10 +286,10 @@ CPOOL_LOCAL_ cpool_client_owned_t *cpool_client_find(const cpool_t *key)
  * is shown until its pools end.  NULL: there is none.  Wait-free, async-signal-safe. */
 CPOOL_LOCAL_ void *cpool_client_owner(const cpool_t *face, unsigned kind)
 {
-    const cpool_client_t *client =
-        CPOOL_CAST_(const cpool_client_t *, __atomic_load_n(&face->reserved[0], __ATOMIC_ACQUIRE));
+    uintptr_t word = __atomic_load_n(&face->client, __ATOMIC_ACQUIRE);
+    const cpool_client_t *client = CPOOL_CAST_(const cpool_client_t *, word);
 
-    return client != NULL && client->kind == kind ? client->owner : NULL;
+    return word % 2 == 0 && client != NULL && client->kind == kind ? client->owner : NULL;
 }
 #endif
 

@@ -136,11 +136,14 @@ typedef struct cpool_config {
     size_t stall_limit_ms;  /* milliseconds for which an alloc that finds nothing else
                                waits for threads stopped inside the library with slots.
                                0: 1000 */
+    size_t sample;          /* allocs of which about one gets a slot that ends or begins
+                               at a page that traps, and traps itself after its free
+                               (cpool_debug.3).  0: none */
 } cpool_config_t;
 
 #define CPOOL_CONFIG_INIT                                                      \
     {                                                                          \
-        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0, 0, 0 \
+        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0, 0, 0, 0 \
     }
 
 /*

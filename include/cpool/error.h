@@ -65,6 +65,8 @@ enum {
     CPOOL_EFRAMED = -116,     /* the slot goes back with its frame (checked pools) */
     CPOOL_EKIND = -117,       /* the pool lacks the flag that the function needs: CPOOL_TRACKED,
                                  or CPOOL_OBJECT_WAITABLE */
+    CPOOL_ETRAP = -119,       /* a sampled slot was used after its free, or beyond one of its
+                                 ends (cpool_debug.3) */
 
     CPOOL_ENOMEM = -201, /* the operating system refused memory, or another resource */
     CPOOL_ELIMIT = -202, /* as many caches or frames of a pool, or readers of a domain, exist as

@@ -56,7 +56,9 @@ struct cpool_pool {
     void *state;       /* the library's own part of the pool; NULL: not a pool */
     uintptr_t slots;   /* slots that have an address; 0: not a pool */
     uintptr_t stride;  /* bytes from slot to slot */
-    uintptr_t reserved[2]; /* a face's client; bytes of a slot */
+    uintptr_t client;  /* of a face, its client, or 0 (cpool/client.h); else 1 plus twice the bytes
+                          of a slot */
+    uintptr_t direct;  /* as `slots`, or 0 if some slots are elsewhere, because they are sampled */
 };
 
 /*
@@ -368,7 +370,7 @@ CPOOL_LOCAL_ size_t cpool_index_near_(const cpool_t *pool, const void *slot)
 
 CPOOL_LOCAL_ void *cpool_at_near_(const cpool_t *pool, size_t index)
 {
-    if (CPOOL_LIKELY_(pool != NULL) && CPOOL_LIKELY_(index < pool->slots))
+    if (CPOOL_LIKELY_(pool != NULL) && CPOOL_LIKELY_(index < pool->direct))
         return CPOOL_CAST_(void *, pool->base + index * pool->stride);
     return (cpool_at)(pool, index);
 }
@@ -383,7 +385,7 @@ CPOOL_LOCAL_ void *cpool_calloc(cpool_t *pool)
     void *slot = cpool_alloc(pool);
 
     if (slot != NULL)
-        memset(slot, 0, pool->reserved[1]);
+        memset(slot, 0, pool->client >> 1);
     return slot;
 }
 
@@ -400,7 +402,7 @@ CPOOL_LOCAL_ size_t cpool_index_limit(const cpool_t *pool)
 
 CPOOL_LOCAL_ size_t cpool_span(const cpool_t *pool, void **first)
 {
-    *first = (cpool_at)(pool, 0);
+    *first = (cpool_at)(pool, 0) != NULL ? CPOOL_CAST_(void *, pool->base) : NULL;
     return *first != NULL ? pool->slots * pool->stride : 0;
 }
 

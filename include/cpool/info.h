@@ -32,9 +32,9 @@ CPOOL_LOCAL_ bool cpool_owns(const cpool_t *pool, const void *p);
  * that go with the pool.
  *
  * From the creation of the pool to its end the slot of index i lies at
- * (char *)cpool_at(pool, 0) + i * stride.  The stride is slot_stride in cpool_read_stats, and
- * the size of the type in a typed pool, if its settings have no CPOOL_CHECKED, no
- * CPOOL_COLOUR, and no slot_align that does not divide that size.
+ * (char *)cpool_at(pool, 0) + i * stride, unless slots are sampled (cpool_debug.3).  The stride is
+ * slot_stride in cpool_read_stats, and the size of the type in a typed pool whose settings have no
+ * CPOOL_CHECKED, no CPOOL_COLOUR, and no slot_align that does not divide that size.
  *
  * Returns SIZE_MAX for an address that is not a slot, and NULL for an index not below the limit.
  * The memory of a slot that was never handed out may not be committed: then an access traps.
@@ -125,12 +125,16 @@ CPOOL_API int cpool_read_stats(const cpool_t *pool, cpool_stats_t *stats);
  *                          oldest slot, and how long the oldest and the youngest have been live.
  *                          Places with many slots come first.  Beyond 63 places they are counted
  *                          together
+ *   CPOOL_DUMP_PROFILE     the live slots that are sampled (cpool_debug.3), of one pool, with the
+ *                          stacks of their allocs, as a heap profile in the text form of
+ *                          pprof.  Each stands for as many slots as there are allocs for a sample
  */
 enum cpool_dump_form {
     CPOOL_DUMP_TEXT,
     CPOOL_DUMP_JSON,
     CPOOL_DUMP_PROMETHEUS,
-    CPOOL_DUMP_LIVE
+    CPOOL_DUMP_LIVE,
+    CPOOL_DUMP_PROFILE
 };
 
 /* Takes the next `length` bytes of a text, which end with no zero. */

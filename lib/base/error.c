@@ -44,6 +44,7 @@
     CODE(CPOOL_EFRAME, "not an open frame, or a frame of another pool") \
     CODE(CPOOL_EFRAMED, "the slot goes back with its frame") \
     CODE(CPOOL_EKIND, "the pool was created without CPOOL_TRACKED or CPOOL_OBJECT_WAITABLE") \
+    CODE(CPOOL_ETRAP, "a slot was used after its free, or beyond one of its ends") \
     CODE(CPOOL_ENOMEM, "the operating system refused memory, or another resource") \
     CODE(CPOOL_ELIMIT, "as many exist as there can be at once") \
     CODE(CPOOL_EDRY, "fewer slots are free than were asked for") \

@@ -122,6 +122,7 @@ struct cpi_cache {
     _Atomic uint32_t loaded; /* the magazine whose rounds the active entry counts, or 0.  Other
                                 threads may take it, as described above */
     uint32_t calm;      /* operations since the entry was found closed, up to CPI_CALM */
+    uint32_t sample_in; /* allocs until a slot is sampled, or 0 if none is (pool/slots.h) */
     _Atomic uint32_t countdown; /* slow allocs until the live slots are counted (pool/alloc.c), 1 or
                                    more.  Others set it to 1 when a mark of pressure is set */
     _Atomic uint32_t stocked; /* see the invariants; read by any thread */

@@ -185,6 +185,7 @@ CPI_COLD static struct cpi_cache *register_cache(struct cpi_registry *registry,
     cache->near = registry->tracked && fenced ? CPI_NEAR_TRACKED : CPI_NEAR_NONE;
     if (registry->inline_path && fenced)
         cache->near = CPI_NEAR_SWAPS;
+    cache->sample_in = registry->sample != 0 ? 1 + cpi_os_chance(registry->sample) : 0;
     cache->owner = owner;
     cache->next = NULL;
     cpi_store(&registry->used, cpi_load(&registry->used, relaxed) + 1, relaxed); /* [used] */

@@ -40,6 +40,7 @@ struct cpi_registry {
     size_t max;         /* caches that may be registered at the same time */
     uint32_t quota_max; /* the largest quota of one cache */
     size_t stride;      /* bytes from one structure to the next */
+    uint32_t sample; /* allocs for each sample, or 0 */
     uint32_t spares;    /* spares that are shared out, beyond each cache's first */
     struct cpi_waiters *waiters; /* defined by wait/ */
 

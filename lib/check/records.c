@@ -23,11 +23,8 @@ struct recorded_call {
 
 /* Returns false if there was no such call.  While the slot changes hands, the result may mix two
  * calls. */
-CPI_COLD static bool read_call(const struct cpi_slab *slab, uintptr_t index, bool is_free,
-                               struct recorded_call *visit)
+CPI_COLD static bool read_call(const struct cpi_recorded *call, struct recorded_call *visit)
 {
-    const struct cpi_recorded *call = &cpi_record_of(slab, index)->calls[is_free];
-
     visit->when = cpi_load(&call->when, relaxed);     /* [read] */
     visit->thread = cpi_load(&call->thread, relaxed); /* [read] */
     visit->caller = cpi_load(&call->site, relaxed);   /* [read] */
@@ -42,8 +39,8 @@ CPI_COLD const void *cpi_record_site(const struct cpi_slab *slab, uintptr_t inde
 
     if (!cpi_slab_is_checked(slab) || index >= cpi_slab_fresh(slab))
         return NULL;
-    freed = read_call(slab, index, true, &free);
-    if (!read_call(slab, index, false, &alloc))
+    freed = read_call(&cpi_record_of(slab, index)->calls[1], &free);
+    if (!read_call(&cpi_record_of(slab, index)->calls[0], &alloc))
         return NULL;
     return (const void *)(freed && free.when > alloc.when ? free.caller : alloc.caller);
 }
@@ -66,18 +63,19 @@ static void add_age(struct cpi_text *text, uint64_t when, uint64_t now)
                  (unsigned)(age / 1000000u % 1000u));
 }
 
-static void tell_call(struct cpi_text *text, const struct cpi_slab *slab, uintptr_t index,
-                      bool is_free)
+CPI_COLD bool cpi_recorded_tell(struct cpi_text *text, const struct cpi_recorded *call,
+                                bool is_free)
 {
     struct recorded_call visit;
 
-    if (!read_call(slab, index, is_free, &visit))
-        return;
+    if (!read_call(call, &visit))
+        return false;
     cpi_text_add(text, "cpool:     %s ", is_free ? "freed" : "allocated");
     add_age(text, visit.when, cpi_os_now());
     cpi_text_add(text, " ago by thread %" PRIuPTR " at ", visit.thread);
     add_place(text, &visit);
     cpi_text_add(text, "\n");
+    return true;
 }
 
 CPI_COLD void cpi_record_tell(struct cpi_text *text, const struct cpi_slab *slab, uintptr_t index)
@@ -93,8 +91,8 @@ CPI_COLD void cpi_record_tell(struct cpi_text *text, const struct cpi_slab *slab
                  : state == CPOOL_EDOUBLEFREE ? "is free"
                  : state == CPOOL_ERETIRED    ? "is retired"
                                               : "was never taken");
-    tell_call(text, slab, index, state != 0);
-    tell_call(text, slab, index, state == 0);
+    cpi_recorded_tell(text, &cpi_record_of(slab, index)->calls[state != 0], state != 0);
+    cpi_recorded_tell(text, &cpi_record_of(slab, index)->calls[state == 0], state == 0);
 }
 
 /* --- Live slots --- */
@@ -139,7 +137,7 @@ static size_t count_places(const struct cpi_slab *slab, struct site_row *rows)
         struct recorded_call visit;
 
         if (cpi_slotmap_slab_state(slab, index) == 0 &&
-            read_call(slab, index, false, &visit))
+            read_call(&cpi_record_of(slab, index)->calls[0], &visit))
             count_slot(rows, &used, index, &visit);
     }
     return used;

@@ -68,16 +68,16 @@ static inline bool cpi_record_is_framed(const struct cpi_slab *slab, uintptr_t i
     return cpi_load(&cpi_record_of(slab, index)->framed, relaxed) != 0; /* [framed] */
 }
 
-/* Records that a call from `site` took or freed the slot.  Only for the slot's owner. */
-static inline void cpi_record_note(const struct cpi_slab *slab, uintptr_t index, bool is_free,
-                                   const void *site)
+/* Records a call from `site`.  Only for the slot's owner. */
+static inline void cpi_recorded_note(struct cpi_recorded *call, const void *site)
 {
-    struct cpi_recorded *call = &cpi_record_of(slab, index)->calls[is_free];
-
     cpi_store(&call->when, cpi_os_now(), relaxed);         /* [note] */
     cpi_store(&call->thread, cpi_trace_thread(), relaxed); /* [note] */
     cpi_store(&call->site, (uintptr_t)site, relaxed);      /* [note] */
 }
+
+/* Adds when, by whom and where the call was made.  Returns false if there was none. */
+bool cpi_recorded_tell(struct cpi_text *text, const struct cpi_recorded *call, bool is_free);
 
 /*
  * The other functions read records that other threads may be writing.  They allocate nothing, take

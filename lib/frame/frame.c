@@ -135,6 +135,14 @@ static struct cpi_pool *pool_of(const cpool_frame_t *frame, const struct cpool_t
 
 /* --- Beginning and closing --- */
 
+/* How far the inline path may record.  That of a typed pool would not notice a sampled slot. */
+static void **inline_end(const cpool_frame_t *frame, const struct cpi_pool *pool)
+{
+    bool is_inline = cpi_pool_is_plain(pool) && (pool->samples == NULL || pool->typed == NULL);
+
+    return is_inline ? frame->first + pool->depot.limit : NULL;
+}
+
 /* Opens a closed frame, or returns NULL.  Pools that are not plain use all frames in turn, so that
  * the use of an ended frame is detected for longer. */
 static cpool_frame_t *open_frame(struct cpi_frames *frames, const struct cpi_pool *pool)
@@ -155,7 +163,7 @@ static cpool_frame_t *open_frame(struct cpi_frames *frames, const struct cpi_poo
                            acquire, relaxed));                            /* [peek] */
     frame = &frames->frame[i];
     frame->first = frame->next = frames->records + (size_t)i * pool->depot.limit;
-    frame->end = in_turn ? NULL : frame->first + pool->depot.limit;
+    frame->end = inline_end(frame, pool);
     frame->state = frames;
     frame->pool = pool->handle;
     return frame;
@@ -261,14 +269,17 @@ static uint32_t unchain_top(const struct cpi_depot *depot, cpool_frame_t *frame)
     return node;
 }
 
-static int record_slot(struct cpi_pool *pool, cpool_frame_t *frame, void *slot)
+/* A frame with a sampled slot (check/samples.h) goes back one by one. */
+static int record_slot(struct cpi_pool *pool, cpool_frame_t *frame, void *slot, uintptr_t index)
 {
     if (CPI_UNLIKELY(frame->next == frame->first + pool->depot.limit) &&
         !stash_record(pool, frame))
         return CPOOL_EDOUBLEFREE;
     if (CPI_UNLIKELY(pool->checked) &&
-        !cpi_record_enter_frame(&pool->slab, cpi_slab_index(&pool->slab, slot)))
+        !cpi_record_enter_frame(&pool->slab, index))
         return CPOOL_EFRAMED;
+    if (CPI_UNLIKELY(slot != cpi_slab_slot(&pool->slab, index)))
+        frame->end = NULL;
     *frame->next = slot;
     set_next(frame, frame->next + 1);
     return 0;
@@ -277,6 +288,7 @@ static int record_slot(struct cpi_pool *pool, cpool_frame_t *frame, void *slot)
 void *cpi_frame_take_back(cpool_frame_t *frame)
 {
     struct cpi_pool *pool = frame->pool->state;
+    uintptr_t index;
     void *slot;
 
     if (is_frame_empty(frame))
@@ -292,8 +304,8 @@ void *cpi_frame_take_back(cpool_frame_t *frame)
     }
     slot = frame->next[-1];
     set_next(frame, frame->next - 1);
-    if (CPI_UNLIKELY(pool->checked))
-        cpi_record_leave_frame(&pool->slab, cpi_slab_index(&pool->slab, slot));
+    if (CPI_UNLIKELY(pool->checked) && cpi_pool_place(pool, slot, &index) == 0)
+        cpi_record_leave_frame(&pool->slab, index);
     return slot;
 }
 
@@ -304,13 +316,15 @@ void *cpool_frame_alloc_abi1(cpool_frame_t *frame, const struct cpool_typed *typ
     const struct cpi_call call = CPI_CALL("cpool_frame_alloc");
     struct cpi_pool *pool = pool_of(frame, typed, call.function);
     struct cpi_cache *cache;
+    uintptr_t index;
     void *slot;
 
     if (pool == NULL)
         return NULL;
     cache = cpi_registry_own_cache(&pool->registry);
     slot = cpi_pool_alloc(pool, cache, call);
-    if (slot == NULL || CPI_LIKELY(record_slot(pool, frame, slot) == 0))
+    if (slot == NULL || (cpi_pool_place(pool, slot, &index) == 0 &&
+                         CPI_LIKELY(record_slot(pool, frame, slot, index) == 0)))
         return slot;
     cpi_pool_free(pool, cache, slot, call);
     return NULL;
@@ -333,7 +347,7 @@ int cpool_frame_adopt(cpool_frame_t *frame, void *slot)
     if (pool->map.words != NULL)
         code = cpi_pool_retired(pool, index, CPOOL_CLIENT_ASKED); /* is it live? */
     if (code == 0)
-        code = record_slot(pool, frame, slot);
+        code = record_slot(pool, frame, slot, index);
     if (code != 0)
         cpi_pool_report_slot(code, function, pool, index);
     return code;
@@ -408,7 +422,7 @@ CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi
 
     if (pool == NULL)
         return;
-    plain = cpi_pool_is_plain(pool);
+    plain = cpi_pool_is_plain(pool) && frame->end != NULL;
     slot = cpi_frame_take_back(frame);
     while (!is_frame_empty(frame)) {
         if (plain && frame->full != 0) {
@@ -421,6 +435,8 @@ CPI_APART static void give_at_length(cpool_frame_t *frame, bool ends, struct cpi
     }
     if (ends)
         close_frame(frame);
+    else
+        frame->end = inline_end(frame, pool); /* a sampled slot is gone */
     if (slot != NULL)
         give_one(pool, slot, call);
 }

@@ -39,6 +39,7 @@ static const struct word {
     CPI_NUMBER(thread_caches),
     CPI_NUMBER(cache_slots),
     CPI_NUMBER(stall_limit_ms),
+    CPI_NUMBER(sample),
     CPI_PROCESS("leaks", leaks),
     CPI_PROCESS("barrier=no", no_barrier),
     CPI_PROCESS("continue", goes_on),

@@ -8,9 +8,7 @@
 #ifndef CPI_OS_H
 #define CPI_OS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <cpool.h>
 
 /* Linux offers more than POSIX.  With CPOOL_PLAIN_POSIX the library uses only POSIX (configure
  * --enable-plain-posix). */
@@ -65,6 +63,10 @@ void *cpi_os_reserve(size_t size, size_t align);
 /* Makes part of a reservation readable and writable.  It reads as zero until written.  Committing
  * memory again is harmless.  Returns false if refused: nothing has changed then. */
 bool cpi_os_commit(void *address, size_t size);
+
+/* Undoes a commit: touching the range traps, and its memory goes back to the system.  Returns false
+ * if refused: nothing has changed then. */
+bool cpi_os_close(void *address, size_t size);
 
 /* Maps zeroed memory, readable and writable, near the address `wish`.  Returns NULL if refused.  A
  * system that does not honour the wish returns NULL or other memory. */
@@ -129,6 +131,12 @@ bool cpi_os_populate(void *address, size_t size);
 #define cpi_os_populate(address, size) ((void)(address), (void)(size), true)
 #endif
 
+/* A number below this one, which is not 0, by chance: from the clock, whatever its grain. */
+static inline uint32_t cpi_os_chance(uint32_t below)
+{
+    return (uint32_t)((cpi_os_now() * UINT64_C(0x9e3779b97f4a7c15) >> 32) % below);
+}
+
 /* The number by which the operating system and debuggers know the calling thread.
  * Async-signal-safe. */
 uintptr_t cpi_trace_thread(void);
@@ -143,5 +151,22 @@ void cpi_trace_forked(void);
  */
 struct cpi_text;
 void cpi_trace_name(struct cpi_text *text, uintptr_t address);
+
+/* Stores return addresses of the calling functions, the innermost first, and returns how many: 0
+ * where the C library has no function for that.  The first call in a process may allocate. */
+#define CPI_STACK_MAX 24
+size_t cpi_trace_stack(uintptr_t *stack, size_t n);
+
+/* Writes the address ranges of all modules, as /proc/self/maps lists them, if there is one. */
+void cpi_trace_modules(cpool_write_t write, void *arg);
+
+/*
+ * From the first call on, `trapped` is called in each thread that touches memory which it may not,
+ * with the address, and the system's call of the library, or NULL on a small stack.  Then the
+ * handler from before goes on; without one the access fails as it would have.  NULL undoes that,
+ * unless there is a later handler.  With the lock held.
+ */
+typedef void cpi_trapped_t(uintptr_t address, const void *caller);
+void cpi_os_catch_traps(cpi_trapped_t *trapped);
 
 #endif /* CPI_OS_H */

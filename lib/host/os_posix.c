@@ -33,6 +33,7 @@ uint64_t cpi_os_deadline(const struct timespec *timeout)
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -43,6 +44,10 @@ uint64_t cpi_os_deadline(const struct timespec *timeout)
 #include <link.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
+#endif
+
+#if CPI_LINUX && defined(__GLIBC__)
+#include <execinfo.h>
 #endif
 
 #if !defined(MAP_ANONYMOUS) && defined(MAP_ANON)
@@ -56,6 +61,8 @@ uint64_t cpi_os_deadline(const struct timespec *timeout)
 #else
 #define CPI_NO_RESERVE 0
 #endif
+
+#define CPI_CLOSED_PAGES (MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | CPI_NO_RESERVE)
 
 CPI_COLD const char *cpi_os_environment(const char *name)
 {
@@ -199,6 +206,16 @@ bool cpi_os_commit(void *address, size_t size)
     return done;
 }
 
+/* A mapping over the range takes one system call, and none of the old bytes comes back. */
+bool cpi_os_close(void *address, size_t size)
+{
+    int saved = errno;
+    bool done = mmap(address, size, PROT_NONE, CPI_CLOSED_PAGES, -1, 0) != MAP_FAILED;
+
+    errno = saved;
+    return done;
+}
+
 void cpi_os_release(void *address, size_t size)
 {
     int saved = errno;
@@ -329,7 +346,7 @@ CPI_COLD size_t cpi_os_purge(void *address, size_t size)
     done = madvise(address, size, MADV_DONTNEED) == 0;
 #else
     done = mmap(address, size, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | CPI_NO_RESERVE, -1, 0) != MAP_FAILED;
+                CPI_CLOSED_PAGES, -1, 0) != MAP_FAILED;
 #endif
     errno = saved;
     return done ? size : 0;
@@ -385,6 +402,94 @@ CPI_COLD void cpi_trace_name(struct cpi_text *text, uintptr_t address)
                      address - (uintptr_t)info.dli_saddr, module, offset_in(&info, address - 1));
     else
         cpi_text_add(text, "%s+0x%" PRIxPTR, module, offset_in(&info, address - 1));
+}
+
+#if CPI_LINUX && defined(__GLIBC__)
+CPI_COLD size_t cpi_trace_stack(uintptr_t *stack, size_t n)
+{
+    void *frames[CPI_STACK_MAX];
+    int found = backtrace(frames, n < CPI_STACK_MAX ? (int)n : CPI_STACK_MAX);
+
+    for (int i = 0; i < found; i++)
+        stack[i] = (uintptr_t)frames[i];
+    return found > 0 ? (size_t)found : 0;
+}
+#else
+CPI_COLD size_t cpi_trace_stack(uintptr_t *stack, size_t n)
+{
+    return 0 * (n + (stack != NULL));
+}
+#endif
+
+CPI_COLD void cpi_trace_modules(cpool_write_t write, void *arg)
+{
+    char part[1024];
+    ssize_t length;
+    int saved = errno;
+    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+    while ((length = read(file, part, sizeof part)) > 0)
+        write(part, (size_t)length, arg);
+    close(file);
+    errno = saved;
+}
+
+/* --- Traps --- */
+
+static cpi_trapped_t *trap_hook; /* set once, before the handler */
+static struct sigaction trap_before;
+
+/* The bytes of a stack for signals on which there is room for a report. */
+#define CPI_SIGNAL_STACK ((size_t)16 * 1024)
+
+static bool is_on_small_stack(void)
+{
+    stack_t stack;
+
+    return sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0 &&
+           stack.ss_size < CPI_SIGNAL_STACK;
+}
+
+/* Without a handler of the program, what was set before decides once the access traps again, and a
+ * signal that a thread or process has sent comes again.  All handlers may be called with three
+ * arguments, as the system does. */
+static void trap_signal(int number, siginfo_t *info, void *context)
+{
+    bool traps = info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR;
+    bool sent = info->si_code <= 0 || info->si_code == SI_USER;
+    struct sigaction before = trap_before;
+
+    if (traps)
+        trap_hook((uintptr_t)info->si_addr, is_on_small_stack() ? NULL : CPI_CALLER());
+    if (before.sa_handler == SIG_IGN && sent)
+        return;
+    if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
+        sigaction(number, &before, NULL);
+        if (sent)
+            raise(number);
+        return;
+    }
+    if ((before.sa_flags & (int)SA_RESETHAND) != 0)
+        trap_before.sa_handler = SIG_DFL;
+    before.sa_sigaction(number, info, context);
+}
+
+/* The handler is installed as the one before was, because it calls that. */
+CPI_COLD void cpi_os_catch_traps(cpi_trapped_t *trapped)
+{
+    struct sigaction action;
+
+    if (sigaction(SIGSEGV, NULL, &action) != 0)
+        return;
+    if (trapped == NULL && action.sa_sigaction == trap_signal) {
+        sigaction(SIGSEGV, &trap_before, NULL);
+    } else if (trapped != NULL && trap_hook == NULL) {
+        trap_hook = trapped;
+        trap_before = action;
+        action.sa_flags = (action.sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
+        action.sa_sigaction = trap_signal;
+        sigaction(SIGSEGV, &action, NULL);
+    }
 }
 
 #endif /* not _WIN32 */

@@ -112,6 +112,11 @@ bool cpi_os_commit(void *address, size_t size)
     return size == 0 || VirtualAlloc(address, size, MEM_COMMIT, PAGE_READWRITE) != NULL;
 }
 
+bool cpi_os_close(void *address, size_t size)
+{
+    return VirtualFree(address, size, MEM_DECOMMIT) != 0;
+}
+
 void *cpi_os_map_at(uintptr_t wish, size_t size)
 {
     return VirtualAlloc((void *)wish, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
@@ -433,6 +438,47 @@ void cpi_trace_name(struct cpi_text *text, uintptr_t address)
     slash = strrchr(path, '\\');
     cpi_text_add(text, "%s+0x%" PRIxPTR, slash != NULL ? slash + 1 : path,
                  address - 1 - (uintptr_t)module);
+}
+
+size_t cpi_trace_stack(uintptr_t *stack, size_t n)
+{
+    void *frames[CPI_STACK_MAX];
+    unsigned found = CaptureStackBackTrace(0, n < CPI_STACK_MAX ? (DWORD)n : CPI_STACK_MAX, frames,
+                                           NULL);
+
+    for (unsigned i = 0; i < found; i++)
+        stack[i] = (uintptr_t)frames[i];
+    return found;
+}
+
+void cpi_trace_modules(cpool_write_t write, void *arg)
+{
+    (void)write;
+    (void)arg;
+}
+
+/* --- Traps --- */
+
+static cpi_trapped_t *trap_hook;
+static void *trap_handler;
+
+static LONG CALLBACK trap_exception(EXCEPTION_POINTERS *pointers)
+{
+    const EXCEPTION_RECORD *record = pointers->ExceptionRecord;
+
+    if (record->ExceptionCode == EXCEPTION_ACCESS_VIOLATION && record->NumberParameters >= 2)
+        trap_hook((uintptr_t)record->ExceptionInformation[1], CPI_CALLER());
+    return EXCEPTION_CONTINUE_SEARCH;
+}
+
+void cpi_os_catch_traps(cpi_trapped_t *trapped)
+{
+    if (trapped == NULL && trap_handler != NULL)
+        RemoveVectoredExceptionHandler(trap_handler);
+    if (trapped == NULL || trap_hook != NULL)
+        return;
+    trap_hook = trapped;
+    trap_handler = AddVectoredExceptionHandler(1, trap_exception);
 }
 
 #endif /* _WIN32 */

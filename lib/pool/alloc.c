@@ -304,20 +304,25 @@ CPI_APART static void *obtain_slot(struct cpi_pool *pool, struct cpi_cache *cach
 CPI_APART void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache,
                                struct cpi_call call)
 {
+    uintptr_t ahead = 0;
     void *slot;
 
     do
         if (CPI_UNLIKELY(cache == NULL) ||
-            CPI_UNLIKELY(!cpi_cache_pop(cache, cpi_cache_active(cache), &slot)))
+            CPI_UNLIKELY(!cpi_cache_pop(cache, cpi_cache_active(cache), &slot))) {
             slot = obtain_slot(pool, cache);
+            ahead = cache != NULL && cache->near != CPI_NEAR_NONE ? cpi_cache_count(cache) : 0;
+        }
     while (slot != NULL && CPI_UNLIKELY(!cpi_pool_passes(pool, slot, call)));
-    return slot;
+    return CPI_UNLIKELY(pool->samples != NULL) && slot != NULL
+               ? cpi_pool_sample(pool, cache, slot, ahead, call)
+               : slot;
 }
 
 int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
                    uintptr_t *index)
 {
-    int code = cpi_slab_place(&pool->slab, slot, index);
+    int code = cpi_pool_place(pool, slot, index);
 
     if (CPI_UNLIKELY(code != 0))
         cpi_pool_report_address(code, function, pool, slot, *index);
@@ -327,11 +332,22 @@ int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *fu
 void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
                    struct cpi_call call)
 {
+    const void *given = slot;
     uintptr_t index;
+    bool sampled;
+    bool returns;
 
     if (CPI_UNLIKELY(slot == NULL) ||
-        CPI_UNLIKELY(cpi_pool_judge(pool, slot, call.function, &index) != 0) ||
-        CPI_UNLIKELY(!cpi_pool_returns(pool, slot, call)))
+        CPI_UNLIKELY(cpi_pool_judge(pool, slot, call.function, &index) != 0))
+        return;
+    sampled = slot != cpi_slab_slot(&pool->slab, index);
+    if (CPI_UNLIKELY(sampled) && !cpi_pool_claim_sample(pool, given, &index, call))
+        return;
+    slot = cpi_slab_slot(&pool->slab, index);
+    returns = cpi_pool_returns(pool, slot, call);
+    if (CPI_UNLIKELY(sampled))
+        cpi_sample_close(pool->samples, given, returns ? call.site : NULL);
+    if (CPI_UNLIKELY(!returns))
         return;
     /* Once the slot is given back, another thread may destroy the pool, so nothing may follow,
      * unless there was no place for the slot. */
@@ -375,7 +391,11 @@ CPI_APART static void *swap_empty(const cpool_t *handle, struct cpi_cache *cache
         }
     }
     cpi_cache_leave(cache, active);
-    return CPI_LIKELY(slot != NULL) ? slot : cpi_pool_alloc(handle->state, cache, call);
+    if (CPI_UNLIKELY(slot == NULL))
+        return cpi_pool_alloc(handle->state, cache, call);
+    return CPI_LIKELY(cache->sample_in == 0)
+               ? slot
+               : cpi_pool_sample(handle->state, cache, slot, cpi_entry_count(active), call);
 }
 
 /* There is no empty spare.  Returns false if there is no place. */

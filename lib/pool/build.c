@@ -4,6 +4,7 @@
  *
  * ORDERING TABLE
  *   shown | committed load | relaxed | - | -
+ *   zone  | handle store of the zone | release | descriptor.c's read | the zone
  *   owner | face's client store | release | the load in <cpool/client.h> | the client
  */
 #include "pool/config.h"
@@ -145,6 +146,12 @@ static void set_ways(struct cpi_pool *pool)
     registry->checked = pool->checked;
     registry->tracked = has_words && !pool->checked && pool->tools == 0;
     registry->inline_path = !has_words && pool->tools == 0;
+    if (pool->samples == NULL)
+        return;
+    /* A magazine of rounds is counted at once, so below that each alloc must be a call. */
+    registry->sample = pool->samples->every;
+    if (registry->sample <= pool->depot.limit)
+        registry->tracked = registry->inline_path = false;
 }
 
 /* Builds the pool in a region whose first fixed_bytes are usable. */
@@ -169,6 +176,8 @@ CPI_COLD static struct cpi_pool *build_pool(char *region, const struct cpi_layou
     cpi_registry_init(registry, pool, &pool->slab, &pool->depot, layout->quota);
     registry->max = layout->caches;
     registry->spares = (uint32_t)layout->spares;
+    if (config->sample != 0)
+        pool->samples = cpi_pool_begin_samples(&pool->slab, config, layout->align);
     set_ways(pool);
     cpi_waiters_init(&pool->waiters, registry);
     return pool;
@@ -284,6 +293,8 @@ CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
     cpi_mutex_destroy(&pool->waiters.lock);
     if (pool->end_frames != NULL)
         pool->end_frames(pool);
+    if (pool->samples != NULL)
+        cpi_samples_end(pool->samples);
     if (pool->region_owned && (pool->flags & CPOOL_CLIENT_RESERVED) == 0)
         cpi_os_release(pool, pool->region_size);
 }
@@ -295,7 +306,7 @@ uint64_t cpi_pools_created;
 
 void cpi_client_set_owner(const struct cpi_pool *pool, const cpool_client_t *client)
 {
-    cpi_word_store(&pool->face->reserved[0], (uintptr_t)client, release); /* [owner] */
+    cpi_word_store(&pool->face->client, (uintptr_t)client, release); /* [owner] */
 }
 
 static int take_handles(struct cpi_pool *pool)
@@ -316,7 +327,8 @@ static void open_handles(struct cpi_pool *pool)
     cpool_t shape = {.base = pool->slab.base, .inverse = pool->slab.inverse,
                      .shift = pool->slab.shift, .state = pool, .slots = pool->slab.slots,
                      .stride = pool->slab.stride,
-                     .reserved = {0, pool->slab.slot_size}};
+                     .client = 2 * pool->slab.slot_size + 1,
+                     .direct = pool->samples == NULL ? pool->slab.slots : 0};
 
     if (pool->face == pool->handle) {
         cpi_handle_open(pool->handle, &shape);
@@ -325,6 +337,7 @@ static void open_handles(struct cpi_pool *pool)
     shape.slots = 0;
     cpi_handle_open(pool->handle, &shape);
     shape.slots = pool->slab.slots;
+    shape.client = 0;
     shape.state = NULL;
     cpi_handle_set_behind(pool->face, (uintptr_t)pool);
     cpi_handle_open(pool->face, &shape);
@@ -340,6 +353,9 @@ static int publish_pool(struct cpi_pool *pool)
         return code;
     cpi_announce_open(pool);
     open_handles(pool);
+    if (pool->samples != NULL)
+        cpi_word_store(&pool->samples->listed->handle, (uintptr_t)pool->handle, /* [zone] */
+                       release);                                                /* [zone] */
     pool->number = cpi_pools_created++;
     cpi_registry_add(&pool->registry, pool->handle);
     return 0;
@@ -366,6 +382,8 @@ void cpi_pool_withdraw(struct cpi_pool *pool)
 {
     CPI_LIST_REMOVE(&pool->registry);
     cpi_announce_close(pool);
+    if (pool->samples != NULL)
+        cpi_word_store(&pool->samples->listed->handle, 0, release); /* [zone] */
     cpi_handle_close(pool->handle);
     if (pool->face != pool->handle) {
         cpi_handle_close(pool->face);

@@ -46,7 +46,11 @@ static size_t alloc_runs(struct cpi_pool *pool, void **slots, size_t n, struct c
     size_t got = 0;
 
     while (cache != NULL && cpi_pool_is_plain(pool) && got < n) {
-        got += copy_run_out(cache, slots + got, n - got);
+        size_t run = copy_run_out(cache, slots + got, n - got);
+
+        got += run;
+        if (run > 0 && pool->samples != NULL)
+            slots[got - 1] = cpi_pool_sample(pool, cache, slots[got - 1], run - 1, call);
         if (got == n)
             break;
         cpi_pool_note_exchange(pool, cache);
@@ -155,8 +159,10 @@ CPI_COLD static void report_stray(const char *function, const void *address)
 void cpool_release(void *slot)
 {
     cpool_t *handle = cpi_handle_find((uintptr_t)slot, NULL);
+    void *start;
 
-    if (CPI_LIKELY(cpi_handle_slot(handle, (uintptr_t)slot) != UINTPTR_MAX))
+    if (CPI_LIKELY(cpi_handle_slot(handle, (uintptr_t)slot) != UINTPTR_MAX) ||
+        ((handle = cpool_of(slot, &start)) != NULL && start == slot))
         cpool_free(handle, slot);
     else if (slot != NULL)
         report_stray("cpool_release", slot);

@@ -239,11 +239,13 @@ static int retire_slot(struct cpi_pool *pool, const void *slot, enum cpool_clien
     uintptr_t index;
     int code;
 
-    if (cpi_slab_place(&pool->slab, slot, &index) != 0)
+    code = cpi_pool_place(pool, slot, &index);
+    if (code != 0 && code != CPOOL_EDOUBLEFREE)
         return 0;
     if (step == CPOOL_CLIENT_BACK)
         cpi_pool_mend_slot(pool, slot, "cpool_retire");
-    code = cpi_pool_retired(pool, index, step);
+    if (code == 0)
+        code = cpi_pool_retired(pool, index, step);
     if (code != 0)
         cpi_pool_report_slot(code, "cpool_retire", pool, index);
     return code;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "host/options.h"
 #include "base/structs.h"
+#include "base/tools.h"
 
 /* doc/DESIGN.md, "Costs", has the numbers that follow from these macros.  The number of caches of a
  * pool, unless configured: in our own memory they cost only address space.  A cache with a share of

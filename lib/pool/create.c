@@ -49,6 +49,8 @@ size_t cpool_reset(cpool_t *handle)
     cpi_depot_reset(&pool->depot);
     cpi_announce_close(pool);
     cpi_announce_open(pool);
+    if (pool->samples != NULL)
+        cpi_samples_reset(pool->samples, CPI_CALLER());
     for (uintptr_t i = pool->map.words != NULL ? cpi_slab_fresh(&pool->slab) : 0; i-- > 0;)
         cpi_slotmap_clear(&pool->map, i);
     if (pool->end_frames != NULL)

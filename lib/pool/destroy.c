@@ -13,8 +13,8 @@
 
 void cpi_pool_mend_slot(const struct cpi_pool *pool, const void *slot, const char *function)
 {
-    uintptr_t index = cpi_slab_index(&pool->slab, slot);
-    unsigned sides = pool->checked ? 2 : 0;
+    uintptr_t index;
+    unsigned sides = pool->checked && cpi_pool_place(pool, slot, &index) == 0 ? 2 : 0;
 
     while (sides-- > 0 && cpi_pool_verify_slot(pool, index, function) != 0)
         ;

@@ -210,21 +210,48 @@ static void write_form(struct dumping *dumping, const cpool_view_t *one)
     }
 }
 
+/* A heap profile in the text form of pprof.  Each live sample counts for as many slots as there are
+ * allocs for a sample. */
+static size_t write_profile(const struct dumping *dumping, const struct cpi_samples *samples)
+{
+    uint64_t bytes = samples->every * samples->zone.slot_size;
+    uintptr_t stack[CPI_SAMPLE_DEPTH + 1];
+    uint64_t live = 0;
+
+    for (size_t i = 0; i < CPI_SAMPLES; i++)
+        live += cpi_sample_read(samples, i, stack);
+    say(dumping, "heap profile: %" PRIu64 ": %" PRIu64 " [0: 0] @ heapprofile\n",
+        live * samples->every, live * bytes);
+    for (size_t i = 0; i < CPI_SAMPLES; i++) {
+        if (!cpi_sample_read(samples, i, stack))
+            continue;
+        say(dumping, "%" PRIu32 ": %" PRIu64 " [0: 0] @", samples->every, bytes);
+        for (size_t k = 0; k <= CPI_SAMPLE_DEPTH && stack[k] != 0; k++)
+            say(dumping, " 0x%" PRIxPTR, stack[k]);
+        say(dumping, "\n");
+    }
+    say(dumping, "\nMAPPED_LIBRARIES:\n");
+    cpi_trace_modules(dumping->write, dumping->arg);
+    return (size_t)live;
+}
+
 size_t cpool_dump(const cpool_t *handle, enum cpool_dump_form form, cpool_write_t write, void *arg)
 {
     static const char function[] = "cpool_dump";
     struct dumping dumping = {write, arg, form, 0, 0, 0, 0};
     struct cpi_view view;
-    bool all = handle == NULL && form != CPOOL_DUMP_LIVE;
+    bool all = handle == NULL && form != CPOOL_DUMP_LIVE && form != CPOOL_DUMP_PROFILE;
     const struct cpi_pool *pool = all ? NULL : cpi_pool_seen(handle, function);
     cpool_error_t error = {.code = CPOOL_EFLAGS, .function = function, .name = ""};
 
-    if ((unsigned)form > CPOOL_DUMP_LIVE) {
+    if ((unsigned)form > CPOOL_DUMP_PROFILE) {
         cpool_client_report(&error, "%s: there is no form %u", function, (unsigned)form);
         return 0;
     }
     if (!all && pool == NULL)
         return 0;
+    if (form == CPOOL_DUMP_PROFILE)
+        return pool->samples != NULL ? write_profile(&dumping, pool->samples) : 0;
     if (form == CPOOL_DUMP_LIVE)
         return pool->checked ? cpi_leaks_list(&pool->slab, write, arg) : 0;
     if (all)

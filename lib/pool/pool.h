@@ -40,6 +40,8 @@ struct cpi_pool {
     unsigned tools; /* the tools that it is announced to (build.c) */
     struct cpi_slotmap map; /* its words are NULL in pools without words of slots */
 
+    struct cpi_samples *samples; /* constant: NULL unless slots are sampled (check/samples.h) */
+
     /* Used by frame.c, which programs without frames do not link.  NULL while there are none.  Set
      * with the lock held. */
     struct cpi_frames *_Atomic frames;

@@ -3,6 +3,7 @@
  * pools.c - finds the pool of an address, and visits all pools of the process.
  */
 #include "pool/report.h"
+#include "pool/slots.h"
 
 #include <string.h>
 
@@ -15,6 +16,10 @@ cpool_t *cpool_of(const void *address, void **slot)
     uintptr_t around = 0;
     cpool_t *handle = cpi_handle_find((uintptr_t)address, slot != NULL ? &around : NULL);
 
+    if (handle == NULL) {
+        handle = cpi_handle_zoned((uintptr_t)address, &around);
+        handle = around != 0 ? handle : NULL;
+    }
     if (slot != NULL)
         *slot = (void *)around;
     return handle;

@@ -3,6 +3,7 @@
  * report.c - reports what a caller did wrong, to which pool, near which slot.
  */
 #include "pool/report.h"
+#include "pool/slots.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,7 +73,7 @@ CPI_COLD void cpi_pool_report_unmade(const char *name, int code)
 void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
                           uintptr_t index)
 {
-    cpi_pool_report_address(code, function, pool, cpi_slab_slot(&pool->slab, index), index);
+    cpi_pool_report_address(code, function, pool, cpi_pool_slot(pool, index), index);
 }
 
 /* Tells how to learn more about the mistake. */
@@ -103,13 +104,13 @@ CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_poo
 }
 
 CPI_COLD void cpi_pool_report_details(int code, const char *function, const struct cpi_pool *pool,
-                                      const void *address, uintptr_t index,
+                                      const void *address, const void *slot, uintptr_t index,
                                       struct cpi_text *details)
 {
     cpool_error_t error = error_of(code, function, pool);
 
     error.address = address;
-    error.slot = cpi_slab_slot(&pool->slab, index);
+    error.slot = slot;
     error.index = index;
     error.site = cpi_record_site(&pool->slab, index);
     tell_how(details, pool);
@@ -131,11 +132,11 @@ CPI_COLD void cpi_pool_report_damage(const struct cpi_pool *pool, const struct c
 {
     char details[CPI_DETAILS_MAX];
     struct cpi_text text;
+    const void *slot = cpi_slab_slot(&pool->slab, damage->index);
 
     cpi_text_init(&text, details, sizeof details);
     cpi_damage_tell(&text, &pool->slab, damage);
-    cpi_pool_report_details(CPOOL_EGUARD, function, pool,
-                            cpi_slab_slot(&pool->slab, damage->index), damage->index, &text);
+    cpi_pool_report_details(CPOOL_EGUARD, function, pool, slot, slot, damage->index, &text);
 }
 
 /* Tells which other pool the address lies in, and about that slot.  The lock keeps that pool from
@@ -147,10 +148,12 @@ static void tell_owner(struct cpi_text *text, const struct cpi_pool *pool, const
     uintptr_t index;
     int place;
 
+    if (handle == NULL)
+        handle = cpi_handle_zoned((uintptr_t)address, NULL);
     if (handle == NULL || handle == pool->face || cpi_lock_is_held() || !cpi_try_lock())
         return;
     owner = cpi_pool_at(handle);
-    place = owner != NULL ? cpi_slab_place(&owner->slab, address, &index) : CPOOL_EFOREIGN;
+    place = owner != NULL ? cpi_pool_place(owner, address, &index) : CPOOL_EFOREIGN;
     if (place != CPOOL_EFOREIGN) {
         cpi_text_add(text,
                      "cpool:   the address lies in another pool, '%s' %p, %s slot %" PRIuPTR "\n",
@@ -177,13 +180,17 @@ CPI_COLD void cpi_pool_report_address(int code, const char *function,
 {
     char room[CPI_DETAILS_MAX];
     struct cpi_text details;
+    void *slot;
 
     if (index >= slots_there(pool))
         index = slots_there(pool) - 1;
+    slot = cpi_pool_slot(pool, index);
     cpi_text_init(&details, room, sizeof room);
-    if (code == CPOOL_EFOREIGN)
+    if (cpi_handle_zoned((uintptr_t)address, NULL) == pool->handle)
+        (void)cpi_sample_tell(&details, pool->samples, address, &slot, &index);
+    else if (code == CPOOL_EFOREIGN)
         tell_owner(&details, pool, address);
     else
         cpi_record_tell(&details, &pool->slab, index);
-    cpi_pool_report_details(code, function, pool, address, index, &details);
+    cpi_pool_report_details(code, function, pool, address, slot, index, &details);
 }

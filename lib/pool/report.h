@@ -14,8 +14,8 @@
 #define CPI_DETAILS_MAX 4096
 
 /* Report a mistake: in the use of the pool as a whole; with a slot; slots freed twice, of which
- * only the number is known; with an address near a slot; the same, with the given details; damage;
- * a handle without a pool. */
+ * only the number is known; with an address near a slot; the same, with the given slot and details;
+ * damage; a handle without a pool. */
 void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool);
 void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
                           uintptr_t index);
@@ -23,7 +23,8 @@ void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool, 
 void cpi_pool_report_address(int code, const char *function, const struct cpi_pool *pool,
                              const void *address, uintptr_t index);
 void cpi_pool_report_details(int code, const char *function, const struct cpi_pool *pool,
-                             const void *address, uintptr_t index, struct cpi_text *details);
+                             const void *address, const void *slot, uintptr_t index,
+                             struct cpi_text *details);
 void cpi_pool_report_damage(const struct cpi_pool *pool, const struct cpi_damage *damage,
                             const char *function);
 CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle);

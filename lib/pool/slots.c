@@ -23,6 +23,7 @@
 CPI_COLD static bool take_damaged(struct cpi_pool *pool, uintptr_t index,
                                   const struct cpi_damage *damage, struct cpi_call call)
 {
+    const void *slot = cpi_slab_slot(&pool->slab, index);
     char details[CPI_DETAILS_MAX];
     struct cpi_text text;
 
@@ -30,10 +31,9 @@ CPI_COLD static bool take_damaged(struct cpi_pool *pool, uintptr_t index,
     cpi_damage_tell(&text, &pool->slab, damage);
     if (!cpi_slotmap_take(&pool->map, index))
         return false;
-    cpi_record_note(&pool->slab, index, false, call.site);
+    cpi_recorded_note(&cpi_record_of(&pool->slab, index)->calls[0], call.site);
     cpi_record_leave_frame(&pool->slab, index);
-    cpi_pool_report_details(CPOOL_EGUARD, call.function, pool, cpi_slab_slot(&pool->slab, index),
-                            index, &text);
+    cpi_pool_report_details(CPOOL_EGUARD, call.function, pool, slot, slot, index, &text);
     return true;
 }
 
@@ -46,7 +46,7 @@ static bool take_checked(struct cpi_pool *pool, uintptr_t index, struct cpi_call
         return take_damaged(pool, index, &damage, call);
     if (CPI_UNLIKELY(!cpi_slotmap_take(&pool->map, index)))
         return false;
-    cpi_record_note(&pool->slab, index, false, call.site);
+    cpi_recorded_note(&cpi_record_of(&pool->slab, index)->calls[0], call.site);
     cpi_record_leave_frame(&pool->slab, index); /* a reset may have left it in a frame */
     return true;
 }
@@ -134,7 +134,7 @@ bool cpi_pool_given(struct cpi_pool *pool, void *slot, struct cpi_call call)
         (pool->map.words != NULL && !end_life(pool, index, call.function)))
         return false;
     if (pool->checked)
-        cpi_record_note(&pool->slab, index, true, call.site);
+        cpi_recorded_note(&cpi_record_of(&pool->slab, index)->calls[1], call.site);
     cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
     return true;
 }
@@ -164,6 +164,109 @@ void cpi_client_figures(const struct cpi_pool *pool, cpool_stats_t *stats)
 
     if (told != NULL)
         told->retired(pool->handle, stats);
+}
+
+/* --- Sampled slots: some are at the edge of a page that traps (check/samples.h) --- */
+
+/* The thread may be on a small stack for signals: the details are in memory of their own, and
+ * without a `caller` stacks would not fit. */
+CPI_COLD static void report_trap(uintptr_t trapped, const void *caller)
+{
+    const void *address = (const void *)trapped;
+    const struct cpi_pool *pool = cpi_pool_at(cpi_handle_zoned(trapped, NULL));
+    size_t size = (size_t)4 * CPI_DETAILS_MAX; /* for three stacks */
+    char *room = pool != NULL && caller != NULL ? cpi_os_map(size) : NULL;
+    struct cpi_text details;
+    uintptr_t index;
+    void *slot;
+
+    if (room == NULL) {
+        if (pool != NULL)
+            cpi_tell("access: %s (pool '%s', address %p)", cpool_strerror(CPOOL_ETRAP),
+                     pool->name, address);
+        return;
+    }
+    cpi_text_init(&details, room, size);
+    if (cpi_sample_tell(&details, pool->samples, address, &slot, &index)) {
+        cpi_stack_tell(&details, caller);
+        cpi_pool_report_details(CPOOL_ETRAP, "access", pool, address, slot, index, &details);
+    }
+    cpi_os_release(room, size);
+}
+
+/* Not where slots keep what they hold, or are in memory that the program has chosen, or where a
+ * tool watches all of them.  The first walk of a stack loads what it needs: not in a
+ * signal handler, and without the lock, because another thread may create a pool in dlopen. */
+CPI_COLD struct cpi_samples *cpi_pool_begin_samples(const struct cpi_slab *slab,
+                                                    const cpool_config_t *config, size_t align)
+{
+    const unsigned kept = CPOOL_KEEP_PAGES | CPOOL_NO_POISON | CPOOL_CLIENT_RESERVED;
+    uint32_t every = config->sample < CPI_SAMPLE_MAX ? (uint32_t)config->sample
+                                                     : CPI_SAMPLE_MAX;
+    bool sampled = config->memory == NULL && (config->flags & kept) == 0 &&
+                   (cpi_tools_found() & CPI_TOOLS_BYTES) == 0;
+    struct cpi_samples *samples;
+    uintptr_t stack[1];
+    bool locked;
+
+    if (!sampled)
+        return NULL;
+    (void)cpi_trace_stack(stack, 1);
+    locked = cpi_lock_unless_held();
+    cpi_os_catch_traps(report_trap);
+    samples = cpi_samples_begin(slab, align, config->slot_offset, every);
+    cpi_unlock_if(locked);
+    return samples;
+}
+
+/* The next sample comes after a random number of allocs, `every` on average, so that no pattern of
+ * the program hides from it.  Allocs without a cache are not counted, but sampled by chance. */
+CPI_COLD void *cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                               uintptr_t ahead, struct cpi_call call)
+{
+    uint32_t every = pool->samples->every;
+    void *place;
+
+    if (cache != NULL && cache->sample_in > ahead + 1) {
+        cache->sample_in -= (uint32_t)(ahead + 1);
+        return slot;
+    }
+    if (cache != NULL)
+        cache->sample_in = 1 + cpi_os_chance(2 * every - 1);
+    else if (cpi_os_chance(every) != 0)
+        return slot;
+    place = cpi_sample_open(pool->samples, cpi_slab_index(&pool->slab, slot), call.site);
+    cpi_pool_note_calls(pool, place != NULL);
+    if (place == NULL && cache != NULL)
+        cache->sample_in *= CPI_SAMPLES_BUSY;
+    return place != NULL ? place : slot;
+}
+
+CPI_COLD bool cpi_pool_claim_sample(struct cpi_pool *pool, const void *slot, uintptr_t *index,
+                                    struct cpi_call call)
+{
+    bool claimed = cpi_sample_claim(pool->samples, slot, index);
+
+    cpi_pool_note_calls(pool, claimed);
+    if (!claimed)
+        cpi_pool_report_address(CPOOL_EDOUBLEFREE, call.function, pool, slot, *index);
+    return claimed;
+}
+
+int cpi_pool_place(const struct cpi_pool *pool, const void *address, uintptr_t *index)
+{
+    int code = cpi_slab_place(&pool->slab, address, index);
+
+    return CPI_LIKELY(code != CPOOL_EFOREIGN) || pool->samples == NULL
+               ? code
+               : cpi_sample_place(pool->samples, address, index);
+}
+
+void *cpi_pool_slot(const struct cpi_pool *pool, uintptr_t index)
+{
+    void *place = CPI_LIKELY(pool->samples == NULL) ? NULL : cpi_sample_of(pool->samples, index);
+
+    return CPI_LIKELY(place == NULL) ? cpi_slab_slot(&pool->slab, index) : place;
 }
 
 /* --- Alloc and free in pools that are only tracked: the inline path, hidden from programs, and a

@@ -12,6 +12,7 @@
 #define CPI_SLOTS_H
 
 #include "check/guards.h"
+#include "check/samples.h"
 #include "host/os.h"
 #include "pool/pool.h"
 
@@ -33,6 +34,26 @@ static inline bool cpi_pool_returns(struct cpi_pool *pool, void *slot, struct cp
 {
     return CPI_LIKELY(cpi_pool_is_plain(pool)) || cpi_pool_given(pool, slot, call);
 }
+
+/* The samples of a pool, or NULL if it is not sampled; and then the end of each alloc, which counts
+ * it and `ahead` further ones that the inline path may do, and now and then gives the slot a place
+ * beside a page that traps. */
+struct cpi_samples *cpi_pool_begin_samples(const struct cpi_slab *slab,
+                                           const cpool_config_t *config, size_t align);
+void *cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                      uintptr_t ahead, struct cpi_call call);
+
+/* Begins the free of a sampled slot.  Returns false, after a report, if another thread was faster.
+ * cpi_sample_close comes next. */
+bool cpi_pool_claim_sample(struct cpi_pool *pool, const void *slot, uintptr_t *index,
+                           struct cpi_call call);
+
+/* What an address is for the pool, like cpi_slab_place.  The index of a sampled slot is that of the
+ * slab's slot. */
+int cpi_pool_place(const struct cpi_pool *pool, const void *address, uintptr_t *index);
+
+/* The address that the user of a slot has. */
+void *cpi_pool_slot(const struct cpi_pool *pool, uintptr_t index);
 
 /* In a pool with words: performs a step of retiring a slot.  Returns 0, or a code if the slot is
  * not live, or is in a frame. */

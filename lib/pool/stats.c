@@ -21,18 +21,19 @@ size_t cpool_index(const cpool_t *handle, const void *slot)
 {
     const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_index");
     uintptr_t index;
+    int code;
 
     if (pool == NULL)
         return SIZE_MAX;
-    index = cpi_slab_index(&pool->slab, slot);
-    return index < pool->slab.slots ? (size_t)index : SIZE_MAX;
+    code = cpi_pool_place(pool, slot, &index);
+    return code == CPOOL_EFOREIGN || code == CPOOL_EMISALIGNED ? SIZE_MAX : (size_t)index;
 }
 
 void *cpool_at(const cpool_t *handle, size_t index)
 {
     const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_at");
 
-    return pool != NULL && index < pool->slab.slots ? cpi_slab_slot(&pool->slab, index) : NULL;
+    return pool != NULL && index < pool->slab.slots ? cpi_pool_slot(pool, index) : NULL;
 }
 
 /* --- Figures --- */

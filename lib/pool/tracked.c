@@ -38,9 +38,8 @@ cpool_handle_t cpool_handle(const cpool_t *handle, const void *slot)
 
     if (pool == NULL)
         return CPOOL_HANDLE_NONE;
-    index = cpi_slab_index(&pool->slab, slot);
-    return index < cpi_slab_fresh(&pool->slab) ? cpi_slotmap_live(&pool->map, index)
-                                               : CPOOL_HANDLE_NONE;
+    return cpi_pool_place(pool, slot, &index) == 0 ? cpi_slotmap_live(&pool->map, index)
+                                                   : CPOOL_HANDLE_NONE;
 }
 
 void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
@@ -55,7 +54,7 @@ void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
     index = cpi_slotmap_index(map, handle);
     if (index >= cpi_slab_fresh(&pool->slab) || cpi_slotmap_live(map, index) != handle)
         return NULL;
-    return cpi_slab_slot(&pool->slab, index);
+    return cpi_pool_slot(pool, index);
 }
 
 int cpi_pool_retired(const struct cpi_pool *pool, uintptr_t index, enum cpool_client_step step)
@@ -120,7 +119,7 @@ void *cpool_iter_next(cpool_iter_t *iter)
         return NULL;
     iter->handle = next_live(&pool->map, &index, iter->end);
     iter->next = index + 1;
-    return iter->handle != CPOOL_HANDLE_NONE ? cpi_slab_slot(&pool->slab, index) : NULL;
+    return iter->handle != CPOOL_HANDLE_NONE ? cpi_pool_slot(pool, index) : NULL;
 }
 
 /* --- Searches for damage --- */

@@ -104,6 +104,8 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
     } while (slot != NULL && !cpi_pool_passes(pool, slot, CPI_CALL(function)));
     if (slot == NULL)
         cpi_pool_note_failure(pool);
+    else if (pool->samples != NULL)
+        slot = cpi_pool_sample(pool, cache, slot, 0, CPI_CALL(function));
     return slot;
 }
 
@@ -168,6 +170,8 @@ void *cpool_alloc_or_notify(cpool_t *handle)
     } while (slot != NULL && !cpi_pool_passes(pool, slot, CPI_CALL(function)));
     if (slot == NULL)
         cpi_pool_note_failure(pool);
+    else if (pool->samples != NULL)
+        slot = cpi_pool_sample(pool, cache, slot, 0, CPI_CALL(function));
     return slot;
 }
 

@@ -9,7 +9,7 @@
  *   write | member stores      | release | read  | turn; for `slots`, the members before it
  *   read  | turn, member loads | acquire | write | turn; for `slots`, the members before it
  *   again | turn load          | relaxed | turn  | -
- *   count | handles_used load, store | relaxed | - | -
+ *   count | handles_used and zones_end load, store | relaxed | - | -
  *   opened | opens store       | release | open  | the descriptor, and `handles_used`
  *   open  | opens load         | acquire | opened | the same: a hint of none that has this value of
  *                                                  `opens` was made after a look at them
@@ -141,8 +141,9 @@ void cpi_handle_open(cpool_t *handle, const cpool_t *shape)
     cpi_word_store(&handle->inverse, shape->inverse, release); /* [write] */
     cpi_word_store(&handle->shift, shape->shift, release);     /* [write] */
     cpi_word_store(&handle->stride, shape->stride, release);   /* [write] */
+    handle->direct = shape->direct;
     handle->state = shape->state;
-    handle->reserved[1] = shape->reserved[1];
+    cpi_word_store(&handle->client, shape->client, release);   /* [write] */
     cpi_word_store(&handle->slots, shape->slots, release); /* [write] */
     count_open();
 }
@@ -155,6 +156,7 @@ void cpi_handle_close(cpool_t *handle)
     cpi_word_store(&cpi_handle_part(handle)->turn, cpi_handle_part(handle)->turn + 1,
                    release); /* [turn] */
     handle->state = NULL;
+    handle->direct = 0;
     cpi_handle_set_behind(handle, 0);
 }
 
@@ -235,6 +237,53 @@ cpool_t *cpi_handle_find(uintptr_t address, uintptr_t *slot)
     if (number != 0 || !near)
         cpi_store(hint, key | number, relaxed); /* [hint] */
     return number != 0 ? &cpi_handles()->handles[number] : NULL;
+}
+
+static _Atomic size_t zones_end; /* the zones that were ever listed are before this one */
+
+struct cpi_zone *cpi_zone_list(const struct cpi_zone *zone)
+{
+    const uintptr_t *from = (const uintptr_t *)(const void *)zone;
+    struct cpi_zone *own;
+    size_t i = 0;
+
+    if (cpi_handles() == CPI_HANDLES_NOWHERE && !make_handles())
+        return NULL;
+    own = cpi_handles()->zones;
+    for (; i < CPI_ZONES && cpi_word_load(&own->base, relaxed) != 0; i++) /* [again] */
+        own++;
+    if (i == CPI_ZONES)
+        return NULL;
+    for (size_t k = 0; k < sizeof *zone / sizeof *from; k++)
+        cpi_word_store((uintptr_t *)(void *)own + k, from[k], release); /* [write] */
+    if (cpi_load(&zones_end, relaxed) <= i)    /* [count] */
+        cpi_store(&zones_end, i + 1, relaxed); /* [count] */
+    return own;
+}
+
+cpool_t *cpi_handle_zoned(uintptr_t address, uintptr_t *slot)
+{
+    size_t end = cpi_load(&zones_end, relaxed); /* [count] */
+
+    for (size_t i = 0; i < end; i++) {
+        const struct cpi_zone *zone = &cpi_handles()->zones[i];
+        uintptr_t handle = cpi_word_load(&zone->handle, acquire);         /* [read] */
+        uintptr_t offset = address - cpi_word_load(&zone->base, acquire); /* [read] */
+        uintptr_t step = cpi_word_load(&zone->step, acquire);             /* [read] */
+        uintptr_t within;
+
+        if (handle == 0 || offset >= cpi_word_load(&zone->size, acquire)) /* [read] */
+            continue;
+        within = offset % step -
+                 cpi_word_load(&zone->edges[offset / step % 2], acquire); /* [read] */
+        if (within >= cpi_word_load(&zone->slot_size, acquire))           /* [read] */
+            within = address;
+        if (slot != NULL)
+            *slot = address - within;
+        if (cpi_word_load(&zone->handle, relaxed) == handle) /* [again] */
+            return (cpool_t *)handle;
+    }
+    return NULL;
 }
 
 /* --- Structures without a descriptor --- */

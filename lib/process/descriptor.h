@@ -37,6 +37,19 @@
 #define CPI_HANDLES_KEPT ((sizeof(void *) >= 8) ? 1023u : 255u)
 #endif
 
+/* How many pools may have sampled slots at the same time. */
+#define CPI_ZONES ((size_t)256)
+
+/* Where the sampled slots of a pool lie (check/samples.h). */
+struct cpi_zone {
+    uintptr_t handle; /* atomic; of the pool, or 0 */
+    uintptr_t base;   /* 0: unused */
+    uintptr_t size;   /* bytes */
+    uintptr_t step;   /* bytes from place to place */
+    uintptr_t slot_size;
+    uintptr_t edges[2]; /* bytes from an even, and from an odd place to its slot */
+};
+
 /* The part of a descriptor that only the library uses. */
 struct cpi_handle_part {
     uintptr_t turn;   /* advanced when the pool is destroyed */
@@ -48,6 +61,7 @@ struct cpi_handles {
     _Alignas(CPI_LINE) cpool_t handles[CPI_HANDLES];
     cpool_cache_t zeroes[CPI_HANDLES + 1]; /* closed; only the owners' marks are ever written */
     struct cpi_handle_part parts[CPI_HANDLES];
+    struct cpi_zone zones[CPI_ZONES];
 };
 
 /* The value before the first pool is created.  No descriptor lies a multiple of a descriptor's size
@@ -126,6 +140,14 @@ uintptr_t cpi_handle_slot(const cpool_t *handle, uintptr_t address);
  * there, or NULL.  It looks at the pool that was found last in these 64 KiB, then at all pools.
  * *slot is set to the address of the slot, unless `slot` is NULL.  As cpi_handle_slot. */
 cpool_t *cpi_handle_find(uintptr_t address, uintptr_t *slot);
+
+/* Copies a zone, whose handle is 0, into the list of all, with the lock held.  NULL if there are
+ * too many.  A `base` of 0 removes it. */
+struct cpi_zone *cpi_zone_list(const struct cpi_zone *zone);
+
+/* The handle of the pool whose zone has this address, or NULL.  *slot is set to the address of the
+ * slot there, or 0, unless `slot` is NULL.  As cpi_handle_slot. */
+cpool_t *cpi_handle_zoned(uintptr_t address, uintptr_t *slot);
 
 /* All descriptors that have ever been used have indices below this number.  Wait-free. */
 size_t cpi_handle_count(void);

@@ -16,13 +16,15 @@
 #include "host/options.h"
 #include "process/thread.h"
 
-/* Running out of resources is not a mistake of the program, so the default handler returns then. */
+/* Running out of resources is not a mistake of the program, so the default handler returns then.
+ * An access that has trapped goes on to the program's handler of the signal. */
 static void report_by_default(const cpool_error_t *error)
 {
     cpi_tell("%s", error->text);
     cpi_write_error(error->details, strlen(error->details));
     cpi_tools_print_stack();
-    if (error->code > CPOOL_ENOMEM && cpi_options()->goes_on == 0)
+    if (error->code > CPOOL_ENOMEM && cpi_options()->goes_on == 0 &&
+        error->code != CPOOL_ETRAP)
         abort();
 }
 

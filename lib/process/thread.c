@@ -376,6 +376,8 @@ __attribute__((__destructor__(101))) static void library_unloaded(void)
     else if (!cpi_lock_at_end())
         return;
     unloaded = true;
+    if (!exits)
+        cpi_os_catch_traps(NULL);
     if (!cpi_handle_is_held()) {
         release_tables();
         if (!exits)

@@ -29,7 +29,8 @@ tests_modules = \
 	tests/modules/track/check_slotmap \
 	tests/modules/track/check_slotmap_narrow \
 	tests/modules/track/check_track_twice \
-	tests/modules/check/check_guard_unit
+	tests/modules/check/check_guard_unit \
+	tests/modules/check/check_samples_unit
 
 if HAVE_CHECK
 check_PROGRAMS += $(tests_modules)

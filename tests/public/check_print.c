@@ -117,7 +117,7 @@ TEST(name_becomes_printable_ascii)
     support_capture_reports();
     cpool_free(pool, &config);
     REQUIRE(strstr(REQUIRE_REPORT(CPOOL_EFOREIGN).text, shown) != NULL);
-    REQUIRE_EQUAL(cpool_print(pool, (enum cpool_dump_form)(CPOOL_DUMP_LIVE + 1), stderr), 0);
+    REQUIRE_EQUAL(cpool_print(pool, (enum cpool_dump_form)(CPOOL_DUMP_PROFILE + 1), stderr), 0);
     REQUIRE_REPORT(CPOOL_EFLAGS);
     REQUIRE_EQUAL(cpool_print(pool, CPOOL_DUMP_LIVE, stderr), 0);
     REQUIRE_NO_REPORT();

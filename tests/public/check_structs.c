@@ -15,7 +15,7 @@
 #define REACHES_END(type, last) \
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type), #type)
 
-REACHES_END(cpool_config_t, stall_limit_ms);
+REACHES_END(cpool_config_t, sample);
 REACHES_END(cpool_stats_t, system_calls);
 REACHES_END(cpool_object_type_t, arg);
 REACHES_END(cpool_objects_config_t, thread_caches);

@@ -34,6 +34,7 @@ tests_public = \
 	tests/public/check_print \
 	tests/public/check_reserve \
 	tests/public/check_reset \
+	tests/public/check_sampled \
 	tests/public/check_share \
 	tests/public/check_structs \
 	tests/public/check_thread \

@@ -71,7 +71,7 @@ fi
 # --- The number of the layouts ---
 
 # The members of the structures that inline code knows, and the number that stands for them.
-layouts='abi1 642544994'
+layouts='abi1 1689361682'
 number=$(sed -n 's/^cpool_.*_\(abi[0-9]*\)$/\1/p' "$work/map" | sort -u)
 for frozen in fast.h:cpool_pool fast.h:cpool_cache typed.h:cpool_typed_functions typed.h:cpool_typed \
     object_typed.h:cpool_objects_typed retire.h:cpool_reader; do

@@ -11,13 +11,14 @@
 #                        drew it in
 #
 # A function that a typed program does not reach stands in another file than those that it reaches,
-# where that saves enough.  The budget is what gcc 12 has reached, and raised for a reason alone.
+# where that saves enough.  The budget is what gcc 12 has reached, and raised for a reason alone:
+# from 73000 and 63000 for sampled slots, which CPOOL_OPTIONS turns on in any program.
 # Other versions may take a fiftieth more.
 
 . "${srcdir:-.}/tests/harness/script.sh"
 ceiling=60000
-budget=73000    # bytes, on x86-64
-collected=63000 # with --gc-sections
+budget=80000    # bytes, on x86-64
+collected=69500 # with --gc-sections
 blank=16384     # of bss, linked either way
 compiler=${CC:-cc}
 
