@@ -66,7 +66,7 @@ static void fill_frame(void)
     frame->first = frame->next = model_record;
     frame->end = model_record + MODEL_LIMIT;
     cpi_store(&model_frames.open, 1, relaxed);
-    assert(record_slot(&model_pool, frame, &model_slots[0]) == 0);
+    assert(record_slot(&model_pool, frame, &model_slots[0], 0) == 0);
     assert(stash_record(&model_pool, frame));
 }
 

@@ -57,6 +57,19 @@ MODEL_ABSENT(void *, cpi_track_alloc, const cpool_t *handle, struct cpi_cache *c
 MODEL_ABSENT(void, cpi_track_free, const cpool_t *handle, struct cpi_cache *cache, void *slot,
              uintptr_t index, struct cpi_call call)
 
+MODEL_ABSENT(void *, cpi_pool_sample, struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+             uintptr_t ahead, struct cpi_call call)
+MODEL_ABSENT(bool, cpi_pool_claim_sample, struct cpi_pool *pool, const void *slot,
+             uintptr_t *index, struct cpi_call call)
+MODEL_ABSENT(void, cpi_sample_close, struct cpi_samples *samples, const void *slot,
+             const void *site)
+
+/* Of a pool that is not sampled. */
+int cpi_pool_place(const struct cpi_pool *pool, const void *address, uintptr_t *index)
+{
+    return cpi_slab_place(&pool->slab, address, index);
+}
+
 MODEL_ABSENT(bool, cpi_pool_taken, struct cpi_pool *pool, void *slot, struct cpi_call call)
 MODEL_ABSENT(bool, cpi_pool_given, struct cpi_pool *pool, void *slot, struct cpi_call call)
 

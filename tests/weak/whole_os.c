@@ -137,6 +137,11 @@ uint64_t cpi_os_now(void)
     return ++clock_now;
 }
 
+uint64_t cpi_os_deadline(const struct timespec *timeout)
+{
+    return timeout == NULL ? CPI_OS_NEVER : cpi_os_now() + (uint64_t)timeout->tv_nsec;
+}
+
 /* No checked pool names a thread or an address here, and nothing forks. */
 uintptr_t cpi_trace_thread(void)
 {
@@ -158,6 +163,41 @@ size_t cpi_os_purge(void *address, size_t size)
     (void)address;
     (void)size;
     return 0;
+}
+
+bool cpi_os_populate(void *address, size_t size)
+{
+    (void)address;
+    (void)size;
+    return true;
+}
+
+/* No pool is sampled here. */
+bool cpi_os_close(void *address, size_t size)
+{
+    (void)address;
+    (void)size;
+    abort();
+}
+
+size_t cpi_trace_stack(uintptr_t *stack, size_t n)
+{
+    (void)stack;
+    (void)n;
+    abort();
+}
+
+void cpi_trace_modules(cpool_write_t write, void *arg)
+{
+    (void)write;
+    (void)arg;
+    abort();
+}
+
+void cpi_os_catch_traps(cpi_trapped_t *trapped)
+{
+    (void)trapped;
+    abort();
 }
 
 void cpi_write_error(const char *text, size_t length);
