@@ -195,8 +195,8 @@ CPI_COLD static void report_trap(uintptr_t trapped, const void *caller)
 }
 
 /* Not where slots keep what they hold, or are in memory that the program has chosen, or where a
- * tool watches all of them.  The first walk of a stack loads what it needs: not in a
- * signal handler, and without the lock, because another thread may create a pool in dlopen. */
+ * tool watches all of them.  The first walk of a stack, which may load what it needs, is that of
+ * the first sampled alloc, without the lock: another thread may create a pool in dlopen. */
 CPI_COLD struct cpi_samples *cpi_pool_begin_samples(const struct cpi_slab *slab,
                                                     const cpool_config_t *config, size_t align)
 {
@@ -206,12 +206,10 @@ CPI_COLD struct cpi_samples *cpi_pool_begin_samples(const struct cpi_slab *slab,
     bool sampled = config->memory == NULL && (config->flags & kept) == 0 &&
                    (cpi_tools_found() & CPI_TOOLS_BYTES) == 0;
     struct cpi_samples *samples;
-    uintptr_t stack[1];
     bool locked;
 
     if (!sampled)
         return NULL;
-    (void)cpi_trace_stack(stack, 1);
     locked = cpi_lock_unless_held();
     cpi_os_catch_traps(report_trap);
     samples = cpi_samples_begin(slab, align, config->slot_offset, every);
