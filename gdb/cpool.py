@@ -377,7 +377,7 @@ class ShowCommand(gdb.Command):
         say("  depot      %d full and %d empty magazines of %d rounds" % (
             len(pool.stack("stocked")), len(pool.stack("empty")), pool.limit))
         say("  memory     %d bytes from 0x%x" % (int(pool.state["region_size"]),
-                                               int(pool.state["region"])))
+                                               int(pool.state.address)))
         say("  module     %s" % pool.module)
 
 
@@ -394,7 +394,7 @@ class WhatisCommand(gdb.Command):
         inner = None
         for pool in all_pools():
             index = pool.index(address)
-            start = int(pool.state["region"])
+            start = int(pool.state.address)
             if index is not None and (inner is None or pool.base > inner.base):
                 inner = pool
             elif index is None and 0 <= address - start < int(pool.state["region_size"]):

@@ -56,7 +56,9 @@ uint64_t cpi_os_deadline(const struct timespec *timeout)
 
 /* On systems that account for swap space when memory is mapped, leave that to commit: most of this
  * memory may never be touched. */
-#if defined(MAP_NORESERVE) && !defined(CPOOL_PLAIN_POSIX)
+#if defined(CPOOL_PLAIN_POSIX)
+#define CPI_NO_RESERVE 0
+#elif defined(MAP_NORESERVE)
 #define CPI_NO_RESERVE MAP_NORESERVE
 #else
 #define CPI_NO_RESERVE 0
