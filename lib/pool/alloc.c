@@ -315,7 +315,7 @@ CPI_APART void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache,
         }
     while (slot != NULL && CPI_UNLIKELY(!cpi_pool_passes(pool, slot, call)));
     return CPI_UNLIKELY(pool->samples != NULL) && slot != NULL
-               ? cpi_pool_sample(pool, cache, slot, ahead, call)
+               ? cpi_pool_sample(pool, cache, slot, ahead, call.site)
                : slot;
 }
 
@@ -395,7 +395,7 @@ CPI_APART static void *swap_empty(const cpool_t *handle, struct cpi_cache *cache
         return cpi_pool_alloc(handle->state, cache, call);
     return CPI_LIKELY(cache->sample_in == 0)
                ? slot
-               : cpi_pool_sample(handle->state, cache, slot, cpi_entry_count(active), call);
+               : cpi_pool_sample(handle->state, cache, slot, cpi_entry_count(active), call.site);
 }
 
 /* There is no empty spare.  Returns false if there is no place. */

@@ -50,7 +50,7 @@ static size_t alloc_runs(struct cpi_pool *pool, void **slots, size_t n, struct c
 
         got += run;
         if (run > 0 && pool->samples != NULL)
-            slots[got - 1] = cpi_pool_sample(pool, cache, slots[got - 1], run - 1, call);
+            slots[got - 1] = cpi_pool_sample(pool, cache, slots[got - 1], run - 1, call.site);
         if (got == n)
             break;
         cpi_pool_note_exchange(pool, cache);

@@ -220,7 +220,7 @@ CPI_COLD struct cpi_samples *cpi_pool_begin_samples(const struct cpi_slab *slab,
 /* The next sample comes after a random number of allocs, `every` on average, so that no pattern of
  * the program hides from it.  Allocs without a cache are not counted, but sampled by chance. */
 CPI_COLD void *cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
-                               uintptr_t ahead, struct cpi_call call)
+                               uintptr_t ahead, const void *site)
 {
     uint32_t every = pool->samples->every;
     void *place;
@@ -233,7 +233,7 @@ CPI_COLD void *cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cache, v
         cache->sample_in = 1 + cpi_os_chance(2 * every - 1);
     else if (cpi_os_chance(every) != 0)
         return slot;
-    place = cpi_sample_open(pool->samples, cpi_slab_index(&pool->slab, slot), call.site);
+    place = cpi_sample_open(pool->samples, cpi_slab_index(&pool->slab, slot), site);
     cpi_pool_note_calls(pool, place != NULL);
     if (place == NULL && cache != NULL)
         cache->sample_in *= CPI_SAMPLES_BUSY;

@@ -41,7 +41,7 @@ static inline bool cpi_pool_returns(struct cpi_pool *pool, void *slot, struct cp
 struct cpi_samples *cpi_pool_begin_samples(const struct cpi_slab *slab,
                                            const cpool_config_t *config, size_t align);
 void *cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
-                      uintptr_t ahead, struct cpi_call call);
+                      uintptr_t ahead, const void *site);
 
 /* Begins the free of a sampled slot.  Returns false, after a report, if another thread was faster.
  * cpi_sample_close comes next. */

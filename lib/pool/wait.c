@@ -105,7 +105,7 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
     if (slot == NULL)
         cpi_pool_note_failure(pool);
     else if (pool->samples != NULL)
-        slot = cpi_pool_sample(pool, cache, slot, 0, CPI_CALL(function));
+        slot = cpi_pool_sample(pool, cache, slot, 0, CPI_CALLER());
     return slot;
 }
 
@@ -171,7 +171,7 @@ void *cpool_alloc_or_notify(cpool_t *handle)
     if (slot == NULL)
         cpi_pool_note_failure(pool);
     else if (pool->samples != NULL)
-        slot = cpi_pool_sample(pool, cache, slot, 0, CPI_CALL(function));
+        slot = cpi_pool_sample(pool, cache, slot, 0, CPI_CALLER());
     return slot;
 }
 
