@@ -229,12 +229,15 @@ static uint64_t clock_now(void)
     return now;
 }
 
+static unsigned long sleeps_begun;
+
 static int sleep_until(const pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline)
 {
     unsigned self = current;
 
     if (!inside)
         explorer_fail("a thread sleeps outside of a run");
+    sleeps_begun++;
     thread[self].sleeps_at = cond;
     thread[self].deadline = deadline > now && deadline - now > EXPLORER_FAR ? NEVER : deadline;
     thread[self].state = ASLEEP;
@@ -270,6 +273,11 @@ static int cond_signal(pthread_cond_t *cond)
 bool explorer_is_asleep(unsigned number)
 {
     return thread[number].state == ASLEEP;
+}
+
+unsigned long explorer_sleeps(void)
+{
+    return sleeps_begun;
 }
 
 /* --- Stepping aside --- */

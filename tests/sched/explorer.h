@@ -66,6 +66,9 @@ bool explorer_choose(void);
 /* Whether this thread of the run sleeps at a condition variable. */
 bool explorer_is_asleep(unsigned thread);
 
+/* How often a thread has begun to sleep at one. */
+unsigned long explorer_sleeps(void);
+
 /* Ends the process with a message and how to repeat the run. */
 _Noreturn void explorer_fail(const char *what);
 
