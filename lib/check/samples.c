@@ -71,8 +71,7 @@ static void *slot_of_place(const struct cpi_samples *samples, uintptr_t number)
     return (void *)(zone->base + number * zone->step + zone->edges[number % 2]);
 }
 
-/* The number of the place with this address in its room or in the page before it, or CPI_SAMPLES
- * and more. */
+/* The place whose room has this address, or begins after its page; CPI_SAMPLES or more: none. */
 static uintptr_t number_of(const struct cpi_samples *samples, const void *address)
 {
     return ((uintptr_t)address - samples->zone.base) / samples->zone.step;
@@ -154,13 +153,14 @@ CPI_COLD bool cpi_sample_claim(struct cpi_samples *samples, const void *slot, ui
 }
 
 /* A room that the system does not close only detects less. */
-CPI_COLD void cpi_sample_close(struct cpi_samples *samples, const void *slot, const void *site)
+CPI_COLD void cpi_sample_close(struct cpi_samples *samples, const void *slot, bool freed,
+                               const void *site)
 {
     uintptr_t number = number_of(samples, slot);
     struct cpi_place *place = &samples->place[number];
     uint32_t use = cpi_load(&place->state, relaxed) & ~(uint32_t)CPI_PLACE_STATE; /* [seen] */
 
-    if (site == NULL) {
+    if (!freed) {
         cpi_store(&samples->live[number], cpi_load(&place->index, relaxed) + 1, /* [note] */
                   relaxed);                                                     /* [note] */
         cpi_store(&place->state, use + CPI_PLACE_OPEN, release);                /* [open] */
@@ -177,7 +177,7 @@ CPI_COLD void cpi_samples_reset(struct cpi_samples *samples, const void *site)
 
     for (uint32_t i = 0; i < CPI_SAMPLES; i++)
         if (cpi_sample_claim(samples, room_of(samples, i), &index))
-            cpi_sample_close(samples, room_of(samples, i), site);
+            cpi_sample_close(samples, room_of(samples, i), true, site);
 }
 
 /* --- Addresses --- */

@@ -73,9 +73,9 @@ void cpi_samples_end(struct cpi_samples *samples);
 void *cpi_sample_open(struct cpi_samples *samples, uintptr_t index, const void *site);
 
 /* claim begins a free, and sets *index.  Of several threads, one gets true. close ends it for a
- * free from `site`, or undoes the claim if that is NULL.  As open. */
+ * free from `site`, or undoes the claim unless the slot is `freed`.  As open. */
 bool cpi_sample_claim(struct cpi_samples *samples, const void *slot, uintptr_t *index);
-void cpi_sample_close(struct cpi_samples *samples, const void *slot, const void *site);
+void cpi_sample_close(struct cpi_samples *samples, const void *slot, bool freed, const void *site);
 
 /* Closes all places, while nobody uses the pool. */
 void cpi_samples_reset(struct cpi_samples *samples, const void *site);

@@ -346,7 +346,7 @@ void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
     slot = cpi_slab_slot(&pool->slab, index);
     returns = cpi_pool_returns(pool, slot, call);
     if (CPI_UNLIKELY(sampled))
-        cpi_sample_close(pool->samples, given, returns ? call.site : NULL);
+        cpi_sample_close(pool->samples, given, returns, call.site);
     if (CPI_UNLIKELY(!returns))
         return;
     /* Once the slot is given back, another thread may destroy the pool, so nothing may follow,

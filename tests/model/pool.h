@@ -61,7 +61,7 @@ MODEL_ABSENT(void *, cpi_pool_sample, struct cpi_pool *pool, struct cpi_cache *c
              uintptr_t ahead, const void *site)
 MODEL_ABSENT(bool, cpi_pool_claim_sample, struct cpi_pool *pool, const void *slot,
              uintptr_t *index, struct cpi_call call)
-MODEL_ABSENT(void, cpi_sample_close, struct cpi_samples *samples, const void *slot,
+MODEL_ABSENT(void, cpi_sample_close, struct cpi_samples *samples, const void *slot, bool freed,
              const void *site)
 
 /* Of a pool that is not sampled. */

@@ -22,9 +22,9 @@ TEST(place_is_claimed_once_and_again_after_it_was_let_go)
     REQUIRE(cpi_sample_of(samples, 7) == slot && cpi_sample_of(samples, 6) == NULL);
     REQUIRE(cpi_sample_claim(samples, slot, &index) && index == 7);
     REQUIRE(!cpi_sample_claim(samples, slot, &index) && cpi_sample_of(samples, 7) == NULL);
-    cpi_sample_close(samples, slot, NULL);
+    cpi_sample_close(samples, slot, false, NULL);
     REQUIRE(cpi_sample_of(samples, 7) == slot && cpi_sample_claim(samples, slot, &index));
-    cpi_sample_close(samples, slot, samples);
+    cpi_sample_close(samples, slot, true, NULL); /* a fiber may begin with the call */
     REQUIRE(!cpi_sample_claim(samples, slot, &index));
     REQUIRE_EQUAL(cpi_sample_place(samples, slot, &index), CPOOL_EDOUBLEFREE);
     cpi_samples_end(samples);
