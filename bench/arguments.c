@@ -43,7 +43,8 @@ static void usage(FILE *out)
           "  --rounds N             the same as --config magazine_rounds=N\n"
           "  --variant NAME:KEY=VALUE,...  one more contestant, up to 8, measured between the\n"
           "                         others; KEY also rival=cpool-cache, program=FILE (bench of\n"
-          "                         another build), preload=FILE (another libcpool.so)\n",
+          "                         another build), preload=FILE (another libcpool.so),\n"
+          "                         options=WORD (CPOOL_OPTIONS)\n",
           out);
 }
 

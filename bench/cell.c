@@ -80,6 +80,8 @@ static void become(const struct contestant *contestant, char *const *arguments,
         dup2(nowhere, STDERR_FILENO); /* the loader's word on a missing file, and the like */
     if (contestant->preload != NULL)
         setenv("LD_PRELOAD", contestant->preload, 1);
+    if (contestant->options != NULL)
+        setenv("CPOOL_OPTIONS", contestant->options, 1);
     alarm(CELL_PATIENCE);
     find_program(contestant->program, path, sizeof path);
     execv(path, arguments);

@@ -31,6 +31,7 @@ struct contestant {
     char absent[CELL_TEXT];  /* why it does not take part, or "" */
     bool chosen;             /* by the command line */
     bool variant;            /* of libcpool, made up on the command line */
+    const char *options;     /* CPOOL_OPTIONS of a variant, or NULL for those of bench */
 };
 
 enum cell_status { CELL_DONE, CELL_ABSENT, CELL_FAILED };
@@ -66,7 +67,7 @@ struct contestant *cell_contestants(size_t *count);
 void cell_configure(const char *config);
 
 /* Defines a variant of libcpool, NAME:KEY=VALUE,... with the keys of cell_configure and rival,
- * program, preload.  Returns false for any other key.  Call it before cell_contestants. */
+ * program, preload, options.  Returns false for any other key.  Call it before cell_contestants. */
 bool cell_add_variant(const char *text);
 
 /* The compiled-in rival of that name, or NULL; and the one of that name for slots of

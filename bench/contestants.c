@@ -41,7 +41,7 @@ static const struct bench_rival *const stand_ins[] = {
 static const struct contestant modes[] = {
 #define CELL_MODE(name, summary, rival, config) \
     { name,   summary,                 rival, NULL, NULL,  NULL, \
-      config, BENCH_OURS | BENCH_MODE, "",    "",   false, false },
+      config, BENCH_OURS | BENCH_MODE, "",    "",   false, false, NULL },
     BENCH_MODES(CELL_MODE)
 #undef CELL_MODE
 };
@@ -49,7 +49,7 @@ static const struct contestant modes[] = {
 /* Allocators that stand before malloc. */
 static const struct contestant preloads[] = {
 #define CELL_PRELOAD(name, summary, preload, expect) \
-    { name, summary, "malloc", NULL, preload, expect, "", 0, "", "", false, false },
+    { name, summary, "malloc", NULL, preload, expect, "", 0, "", "", false, false, NULL },
     BENCH_PRELOADS(CELL_PRELOAD)
 #undef CELL_PRELOAD
 };
@@ -57,7 +57,7 @@ static const struct contestant preloads[] = {
 /* Rivals with a program of their own. */
 static const struct contestant programs[] = {
 #define CELL_PROGRAM(name, summary, program, absent) \
-    { name, summary, name, program, NULL, NULL, "", 0, "", absent, false, false },
+    { name, summary, name, program, NULL, NULL, "", 0, "", absent, false, false, NULL },
     BENCH_PROGRAMS(CELL_PROGRAM)
 #undef CELL_PROGRAM
 };
@@ -122,8 +122,9 @@ static char *keep(const char *text, size_t length)
  * does. */
 static bool take_setting(struct contestant *variant, const char *setting, size_t length)
 {
-    static const char *const keys[] = { "rival=", "program=", "preload=" };
-    const char **places[] = { &variant->rival, &variant->program, &variant->preload };
+    static const char *const keys[] = { "rival=", "program=", "preload=", "options=" };
+    const char **places[] = { &variant->rival, &variant->program, &variant->preload,
+                              &variant->options };
     size_t i;
 
     for (i = 0; i < sizeof keys / sizeof keys[0]; i++) {

@@ -26,7 +26,7 @@
 #define CPI_SAMPLES 64u
 
 /* Nanoseconds for which a closed room stays closed. */
-#define CPI_SAMPLE_REST UINT64_C(125000000)
+#define CPI_SAMPLE_REST UINT64_C(250000000)
 
 /* The largest number of allocs for a sample, and how many times as many there are before the next
  * if the place whose turn it was cannot be used, so that a fast program does not try in vain. */

@@ -49,7 +49,7 @@ static size_t alloc_runs(struct cpi_pool *pool, void **slots, size_t n, struct c
         size_t run = copy_run_out(cache, slots + got, n - got);
 
         got += run;
-        if (run > 0 && pool->samples != NULL)
+        if (run > 0)
             slots[got - 1] = cpi_pool_sample(pool, cache, slots[got - 1], run - 1, call.site);
         if (got == n)
             break;

@@ -219,16 +219,12 @@ CPI_COLD struct cpi_samples *cpi_pool_begin_samples(const struct cpi_slab *slab,
 
 /* The next sample comes after a random number of allocs, `every` on average, so that no pattern of
  * the program hides from it.  Allocs without a cache are not counted, but sampled by chance. */
-CPI_COLD void *cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
-                               uintptr_t ahead, const void *site)
+CPI_COLD void *cpi_pool_sample_now(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                                   const void *site)
 {
     uint32_t every = pool->samples->every;
     void *place;
 
-    if (cache != NULL && cache->sample_in > ahead + 1) {
-        cache->sample_in -= (uint32_t)(ahead + 1);
-        return slot;
-    }
     if (cache != NULL)
         cache->sample_in = 1 + cpi_os_chance(2 * every - 1);
     else if (cpi_os_chance(every) != 0)

@@ -35,13 +35,23 @@ static inline bool cpi_pool_returns(struct cpi_pool *pool, void *slot, struct cp
     return CPI_LIKELY(cpi_pool_is_plain(pool)) || cpi_pool_given(pool, slot, call);
 }
 
-/* The samples of a pool, or NULL if it is not sampled; and then the end of each alloc, which counts
- * it and `ahead` further ones that the inline path may do, and now and then gives the slot a place
- * beside a page that traps. */
+/* The samples of a pool, or NULL if it has none; and the end of each alloc, which counts it and
+ * `ahead` inline ones to come, and now and then gives the slot a place beside a page that traps. */
 struct cpi_samples *cpi_pool_begin_samples(const struct cpi_slab *slab,
                                            const cpool_config_t *config, size_t align);
-void *cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
-                      uintptr_t ahead, const void *site);
+void *cpi_pool_sample_now(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                          const void *site);
+
+static inline void *cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                                    uintptr_t ahead, const void *site)
+{
+    if (CPI_LIKELY(pool->samples == NULL) || slot == NULL)
+        return slot;
+    if (CPI_UNLIKELY(cache == NULL) || CPI_UNLIKELY(cache->sample_in <= ahead + 1))
+        return cpi_pool_sample_now(pool, cache, slot, site);
+    cache->sample_in -= (uint32_t)(ahead + 1);
+    return slot;
+}
 
 /* Begins the free of a sampled slot.  Returns false, after a report, if another thread was faster.
  * cpi_sample_close comes next. */

@@ -104,9 +104,7 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
     } while (slot != NULL && !cpi_pool_passes(pool, slot, CPI_CALL(function)));
     if (slot == NULL)
         cpi_pool_note_failure(pool);
-    else if (pool->samples != NULL)
-        slot = cpi_pool_sample(pool, cache, slot, 0, CPI_CALLER());
-    return slot;
+    return cpi_pool_sample(pool, cache, slot, 0, CPI_CALLER());
 }
 
 /* --- Notices for event loops, and the end of waiting --- */
@@ -170,9 +168,7 @@ void *cpool_alloc_or_notify(cpool_t *handle)
     } while (slot != NULL && !cpi_pool_passes(pool, slot, CPI_CALL(function)));
     if (slot == NULL)
         cpi_pool_note_failure(pool);
-    else if (pool->samples != NULL)
-        slot = cpi_pool_sample(pool, cache, slot, 0, CPI_CALLER());
-    return slot;
+    return cpi_pool_sample(pool, cache, slot, 0, CPI_CALLER());
 }
 
 cpool_pressure_t cpool_set_pressure(cpool_t *handle, cpool_pressure_t pressure)

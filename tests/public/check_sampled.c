@@ -400,7 +400,7 @@ TEST_TIMES(frames_close_their_samples, 2 * KINDS)
     char *first;
     char *last;
     cpool_t *pool = begin_test(-1, kinds[_i % KINDS], &first, &last);
-    const struct timespec rest = {0, 140000000};
+    const struct timespec rest = {0, 280000000};
     cpool_frame_t *frame;
     char *own;
 
