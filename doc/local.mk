@@ -21,7 +21,7 @@ man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h inclu
 man_notes = doc/man/cpool.txt doc/man/cpool_debug.txt doc/man/cpool_frame.txt \
 	doc/man/cpool_object.txt doc/man/cpool_pools.txt doc/man/cpool_priority.txt \
 	doc/man/cpool_retire.txt doc/man/cpool_track.txt doc/man/cpool_typed.txt
-man_date = 2026-11-22
+man_date = 2026-11-29
 
 dist_man3_MANS = \
 	doc/man/CPOOL_OBJECTS_DECLARE.3 doc/man/CPOOL_OBJECTS_DEFINE.3 doc/man/cpool_object_release.3 doc/man/cpool_object_typed.3 \

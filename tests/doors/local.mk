@@ -15,7 +15,7 @@ DOORS =
 EXTRA_DIST += debian/changelog debian/control debian/copyright debian/rules \
 	debian/libcpool-dev.install debian/libcpool-doc.doc-base debian/libcpool-doc.docs \
 	debian/libcpool-doc.examples debian/libcpool-malloc.install debian/libcpool0.install debian/libcpool0.symbols \
-	debian/source/format
+	debian/source/format tests/doors/libcpool.abi
 
 check_DATA = amalgamation/cpool.c $(amalgamation_rest)
 TESTS += tests/doors/amalgamated.sh
