@@ -105,12 +105,13 @@
  *
  * Replaces CPOOL_DECLARE and CPOOL_DEFINE, in C and in C++.  All source files of a program or
  * module that include the header share one pool.  The settings must be the same in each of them.
- * It needs GNU extensions.
+ * It needs GNU extensions.  In C++ it stands outside of namespaces, though the type may be in one.
  */
 #if defined(__GNUC__)
 #define CPOOL_DEFINE_INLINE(name, type, ...)                                           \
     /* The functions that CPOOL_DECLARE lists. */                                      \
     CPOOL_DECLARE(name, type);                                                         \
+    CPOOL_TYPED_GLOBAL_(name)                                                          \
     CPOOL_TYPED_STORAGE_(CPOOL_TYPED_ONE_, name)                                       \
     CPOOL_TYPED_DEFINE_(CPOOL_TYPED_ONE_, name, type, __VA_ARGS__)
 /* The linker keeps one of several definitions. */
@@ -118,6 +119,15 @@
 #define CPOOL_TYPED_ONE_ __attribute__((__selectany__))
 #else
 #define CPOOL_TYPED_ONE_ __attribute__((__weak__))
+#endif
+/* Of weak definitions with one name in two namespaces the linker would say nothing, and the thread's
+ * entry, which is extern "C", would be the same for both pools. */
+#if defined(__cplusplus)
+#define CPOOL_TYPED_GLOBAL_(name)                                                      \
+    typedef char name##_is_outside_of_namespaces_;                                     \
+    static_assert(sizeof(::name##_is_outside_of_namespaces_) == 1, "");
+#else
+#define CPOOL_TYPED_GLOBAL_(name)
 #endif
 #endif
 
