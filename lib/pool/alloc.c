@@ -314,7 +314,7 @@ CPI_APART void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache,
             ahead = cache != NULL && cache->near != CPI_NEAR_NONE ? cpi_cache_count(cache) : 0;
         }
     while (slot != NULL && CPI_UNLIKELY(!cpi_pool_passes(pool, slot, call)));
-    return cpi_pool_sample(pool, cache, slot, ahead, call.site);
+    return slot != NULL ? cpi_pool_sample(pool, cache, slot, ahead, call.site) : NULL;
 }
 
 int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,

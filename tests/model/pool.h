@@ -57,8 +57,8 @@ MODEL_ABSENT(void *, cpi_track_alloc, const cpool_t *handle, struct cpi_cache *c
 MODEL_ABSENT(void, cpi_track_free, const cpool_t *handle, struct cpi_cache *cache, void *slot,
              uintptr_t index, struct cpi_call call)
 
-MODEL_ABSENT(void *, cpi_pool_sample, struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
-             uintptr_t ahead, const void *site)
+MODEL_ABSENT(void *, cpi_pool_sample_now, struct cpi_pool *pool, struct cpi_cache *cache,
+             void *slot, const void *site)
 MODEL_ABSENT(bool, cpi_pool_claim_sample, struct cpi_pool *pool, const void *slot,
              uintptr_t *index, struct cpi_call call)
 MODEL_ABSENT(void, cpi_sample_close, struct cpi_samples *samples, const void *slot, bool freed,
