@@ -120,8 +120,8 @@
 #else
 #define CPOOL_TYPED_ONE_ __attribute__((__weak__))
 #endif
-/* Of weak definitions with one name in two namespaces the linker would say nothing, and the thread's
- * entry, which is extern "C", would be the same for both pools. */
+/* Of weak definitions with one name in two namespaces the linker would say nothing, and the
+ * thread's entry, which is extern "C", would be the same for both pools. */
 #if defined(__cplusplus)
 #define CPOOL_TYPED_GLOBAL_(name)                                                      \
     typedef char name##_is_outside_of_namespaces_;                                     \

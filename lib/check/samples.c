@@ -10,6 +10,8 @@
  *   shut   | state store CLOSED  | release | take   | the free
  *   unlist | base store of the zone | release | descriptor.c's again | the end of its use
  *   seen   | state load, CAS failure | relaxed | - | -
+ *   hide   | live store of 0 | release | of     | the end of the slot's word, in a tracked pool
+ *   of     | live load       | acquire | hide   | the same, for who then reads the word
  *   note   | live and a place's members, loads and stores | relaxed | - | -
  *
  * Who reads a place without a claim uses what it finds.  The owner of a slab's slot finds its
@@ -31,7 +33,8 @@ CPI_COLD struct cpi_samples *cpi_samples_begin(const struct cpi_slab *slab, size
     size_t head = cpi_align_up(sizeof(struct cpi_samples), page);
     size_t step = cpi_align_up(slab->slot_size + (exact ? 0 : align - 1), page) + page;
     size_t size = CPI_SAMPLES * step + page;
-    struct cpi_samples *samples = align <= page ? cpi_os_reserve(head + size, page) : NULL;
+    bool fits = align <= page && step < SIZE_MAX / 2 / CPI_SAMPLES;
+    struct cpi_samples *samples = fits ? cpi_os_reserve(head + size, page) : NULL;
 
     if (samples == NULL)
         return NULL;
@@ -138,46 +141,30 @@ CPI_COLD void *cpi_sample_open(struct cpi_samples *samples, uintptr_t index, con
     return slot_of_place(samples, number);
 }
 
-CPI_COLD bool cpi_sample_claim(struct cpi_samples *samples, const void *slot, uintptr_t *index)
-{
-    uintptr_t number = number_of(samples, slot);
-    struct cpi_place *place = &samples->place[number];
-    uint32_t state = cpi_load(&place->state, relaxed); /* [seen] */
-
-    if ((state & CPI_PLACE_STATE) != CPI_PLACE_OPEN ||
-        !cpi_cas_strong(&place->state, &state, state + 1, acquire, relaxed)) /* [claim] [seen] */
-        return false;
-    cpi_store(&samples->live[number], (uintptr_t)0, relaxed); /* [note] */
-    *index = cpi_load(&place->index, relaxed);                /* [note] */
-    return true;
-}
-
 /* A room that the system does not close only detects less. */
-CPI_COLD void cpi_sample_close(struct cpi_samples *samples, const void *slot, bool freed,
+CPI_COLD bool cpi_sample_close(struct cpi_samples *samples, const void *slot, uintptr_t index,
                                const void *site)
 {
     uintptr_t number = number_of(samples, slot);
     struct cpi_place *place = &samples->place[number];
-    uint32_t use = cpi_load(&place->state, relaxed) & ~(uint32_t)CPI_PLACE_STATE; /* [seen] */
+    uint32_t state = cpi_load(&place->state, acquire); /* [claim] */
 
-    if (!freed) {
-        cpi_store(&samples->live[number], cpi_load(&place->index, relaxed) + 1, /* [note] */
-                  relaxed);                                                     /* [note] */
-        cpi_store(&place->state, use + CPI_PLACE_OPEN, release);                /* [open] */
-        return;
-    }
+    if ((state & CPI_PLACE_STATE) != CPI_PLACE_OPEN ||
+        cpi_load(&place->index, relaxed) != index || /* [note] */
+        !cpi_cas_strong(&place->state, &state, state + 1, acquire, relaxed)) /* [claim] [seen] */
+        return false;
+    cpi_store(&samples->live[number], (uintptr_t)0, release); /* [hide] */
     note_sampled(&place->calls[1], site);
     (void)cpi_os_close(room_of(samples, number), samples->zone.step - samples->page);
-    cpi_store(&place->state, use + CPI_PLACE_CLOSED, release); /* [shut] */
+    cpi_store(&place->state, state - CPI_PLACE_OPEN + CPI_PLACE_CLOSED, release); /* [shut] */
+    return true;
 }
 
 CPI_COLD void cpi_samples_reset(struct cpi_samples *samples, const void *site)
 {
-    uintptr_t index;
-
     for (uint32_t i = 0; i < CPI_SAMPLES; i++)
-        if (cpi_sample_claim(samples, room_of(samples, i), &index))
-            cpi_sample_close(samples, room_of(samples, i), true, site);
+        (void)cpi_sample_close(samples, room_of(samples, i),
+                               cpi_load(&samples->place[i].index, relaxed), site); /* [note] */
 }
 
 /* --- Addresses --- */
@@ -200,7 +187,7 @@ CPI_COLD int cpi_sample_place(const struct cpi_samples *samples, const void *add
 void *cpi_sample_of(const struct cpi_samples *samples, uintptr_t index)
 {
     for (uintptr_t i = 0; i < CPI_SAMPLES; i++)
-        if (cpi_load(&samples->live[i], relaxed) == index + 1) /* [note] */
+        if (cpi_load(&samples->live[i], acquire) == index + 1) /* [of] */
             return slot_of_place(samples, i);
     return NULL;
 }

@@ -72,10 +72,9 @@ void cpi_samples_end(struct cpi_samples *samples);
  * it is may not be used.  Any thread, lock-free but for the system's call; walks the stack. */
 void *cpi_sample_open(struct cpi_samples *samples, uintptr_t index, const void *site);
 
-/* claim begins a free, and sets *index.  Of several threads, one gets true. close ends it for a
- * free from `site`, or undoes the claim unless the slot is `freed`.  As open. */
-bool cpi_sample_claim(struct cpi_samples *samples, const void *slot, uintptr_t *index);
-void cpi_sample_close(struct cpi_samples *samples, const void *slot, bool freed, const void *site);
+/* Ends the use of the place for a free from `site`.  Of several threads, one gets true. */
+bool cpi_sample_close(struct cpi_samples *samples, const void *slot, uintptr_t index,
+                      const void *site);
 
 /* Closes all places, while nobody uses the pool. */
 void cpi_samples_reset(struct cpi_samples *samples, const void *site);
@@ -95,8 +94,7 @@ bool cpi_sample_tell(struct cpi_text *text, const struct cpi_samples *samples,
 /* Adds the thread and its stack, without `caller` and what that has called. */
 void cpi_stack_tell(struct cpi_text *text, const void *caller);
 
-/* Reads the stack of the alloc of the place with this number.  Returns false if its slot is not
- * live. */
+/* Reads the stack of a place's alloc.  Returns false if its slot is not live. */
 bool cpi_sample_read(const struct cpi_samples *samples, size_t number,
                      uintptr_t stack[CPI_SAMPLE_DEPTH + 1]);
 

@@ -313,8 +313,8 @@ CPI_APART void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache,
             slot = obtain_slot(pool, cache);
             ahead = cache != NULL && cache->near != CPI_NEAR_NONE ? cpi_cache_count(cache) : 0;
         }
-    while (slot != NULL && CPI_UNLIKELY(!cpi_pool_passes(pool, slot, call)));
-    return slot != NULL ? cpi_pool_sample(pool, cache, slot, ahead, call.site) : NULL;
+    while (slot != NULL && CPI_UNLIKELY(!cpi_pool_hand(pool, cache, &slot, ahead, call)));
+    return slot;
 }
 
 int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
@@ -332,20 +332,13 @@ void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
 {
     const void *given = slot;
     uintptr_t index;
-    bool sampled;
-    bool returns;
 
     if (CPI_UNLIKELY(slot == NULL) ||
         CPI_UNLIKELY(cpi_pool_judge(pool, slot, call.function, &index) != 0))
         return;
-    sampled = slot != cpi_slab_slot(&pool->slab, index);
-    if (CPI_UNLIKELY(sampled) && !cpi_pool_claim_sample(pool, given, &index, call))
-        return;
     slot = cpi_slab_slot(&pool->slab, index);
-    returns = cpi_pool_returns(pool, slot, call);
-    if (CPI_UNLIKELY(sampled))
-        cpi_sample_close(pool->samples, given, returns, call.site);
-    if (CPI_UNLIKELY(!returns))
+    if (CPI_UNLIKELY(!cpi_pool_returns(pool, slot, call)) ||
+        (CPI_UNLIKELY(slot != given) && !cpi_pool_close_sample(pool, given, index, call)))
         return;
     /* Once the slot is given back, another thread may destroy the pool, so nothing may follow,
      * unless there was no place for the slot. */

@@ -214,7 +214,7 @@ static void write_form(struct dumping *dumping, const cpool_view_t *one)
  * allocs for a sample. */
 static size_t write_profile(const struct dumping *dumping, const struct cpi_samples *samples)
 {
-    uint64_t bytes = samples->every * samples->zone.slot_size;
+    uint64_t bytes = (uint64_t)samples->every * samples->zone.slot_size;
     uintptr_t stack[CPI_SAMPLE_DEPTH + 1];
     uint64_t live = 0;
 

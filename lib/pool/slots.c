@@ -194,9 +194,8 @@ CPI_COLD static void report_trap(uintptr_t trapped, const void *caller)
     cpi_os_release(room, size);
 }
 
-/* Not where slots keep what they hold, or are in memory that the program has chosen, or where a
- * tool watches all of them.  The first walk of a stack, which may load what it needs, is that of
- * the first sampled alloc, without the lock: another thread may create a pool in dlopen. */
+/* Not where slots keep what they hold, or lie in the program's memory, or a tool watches all.  No
+ * stack is walked here, with the lock: a first walk may wait for a pool created in dlopen. */
 CPI_COLD struct cpi_samples *cpi_pool_begin_samples(const struct cpi_slab *slab,
                                                     const cpool_config_t *config, size_t align)
 {
@@ -226,25 +225,27 @@ CPI_COLD void *cpi_pool_sample_now(struct cpi_pool *pool, struct cpi_cache *cach
     void *place;
 
     if (cache != NULL)
-        cache->sample_in = 1 + cpi_os_chance(2 * every - 1);
+        cache->sample_in = UINT32_MAX; /* the first walk may alloc */
     else if (cpi_os_chance(every) != 0)
         return slot;
     place = cpi_sample_open(pool->samples, cpi_slab_index(&pool->slab, slot), site);
     cpi_pool_note_calls(pool, place != NULL);
-    if (place == NULL && cache != NULL)
-        cache->sample_in *= CPI_SAMPLES_BUSY;
+    if (place == NULL)
+        every *= CPI_SAMPLES_BUSY;
+    if (cache != NULL)
+        cache->sample_in = 1 + cpi_os_chance(2 * every - 1);
     return place != NULL ? place : slot;
 }
 
-CPI_COLD bool cpi_pool_claim_sample(struct cpi_pool *pool, const void *slot, uintptr_t *index,
+CPI_COLD bool cpi_pool_close_sample(struct cpi_pool *pool, const void *slot, uintptr_t index,
                                     struct cpi_call call)
 {
-    bool claimed = cpi_sample_claim(pool->samples, slot, index);
+    bool closed = cpi_sample_close(pool->samples, slot, index, call.site);
 
-    cpi_pool_note_calls(pool, claimed);
-    if (!claimed)
-        cpi_pool_report_address(CPOOL_EDOUBLEFREE, call.function, pool, slot, *index);
-    return claimed;
+    cpi_pool_note_calls(pool, closed);
+    if (!closed)
+        cpi_pool_report_address(CPOOL_EDOUBLEFREE, call.function, pool, slot, index);
+    return closed;
 }
 
 int cpi_pool_place(const struct cpi_pool *pool, const void *address, uintptr_t *index)

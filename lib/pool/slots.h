@@ -35,7 +35,7 @@ static inline bool cpi_pool_returns(struct cpi_pool *pool, void *slot, struct cp
     return CPI_LIKELY(cpi_pool_is_plain(pool)) || cpi_pool_given(pool, slot, call);
 }
 
-/* The samples of a pool, or NULL if it has none; and the end of each alloc, which counts it and
+/* The samples of a pool, or NULL if it has none; and a part of each alloc, which counts it and
  * `ahead` inline ones to come, and now and then gives the slot a place beside a page that traps. */
 struct cpi_samples *cpi_pool_begin_samples(const struct cpi_slab *slab,
                                            const cpool_config_t *config, size_t align);
@@ -45,7 +45,7 @@ void *cpi_pool_sample_now(struct cpi_pool *pool, struct cpi_cache *cache, void *
 static inline void *cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
                                     uintptr_t ahead, const void *site)
 {
-    if (CPI_LIKELY(pool->samples == NULL) || slot == NULL)
+    if (CPI_LIKELY(pool->samples == NULL))
         return slot;
     if (CPI_UNLIKELY(cache == NULL) || CPI_UNLIKELY(cache->sample_in <= ahead + 1))
         return cpi_pool_sample_now(pool, cache, slot, site);
@@ -53,9 +53,24 @@ static inline void *cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cac
     return slot;
 }
 
-/* Begins the free of a sampled slot.  Returns false, after a report, if another thread was faster.
- * cpi_sample_close comes next. */
-bool cpi_pool_claim_sample(struct cpi_pool *pool, const void *slot, uintptr_t *index,
+/* Ends an alloc, and sets *slot to what the user gets.  A slot has its place before it is live,
+ * because whoever sees it live looks for the place.  If false, the caller obtains another slot. */
+static inline bool cpi_pool_hand(struct cpi_pool *pool, struct cpi_cache *cache, void **slot,
+                                 uintptr_t ahead, struct cpi_call call)
+{
+    void *own = *slot;
+
+    *slot = cpi_pool_sample(pool, cache, own, ahead, call.site);
+    if (CPI_LIKELY(cpi_pool_passes(pool, own, call)))
+        return true;
+    if (*slot != own)
+        (void)cpi_sample_close(pool->samples, *slot, cpi_slab_index(&pool->slab, own), call.site);
+    return false;
+}
+
+/* Closes the place of a slot that has been freed.  Returns false, after a report, if another thread
+ * was faster. */
+bool cpi_pool_close_sample(struct cpi_pool *pool, const void *slot, uintptr_t index,
                            struct cpi_call call);
 
 /* What an address is for the pool, like cpi_slab_place.  The index of a sampled slot is that of the

@@ -47,14 +47,16 @@ void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
     const struct cpi_pool *pool = tracked_pool(owner, "cpool_resolve");
     const struct cpi_slotmap *map;
     uintptr_t index;
+    void *slot;
 
     if (pool == NULL || handle == CPOOL_HANDLE_NONE)
         return NULL;
     map = &pool->map;
     index = cpi_slotmap_index(map, handle);
-    if (index >= cpi_slab_fresh(&pool->slab) || cpi_slotmap_live(map, index) != handle)
+    if (index >= cpi_slab_fresh(&pool->slab))
         return NULL;
-    return cpi_pool_slot(pool, index);
+    slot = cpi_pool_slot(pool, index); /* first: a free clears the word before the place */
+    return cpi_slotmap_live(map, index) == handle ? slot : NULL;
 }
 
 int cpi_pool_retired(const struct cpi_pool *pool, uintptr_t index, enum cpool_client_step step)
@@ -106,6 +108,7 @@ void *cpool_iter_next(cpool_iter_t *iter)
     const struct cpi_pool *pool = tracked_pool(iter->pool, "cpool_iter_next");
     uintptr_t index = iter->next;
     uintptr_t fresh;
+    void *slot;
 
     if (pool == NULL)
         return NULL;
@@ -117,9 +120,12 @@ void *cpool_iter_next(cpool_iter_t *iter)
     iter->end = cpi_lower(iter->end, fresh); /* slots live before are below */
     if (index >= iter->end)
         return NULL;
-    iter->handle = next_live(&pool->map, &index, iter->end);
-    iter->next = index + 1;
-    return iter->handle != CPOOL_HANDLE_NONE ? cpi_pool_slot(pool, index) : NULL;
+    do {
+        iter->handle = next_live(&pool->map, &index, iter->end);
+        slot = iter->handle != CPOOL_HANDLE_NONE ? cpi_pool_slot(pool, index) : NULL;
+        iter->next = ++index;
+    } while (slot != NULL && cpi_slotmap_live(&pool->map, index - 1) != iter->handle);
+    return slot;
 }
 
 /* --- Searches for damage --- */

@@ -101,10 +101,10 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
     do {
         if (deadline == 0 || !obtain_waiting(pool, cache, deadline, &slot))
             return cpi_pool_alloc(pool, cache, CPI_CALL(function));
-    } while (slot != NULL && !cpi_pool_passes(pool, slot, CPI_CALL(function)));
+    } while (slot != NULL && !cpi_pool_hand(pool, cache, &slot, 0, CPI_CALL(function)));
     if (slot == NULL)
         cpi_pool_note_failure(pool);
-    return cpi_pool_sample(pool, cache, slot, 0, CPI_CALLER());
+    return slot;
 }
 
 /* --- Notices for event loops, and the end of waiting --- */
@@ -165,10 +165,10 @@ void *cpool_alloc_or_notify(cpool_t *handle)
     cache = cpi_registry_own_cache(&pool->registry);
     do {
         slot = obtain_or_ask(pool, cache);
-    } while (slot != NULL && !cpi_pool_passes(pool, slot, CPI_CALL(function)));
+    } while (slot != NULL && !cpi_pool_hand(pool, cache, &slot, 0, CPI_CALL(function)));
     if (slot == NULL)
         cpi_pool_note_failure(pool);
-    return cpi_pool_sample(pool, cache, slot, 0, CPI_CALLER());
+    return slot;
 }
 
 cpool_pressure_t cpool_set_pressure(cpool_t *handle, cpool_pressure_t pressure)

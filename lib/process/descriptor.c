@@ -265,7 +265,7 @@ cpool_t *cpi_handle_zoned(uintptr_t address, uintptr_t *slot)
 {
     size_t end = cpi_load(&zones_end, relaxed); /* [count] */
 
-    for (size_t i = 0; i < end; i++) {
+    for (size_t i = 0; cpi_handles() != CPI_HANDLES_NOWHERE && i < end; i++) {
         const struct cpi_zone *zone = &cpi_handles()->zones[i];
         uintptr_t handle = cpi_word_load(&zone->handle, acquire);         /* [read] */
         uintptr_t offset = address - cpi_word_load(&zone->base, acquire); /* [read] */

@@ -59,10 +59,10 @@ MODEL_ABSENT(void, cpi_track_free, const cpool_t *handle, struct cpi_cache *cach
 
 MODEL_ABSENT(void *, cpi_pool_sample_now, struct cpi_pool *pool, struct cpi_cache *cache,
              void *slot, const void *site)
-MODEL_ABSENT(bool, cpi_pool_claim_sample, struct cpi_pool *pool, const void *slot,
-             uintptr_t *index, struct cpi_call call)
-MODEL_ABSENT(void, cpi_sample_close, struct cpi_samples *samples, const void *slot, bool freed,
-             const void *site)
+MODEL_ABSENT(bool, cpi_pool_close_sample, struct cpi_pool *pool, const void *slot,
+             uintptr_t index, struct cpi_call call)
+MODEL_ABSENT(bool, cpi_sample_close, struct cpi_samples *samples, const void *slot,
+             uintptr_t index, const void *site)
 
 /* Of a pool that is not sampled. */
 int cpi_pool_place(const struct cpi_pool *pool, const void *address, uintptr_t *index)

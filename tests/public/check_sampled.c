@@ -47,11 +47,8 @@ static void leave_trap(int number, siginfo_t *info, void *context)
 
 static void catch_traps(void)
 {
-    struct sigaction action;
+    const struct sigaction action = {.sa_sigaction = leave_trap, .sa_flags = SA_SIGINFO};
 
-    memset(&action, 0, sizeof action);
-    action.sa_sigaction = leave_trap;
-    action.sa_flags = SA_SIGINFO;
     REQUIRE_EQUAL(sigaction(SIGSEGV, &action, NULL), 0);
 }
 
@@ -475,14 +472,14 @@ static void *free_at_once(void *arg)
 }
 
 /* Both find the slot live, and one of them closes its place. */
-TEST(free_by_two_threads_at_once_frees_one_slot)
+TEST_TIMES(free_by_two_threads_at_once_frees_one_slot, KINDS)
 {
     struct race race = {.slot = NULL};
     size_t refused = 0;
     pthread_t other;
 
     support_capture_reports();
-    race.pool = SUPPORT_CREATE(SIZE, CAPACITY, .sample = 1);
+    race.pool = SUPPORT_CREATE(SIZE, CAPACITY, .sample = 1, .flags = kinds[_i]);
     other = support_start(free_at_once, &race);
     for (size_t round = 1; round <= RACES; round++) {
         while (!is_sampled(race.pool, race.slot = cpool_alloc(race.pool)))
@@ -497,6 +494,81 @@ TEST(free_by_two_threads_at_once_frees_one_slot)
     support_join(other);
     support_require_live(race.pool, 0);
     support_destroy_whole(race.pool);
+}
+
+static jmp_buf refused;
+
+static void leave_report(const cpool_error_t *error, void *told)
+{
+    *(const void **)told = error->slot;
+    longjmp(refused, 1);
+}
+
+static void free_and_leave(cpool_t *pool, void *slot)
+{
+    const void *told = NULL;
+
+    (void)cpool_set_error_handler((cpool_error_handler_t){leave_report, &told});
+    if (setjmp(refused) == 0)
+        cpool_free(pool, slot);
+    support_capture_reports();
+    REQUIRE(*(const void *volatile *)&told == slot);
+}
+
+TEST(place_stays_open_if_the_handler_leaves_a_refused_free)
+{
+    cpool_t *pool = SUPPORT_CREATE(SIZE, CAPACITY, .sample = 1, .flags = CPOOL_CHECKED);
+    cpool_frame_t *frame;
+    char *slot;
+
+    REQUIRE_EQUAL(cpool_frame_begin(&frame, pool), 0);
+    slot = cpool_frame_alloc(frame);
+    free_and_leave(pool, slot);
+    REQUIRE(is_sampled(pool, memset(slot, 1, SIZE)));
+    cpool_frame_end(frame);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+
+static void *watched[PLACES];
+
+static void *own_watched(void *arg)
+{
+    struct race *race = arg;
+
+    for (size_t i = 0; i < PLACES; i++)
+        watched[i] = cpool_alloc(race->pool);
+    atomic_store_explicit(&race->done, 1, memory_order_release);
+    while (atomic_load_explicit(&race->round, memory_order_acquire) == 0)
+        sched_yield();
+    cpool_free_bulk(race->pool, watched, PLACES);
+    return NULL;
+}
+
+TEST_TIMES(visits_and_handles_find_the_place_of_a_slot_that_comes_or_goes, 30)
+{
+    enum { VISITS = 100000 };
+    static struct { void *slot; cpool_handle_t handle; } seen[VISITS];
+    struct race race = {.pool = SUPPORT_CREATE(SIZE, CAPACITY, .sample = 1, .flags = kinds[1])};
+    pthread_t owner = support_start(own_watched, &race);
+    size_t visits = 0;
+
+    while (atomic_load_explicit(&race.done, memory_order_acquire) == 0) {
+        cpool_iter_t iter = CPOOL_ITER_INIT(race.pool, 0, SIZE_MAX);
+
+        while (visits < VISITS && (seen[visits].slot = cpool_iter_next(&iter)) != NULL)
+            seen[visits++].handle = iter.handle;
+    }
+    while (visits-- > 0)
+        REQUIRE(cpool_resolve(race.pool, seen[visits].handle) == seen[visits].slot);
+    for (size_t i = 0; i < PLACES; i++)
+        seen[i].handle = cpool_handle(race.pool, watched[i]);
+    atomic_store_explicit(&race.round, 1, memory_order_release);
+    for (size_t i = 0; i < PLACES; i++)
+        while ((seen[i].slot = cpool_resolve(race.pool, seen[i].handle)) != NULL)
+            REQUIRE(seen[i].slot == watched[i]);
+    support_join(owner);
+    support_destroy_empty(race.pool);
 }
 
 TEST_TIMES(reset_and_trim_leave_the_pool_whole, KINDS)

@@ -123,17 +123,11 @@ static void crashed(int number)
 static void catch_crashes(void)
 {
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGVTALRM};
-    struct sigaction action;
-    stack_t stack;
+    const struct sigaction action = {.sa_handler = crashed, .sa_flags = SA_ONSTACK | SA_NODEFER};
+    const stack_t stack = {.ss_size = WEAK_STACK, .ss_sp = malloc(WEAK_STACK)};
 
-    memset(&stack, 0, sizeof stack);
-    stack.ss_size = WEAK_STACK;
-    stack.ss_sp = malloc(WEAK_STACK);
     if (stack.ss_sp == NULL || sigaltstack(&stack, NULL) != 0)
         abort();
-    memset(&action, 0, sizeof action);
-    action.sa_handler = crashed;
-    action.sa_flags = SA_ONSTACK | SA_NODEFER;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         sigaction(numbers[i], &action, NULL);
 }
