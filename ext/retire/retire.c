@@ -58,19 +58,23 @@ static uintptr_t stamp_of(const struct cpi_bag *bag)
     return cpi_load(&bag->stamp, acquire); /* [bare] */
 }
 
-/* The bag's slots of a pool or, for NULL, of all.  An estimate for other threads, whose loads may
- * be of different times. */
-static size_t count_held(const struct cpi_bag *bag, const cpool_t *of)
+/* The bag's slots of a pool or, for NULL, of all, at `first` or behind. */
+static size_t count_behind(const struct cpi_bag *bag, size_t first, const cpool_t *of)
 {
-    size_t from = cpi_load(&bag->from, acquire);   /* [begun] */
-    size_t count = cpi_load(&bag->count, relaxed); /* [own] */
+    size_t count = cpi_load(&bag->count, acquire); /* [full] */
     size_t held = 0;
 
     if (of == NULL)
-        return count > from ? count - from : 0;
-    for (size_t i = from; i < count; i++)
+        return count > first ? count - first : 0;
+    for (size_t i = first; i < count; i++)
         held += pool_of_slot(bag, i) == of;
     return held;
+}
+
+/* An estimate for other threads, whose loads may be of different times. */
+static size_t count_held(const struct cpi_bag *bag, const cpool_t *of)
+{
+    return count_behind(bag, cpi_load(&bag->from, acquire), of); /* [begun] */
 }
 
 size_t cpi_reader_held(const struct cpi_reader *reader, const cpool_t *of)
@@ -234,19 +238,16 @@ static size_t empty_bag(struct cpi_reader *reader, unsigned k, uintptr_t mark, c
     return given;
 }
 
-/* Marks the bags that may be emptied, and returns which these are, one bit each. */
+/* Marks the bags that may be emptied, and returns which these are, one bit each.  With a claim. */
 static unsigned mark_bags(struct cpi_reader *reader, uintptr_t safe, uintptr_t mark)
 {
     unsigned marked = 0;
 
-    if (!claim_bags(reader))
-        return 0;
     for (unsigned i = 0; i < CPI_BAGS; i++)
         if (may_empty(reader, i, safe)) {
             cpi_store(&reader->bags[i].stamp, mark, relaxed); /* [mark] */
             marked |= 1u << i;
         }
-    leave_bags(reader);
     return marked;
 }
 
@@ -302,8 +303,12 @@ static size_t empty_wanted(struct cpool_domain *domain, struct cpi_reader *self,
     for (size_t i = 0; i < domain->readers; i++) {
         struct cpi_reader *reader = &domain->reader[i];
         uintptr_t mark = current_mark(domain); /* still the parent's in the child of a handler */
-        unsigned marked = is_wanted(reader, self, all) ? mark_bags(reader, safe, mark) : 0;
+        unsigned marked = 0;
 
+        if (is_wanted(reader, self, all) && claim_bags(reader)) {
+            marked = mark_bags(reader, safe, mark);
+            leave_bags(reader);
+        }
         for (unsigned k = 0; marked >> k != 0; k++)
             given += (marked >> k) % 2 != 0 ? empty_bag(reader, k, mark, pool) : 0;
         if (is_wanted(reader, self, false))
@@ -546,50 +551,43 @@ static void forget_in_bag(struct cpi_bag *bag, const cpool_t *pool)
         cpi_store(&bag->stamp, 0, release);                           /* [unstamp] */
 }
 
-/* Whether a slot of the pool is in the bag at `first` or behind. */
-static bool has_slots_of(const struct cpi_bag *bag, size_t first, const cpool_t *pool)
-{
-    size_t count = cpi_load(&bag->count, acquire); /* [full] */
-
-    for (size_t i = first; i < count; i++)
-        if (pool_of_slot(bag, i) == pool)
-            return true;
-    return false;
-}
-
-/* The first of the bag's slots that no section holds back: those under no stamp, or all if the
- * sections began in the epoch `safe` or later.  In a bag that a thread empties this is the one that
- * is just going back. */
-static size_t first_unheld(const struct cpi_bag *bag, uintptr_t safe)
+/* The first of the bag's slots that no section holds back, when bags that may be emptied have been
+ * marked: under no stamp, or in a bag that a thread empties the one that is just going back. */
+static size_t first_unheld(const struct cpi_bag *bag)
 {
     size_t from = cpi_load(&bag->from, acquire); /* [given] */
     uintptr_t stamp = stamp_of(bag);
 
-    if (is_closed(stamp) && !cpi_epoch_is_before(stamp, safe))
+    if (is_closed(stamp))
         return cpi_load(&bag->to, relaxed); /* [own] */
     return stamp != 0 && from > 0 ? from - 1 : from;
 }
 
-/* Returns false while slots of the pool may go back, or are about to, or another thread changes the
- * bags.  Nobody else moves a slot from one place to another meanwhile. */
+/* Gives back what no section sees, before the owner can open its bag again, where a later section
+ * may hold it.  Returns false while slots of the pool may go back, or are about to, or another
+ * thread changes the bags.  Nobody else moves a slot from one place to another meanwhile. */
 static bool forget_in_reader(struct cpi_reader *reader, const cpool_t *pool)
 {
-    struct cpool_domain *domain = reader->domain;
+    uintptr_t mark = current_mark(reader->domain);
+    unsigned marked = 0;
     bool all = true;
-    uintptr_t safe;
 
     if (!claim_bags(reader))
         return false;
-    safe = cpi_reader_is_empty(reader) ? 0 : cpi_epoch_scan(domain, NULL, true, NULL);
+    if (cpi_reader_held(reader, pool) > 0)
+        marked = mark_bags(reader, cpi_epoch_scan(reader->domain, NULL, true, NULL), mark);
     for (unsigned k = 0; k < CPI_BAGS; k++) {
         struct cpi_bag *bag = &reader->bags[k];
 
-        if (has_slots_of(bag, first_unheld(bag, safe), pool))
+        if (count_behind(bag, first_unheld(bag), pool) > 0)
             all = false;
-        else if (stamp_of(bag) != current_mark(domain))
+        else if (stamp_of(bag) != mark)
             forget_in_bag(bag, pool);
     }
     leave_bags(reader);
+    for (unsigned k = 0; marked >> k != 0; k++)
+        if ((marked >> k) % 2 != 0)
+            (void)empty_bag(reader, k, mark, pool);
     return all;
 }
 

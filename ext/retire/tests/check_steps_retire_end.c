@@ -340,8 +340,8 @@ static void retire_one(void *argument)
 }
 
 /* The worker opens a bag again, which a section has held back, while a pool with a slot in it
- * ends. */
-static bool destroy_beside_reopening(unsigned flags, struct worker *worker, size_t nth)
+ * ends.  `later`: another section has begun since.  It holds back what is put into the bag now. */
+static bool reopen_beside(unsigned flags, struct worker *worker, size_t nth, bool later)
 {
     struct scene scene;
     struct steps_stop stop;
@@ -349,19 +349,40 @@ static bool destroy_beside_reopening(unsigned flags, struct worker *worker, size
 
     build(&scene, flags, worker);
     scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    REQUIRE((scene.later = reader_in(scene.domain, CPOOL_READER_UNOWNED)) != NULL);
     cpool_read_begin(scene.own);
     worker_do(worker, close_all_bags, &scene);
     support_capture_reports();
     REQUIRE(steps_run(&stop, worker, "claim_bags", 7, retire_one, &scene));
+    if (later)
+        cpool_read_begin(scene.later);
     cpool_read_end(scene.own);
-    steps_plan(NULL, nth, let_go_on, &stop);
+    /* Not before the end of the pool has looked at the bag. */
+    steps_plan(later ? STEPS_LOCK : NULL, later ? nth + 1 : nth, let_go_on, &stop);
     REQUIRE_EQUAL(cpool_destroy(scene.second), 0);
     reached = steps_drop();
     steps_go_on(&stop);
+    if (later)
+        cpool_read_end(scene.later);
     REQUIRE_NO_REPORT();
     support_release_reports();
     demolish(&scene, scene.next);
     return reached;
+}
+
+static bool destroy_beside_reopening(unsigned flags, struct worker *worker, size_t nth)
+{
+    return reopen_beside(flags, worker, nth, false);
+}
+
+static bool destroy_beside_later_section(unsigned flags, struct worker *worker, size_t nth)
+{
+    return reopen_beside(flags, worker, nth, true);
+}
+
+TEST_TIMES(end_of_a_pool_gives_back_what_it_has_found_free, 2)
+{
+    sweep(destroy_beside_later_section, _i % 2 != 0 ? CPOOL_TRACKED : 0, 2);
 }
 
 /* Not in checked pools, which take the lock for each slot that goes back. */
