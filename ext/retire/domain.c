@@ -306,12 +306,17 @@ int cpool_domain_create(cpool_domain_t **result, const cpool_domain_config_t *co
     return 0;
 }
 
-/* While there are no sections.  The domain is in the list, because a pool that ends or is reset
- * meanwhile has to find the slots that have not gone back yet. */
+/* While there are no sections, with the lock held, but not while slots go back.  A pool that ends
+ * finds them by the list.  A notice in a visit may retire to a bag that was just looked at. */
 static void drain_domain(struct cpool_domain *domain)
 {
-    for (unsigned times = 0; !is_drained(domain); domain->client.system->back_off(times++))
-        (void)cpi_retire_reclaim(domain, NULL, true, NULL);
+    do {
+        cpool_client_unlock();
+        for (unsigned times = 0; !is_drained(domain); domain->client.system->back_off(times++))
+            (void)cpi_retire_reclaim(domain, NULL, true, NULL);
+        (void)cpool_client_lock();
+        await_visits(domain);
+    } while (!is_drained(domain));
 }
 
 /* With the lock held. */
@@ -341,10 +346,7 @@ int cpool_domain_destroy(cpool_domain_t *domain)
         end_section(&domain->reader[i]);
         go_offline(&domain->reader[i]);
     }
-    cpool_client_unlock();
     drain_domain(domain);
-    (void)cpool_client_lock();
-    await_visits(domain);
     for (size_t i = 0; i < domain->readers; i++) {
         end_section(&domain->reader[i]); /* of one that a notice of slots has obtained since */
         release_reader(&domain->reader[i], false);

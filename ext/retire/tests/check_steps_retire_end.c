@@ -121,6 +121,52 @@ TEST(reader_that_a_notice_obtains_at_the_end_is_nobodys)
     worker_stop(worker);
 }
 
+static void retire_when_ready(cpool_t *of, void *scene)
+{
+    (void)of;
+    retire_next(scene, ((struct scene *)scene)->own);
+}
+
+static void find_dry(void *argument)
+{
+    struct scene *scene = argument;
+
+    cpool_free(scene->pool, cpool_alloc(scene->pool));
+}
+
+/* Until the worker's slot has gone back.  Then, as the caller gives way, until it is at its end. */
+static void let_slot_go_back(void *stop)
+{
+    REQUIRE(steps_go_on_to(stop, "is_wanted", 1));
+    steps_plan(STEPS_LOCK, 1, resume, stop);
+}
+
+/* The worker finds the pool dry while the domain ends.  A slot goes back, and who is told of it
+ * retires another one, by a reader at which the end has looked just before. */
+TEST_TIMES(slot_that_a_notice_retires_at_the_end_goes_back, 30)
+{
+    struct worker *worker = worker_start();
+    struct steps_stop stop;
+    struct scene scene;
+
+    build(&scene, 0, worker);
+    REQUIRE_EQUAL(cpool_set_ready(scene.pool, retire_when_ready, &scene), 0);
+    cpool_read_begin(scene.own);
+    retire_next(&scene, scene.workers);
+    REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
+    cpool_read_end(scene.own);
+    REQUIRE(steps_run(&stop, worker, "empty_bag", 3, find_dry, &scene));
+    steps_plan("bag_is_empty", (size_t)_i + 1, let_slot_go_back, &stop);
+    REQUIRE_EQUAL(cpool_domain_destroy(scene.domain), 0);
+    go_on(&stop, worker);
+    REQUIRE_EQUAL(scene.next, 2);
+    for (size_t i = scene.next; i < CAPACITY; i++)
+        cpool_free(scene.pool, scene.slots[i]);
+    support_require_obtainable(scene.pool, 0);
+    support_destroy_empty(scene.pool);
+    worker_stop(worker);
+}
+
 static void use_up(cpool_t *of)
 {
     void *slots[CAPACITY];
