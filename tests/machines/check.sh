@@ -200,12 +200,11 @@ configure_for() {
     (
         cd "$build"
         [ -z "$triplet" ] || set -- --host="$triplet" "$@"
-        # The compiler of musl would take the png library of the other C library.
-        without_png=
-        [ "$machine" != musl ] || without_png=--without-png
+        # The compiler of musl would take the libraries of the other C library.
+        [ "$machine" != musl ] || set -- --without-png --without-uring "$@"
         # No C++ here: nothing of the library is written in it.
         quietly "${build##*/}-configure" "$work/source-$machine/configure" CC="$CC" \
-            CFLAGS="-O2 -g $flags" CXX=false --without-ck ${without_png:+"$without_png"} "$@"
+            CFLAGS="-O2 -g $flags" CXX=false --without-ck "$@"
     )
 }
 
