@@ -64,7 +64,7 @@ uint64_t cpi_os_deadline(const struct timespec *timeout)
 #define CPI_NO_RESERVE 0
 #endif
 
-#define CPI_CLOSED_PAGES (MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | CPI_NO_RESERVE)
+#define CPI_CLOSED_PAGES (MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED)
 
 CPI_COLD const char *cpi_os_environment(const char *name)
 {
@@ -292,7 +292,7 @@ uint64_t cpi_os_now(void)
 CPI_COLD void cpi_mutex_init(cpi_mutex_t *mutex)
 {
     bool inherits = false;
-#if defined(_POSIX_THREAD_PRIO_INHERIT) && _POSIX_THREAD_PRIO_INHERIT >= 0
+#if CPI_LINUX || (defined(_POSIX_THREAD_PRIO_INHERIT) && _POSIX_THREAD_PRIO_INHERIT >= 0)
     pthread_mutexattr_t attributes;
 
     if (pthread_mutexattr_init(&attributes) == 0) {

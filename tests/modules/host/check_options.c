@@ -403,7 +403,7 @@ TEST(memory_required_includes_each_setting)
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         support_fork(make_in_memory, (void *)(uintptr_t)pairs[i][0], &outcome);
         REQUIRE_EQUAL(outcome.status, 0);
-        REQUIRE(strncmp(outcome.text, pairs[i][1], strlen(pairs[i][1])) == 0);
+        REQUIRE(strstr(outcome.text, pairs[i][1]) != NULL);
         REQUIRE(strstr(outcome.text, "stays as its program made it") == NULL);
     }
 }
