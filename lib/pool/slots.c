@@ -225,7 +225,7 @@ CPI_COLD void *cpi_pool_sample_now(struct cpi_pool *pool, struct cpi_cache *cach
     void *place;
 
     if (cache != NULL)
-        cache->sample_in = UINT32_MAX; /* the first walk may alloc */
+        cache->sample_in = UINT32_MAX; /* the walk may call a malloc made of this pool */
     else if (cpi_os_chance(every) != 0)
         return slot;
     place = cpi_sample_open(pool->samples, cpi_slab_index(&pool->slab, slot), site);

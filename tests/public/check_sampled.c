@@ -545,28 +545,31 @@ static void *own_watched(void *arg)
     return NULL;
 }
 
-TEST_TIMES(visits_and_handles_find_the_place_of_a_slot_that_comes_or_goes, 30)
+TEST_TIMES(visits_and_handles_find_the_place_of_a_slot_that_comes_or_goes, 60)
 {
-    enum { VISITS = 100000 };
-    static struct { void *slot; cpool_handle_t handle; } seen[VISITS];
+    static struct { void *slot; cpool_handle_t handle; } seen[100000];
     struct race race = {.pool = SUPPORT_CREATE(SIZE, CAPACITY, .sample = 1, .flags = kinds[1])};
     pthread_t owner = support_start(own_watched, &race);
-    size_t visits = 0;
+    size_t count = 0;
 
     while (atomic_load_explicit(&race.done, memory_order_acquire) == 0) {
         cpool_iter_t iter = CPOOL_ITER_INIT(race.pool, 0, SIZE_MAX);
 
-        while (visits < VISITS && (seen[visits].slot = cpool_iter_next(&iter)) != NULL)
-            seen[visits++].handle = iter.handle;
+        while (count < SUPPORT_LENGTH(seen) && (seen[count].slot = cpool_iter_next(&iter)) != NULL)
+            seen[count++].handle = iter.handle;
     }
-    while (visits-- > 0)
-        REQUIRE(cpool_resolve(race.pool, seen[visits].handle) == seen[visits].slot);
+    while (count-- > 0)
+        REQUIRE(cpool_resolve(race.pool, seen[count].handle) == seen[count].slot);
     for (size_t i = 0; i < PLACES; i++)
         seen[i].handle = cpool_handle(race.pool, watched[i]);
     atomic_store_explicit(&race.round, 1, memory_order_release);
     for (size_t i = 0; i < PLACES; i++)
-        while ((seen[i].slot = cpool_resolve(race.pool, seen[i].handle)) != NULL)
+        while ((seen[i].slot = cpool_resolve(race.pool, seen[i].handle)) != NULL) {
             REQUIRE(seen[i].slot == watched[i]);
+            for (cpool_iter_t iter = CPOOL_ITER_INIT(race.pool, 0, SIZE_MAX);
+                 _i % 2 != 0 && (seen[i].slot = cpool_iter_next(&iter)) != NULL;)
+                REQUIRE(is_sampled(race.pool, seen[i].slot));
+        }
     support_join(owner);
     support_destroy_empty(race.pool);
 }
