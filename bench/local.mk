@@ -29,7 +29,8 @@ bench_rivals = \
 	bench/rival_malloc.c bench/rival_mutex.c bench/rival_no_grace.c \
 	bench/rival_semaphore.c \
 	bench/rival_tbb.c bench/rival_tbb_pool.c bench/rival_urcu.c \
-	bench/rival_retire.h bench/rival_urcu.h bench/rival_urcu_pool.c bench/waitlist.h
+	bench/rival_retire.h bench/rival_urcu.h bench/rival_urcu_pool.c bench/waitlist.h \
+	tests/harness/figures.c tests/harness/figures.h
 
 # Rivals that are C++ templates: a library of their own, because otherwise the
 # whole program would be linked by the C++ compiler, which need not be there.
@@ -65,8 +66,7 @@ bench_engine = \
 	bench/report_histograms.c bench/report_modes.c bench/report_record.c bench/report_scale.c \
 	bench/report_table.c bench/results.c \
 	bench/results.h bench/ring.h \
-	bench/rivals.h bench/support.c bench/workloads.h \
-	tests/harness/figures.c tests/harness/figures.h
+	bench/rivals.h bench/support.c bench/workloads.h
 
 bench_bench_SOURCES = $(bench_engine) $(bench_rivals) $(bench_workloads)
 bench_bench_CPPFLAGS = $(AM_CPPFLAGS) $(CK_CFLAGS) $(URCU_CFLAGS) -DBENCH_CFLAGS='"$(CFLAGS)"'
