@@ -28,6 +28,19 @@
 #define CPI_PAUSE() ((void)0)
 #endif
 
+/* Whether the processor is one of AMD's.  Takes some microseconds in a virtual machine. */
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(CPI_ATOMIC_HEADER)
+static inline _Bool cpi_is_amd(void)
+{
+    unsigned highest = 0, vendor, middle, last; /* "Auth", "enti", "cAMD" */
+
+    __asm__("cpuid" : "+a"(highest), "=b"(vendor), "=d"(middle), "=c"(last));
+    return vendor == 0x68747541u;
+}
+#else /* nor for a checker, which reads no assembly */
+#define cpi_is_amd() 0
+#endif
+
 /* Called rarely: kept away from the hot code. */
 #define CPI_COLD __attribute__((__cold__, __noinline__))
 

@@ -138,6 +138,8 @@ static uint32_t common_divisor(uint32_t one, uint32_t other)
     return other == 0 ? one : common_divisor(other, one % other);
 }
 
+bool cpi_cache_disperses;
+
 /* A step that visits each of `size` rounds, and that separates neighbours. */
 static uint32_t step_of(uint32_t size)
 {

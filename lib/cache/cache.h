@@ -511,12 +511,14 @@ CPI_WITHIN static inline uint32_t cpi_cache_spill_with(struct cpi_cache *cache, 
  * out. */
 bool cpi_cache_spill_slow(struct cpi_cache *cache, uint32_t node, void *slot);
 
-/* Shorter magazines are not dispersed. */
+/* Whether magazines are dispersed, and the fewest rounds of one that is.  AMD's processors prefetch
+ * slots that another one is about to write.  Intel's read them faster in the order of their
+ * addresses.  Set before the first pool (reclaim.c). */
+extern bool cpi_cache_disperses;
 #define CPI_DISPERSE_MIN 32u
 
-/* Reorders the rounds of a full magazine, which are in the order of their addresses: a processor
- * may prefetch slots that another one is about to write.  The loaded magazine, which has one round,
- * is used as a buffer. */
+/* Reorders the rounds of a full magazine, which are in the order of their addresses.  The loaded
+ * magazine, which has one round, is used as a buffer. */
 void cpi_cache_disperse(const struct cpi_cache *cache, struct cpi_magazine *magazine);
 
 /* After a spill: disperses a magazine if its first two rounds are neighbours, which is unlikely
@@ -526,7 +528,7 @@ static inline void cpi_cache_part_neighbours(struct cpi_cache *cache, uint32_t n
     struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
     uintptr_t stride = cache->slab->stride;
     bool in_order =
-        cache->depot->limit >= CPI_DISPERSE_MIN &&
+        cpi_cache_disperses && cache->depot->limit >= CPI_DISPERSE_MIN &&
         (uintptr_t)magazine->rounds[1] - (uintptr_t)magazine->rounds[0] + stride <= 2 * stride;
 
     if (CPI_UNLIKELY(in_order))

@@ -42,6 +42,7 @@ void cpi_barrier_startup(void)
     bool wanted = cpi_options()->no_barrier == 0;
 
     cpi_store(&has_barrier, wanted && cpi_os_barrier_ready(), relaxed); /* [works] */
+    cpi_cache_disperses = cpi_is_amd();
 }
 
 bool cpi_has_barrier(void)

@@ -59,4 +59,9 @@ void cpi_pool_note_failure(struct cpi_pool *pool);
  * Otherwise returns false.  Lock-free. */
 bool cpi_pool_raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more);
 
+/* memory.c.  Purges the whole pages of the slots from `first` to before `end`, and the page that
+ * the first one shares with the run below, which begins with `bottom` and is the caller's, too.
+ * Returns the bytes. */
+size_t cpi_pool_purge(struct cpi_pool *pool, uintptr_t bottom, uintptr_t first, uintptr_t end);
+
 #endif /* CPI_ALLOC_H */

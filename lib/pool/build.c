@@ -89,29 +89,20 @@ CPI_COLD bool cpi_announce_wanted(const cpool_config_t *config)
            (cpi_tools_found() & CPI_TOOLS_BYTES) != 0;
 }
 
-/* Usable bytes of the slots' memory, including the lead. */
-static size_t usable_bytes(const struct cpi_pool *pool)
-{
-    return cpi_load(&pool->slab.extent.committed, relaxed); /* [shown] */
-}
-
 /* A tool has locks of its own.  Forks wait for the library's lock, which is held here, so in no
  * child is a lock of the tool held by a thread that was opening or closing a pool. */
-CPI_COLD void cpi_announce_open(const struct cpi_pool *pool)
+CPI_COLD void cpi_announce(const struct cpi_pool *pool, bool opens)
 {
     const struct cpi_slab *slab = &pool->slab;
+    const struct cpi_extent *extent = &slab->extent;
+    size_t usable = cpi_load(&extent->committed, relaxed); /* [shown] with the lead */
 
     CPI_ASSERT(cpi_lock_is_held());
-    cpi_tools_open(pool->tools, pool, slab->extent.base, slab->extent.size, usable_bytes(pool),
-                   slab->stride - slab->slot_size);
-}
-
-CPI_COLD void cpi_announce_close(const struct cpi_pool *pool)
-{
-    const struct cpi_slab *slab = &pool->slab;
-
-    CPI_ASSERT(cpi_lock_is_held());
-    cpi_tools_close(pool->tools, pool, slab->extent.base, slab->extent.size, usable_bytes(pool));
+    if (opens)
+        cpi_tools_open(pool->tools, pool, extent->base, extent->size, usable,
+                       slab->stride - slab->slot_size);
+    else
+        cpi_tools_close(pool->tools, pool, extent->base, extent->size, usable);
 }
 
 CPI_COLD static void choose_tools(struct cpi_pool *pool)
@@ -351,7 +342,7 @@ static int publish_pool(struct cpi_pool *pool)
 
     if (code != 0)
         return code;
-    cpi_announce_open(pool);
+    cpi_announce(pool, true);
     open_handles(pool);
     if (pool->samples != NULL)
         cpi_word_store(&pool->samples->listed->handle, (uintptr_t)pool->handle, /* [zone] */
@@ -381,7 +372,7 @@ CPI_COLD int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config
 void cpi_pool_withdraw(struct cpi_pool *pool)
 {
     CPI_LIST_REMOVE(&pool->registry);
-    cpi_announce_close(pool);
+    cpi_announce(pool, false);
     if (pool->samples != NULL)
         cpi_word_store(&pool->samples->listed->handle, 0, release); /* [zone] */
     cpi_handle_close(pool->handle);

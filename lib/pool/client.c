@@ -142,14 +142,9 @@ void *cpool_client_take(cpool_t *handle, enum cpool_client_from from, size_t *n)
 size_t cpool_client_discard(cpool_t *handle, void *first, size_t n)
 {
     struct cpi_pool *pool = handle->state;
-    uintptr_t end = (uintptr_t)first + n * pool->slab.stride;
-    uintptr_t from = cpi_align_up((uintptr_t)first, pool->slab.extent.page);
-    uintptr_t to = cpi_align_down(end, pool->slab.extent.page);
+    uintptr_t index = cpi_slab_index(&pool->slab, first);
 
-    if (!pool->region_owned || pool->checked || from >= to)
-        return 0;
-    cpi_pool_note_calls(pool, 1);
-    return cpi_os_purge((void *)from, to - from);
+    return pool->region_owned && !pool->checked ? cpi_pool_purge(pool, index, index, index + n) : 0;
 }
 
 /* --- Memory --- */
@@ -224,16 +219,6 @@ int cpool_client_own(cpool_t *key, cpool_client_owned_t *owned)
 
 /* --- Retired slots --- */
 
-static int note_pool(const cpool_t *handle)
-{
-    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_retire");
-
-    if (pool == NULL)
-        return CPOOL_EPOOL;
-    cpi_waiters_delay(&pool->waiters);
-    return pool->map.words != NULL;
-}
-
 static int retire_slot(struct cpi_pool *pool, const void *slot, enum cpool_client_step step)
 {
     uintptr_t index;
@@ -257,8 +242,13 @@ int cpool_client_retire(const cpool_t *handle, void *const *slots, size_t n,
     struct cpi_pool *pool;
     int code = 0;
 
-    if (step == CPOOL_CLIENT_NOTED)
-        return note_pool(handle);
+    if (step == CPOOL_CLIENT_NOTED) {
+        pool = cpi_pool_of(handle, "cpool_retire");
+        if (pool == NULL)
+            return CPOOL_EPOOL;
+        cpi_waiters_delay(&pool->waiters);
+        return pool->map.words != NULL;
+    }
     pool = cpi_handle_is_alive(handle) ? handle->state : NULL;
     if (pool == NULL || CPI_LIKELY(pool->map.words == NULL))
         return 0;

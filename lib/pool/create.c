@@ -47,8 +47,8 @@ size_t cpool_reset(cpool_t *handle)
     counted = cpi_pool_stop(pool, function, &damage);
     cpi_registry_end_caches(&pool->registry);
     cpi_depot_reset(&pool->depot);
-    cpi_announce_close(pool);
-    cpi_announce_open(pool);
+    cpi_announce(pool, false);
+    cpi_announce(pool, true);
     if (pool->samples != NULL)
         cpi_samples_reset(pool->samples, CPI_CALLER());
     for (uintptr_t i = pool->map.words != NULL ? cpi_slab_fresh(&pool->slab) : 0; i-- > 0;)

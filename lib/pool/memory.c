@@ -118,10 +118,7 @@ static void give_marked(struct drain *drain, uintptr_t index)
     }
 }
 
-/* Purges whole pages, including the page that the portion shares with the rest of the run below it,
- * whose slots the drain holds, too. */
-static size_t purge_portion(struct cpi_pool *pool, uintptr_t bottom, uintptr_t first,
-                            uintptr_t end)
+size_t cpi_pool_purge(struct cpi_pool *pool, uintptr_t bottom, uintptr_t first, uintptr_t end)
 {
     size_t page = pool->slab.extent.page;
     uintptr_t least = cpi_align_up((uintptr_t)cpi_slab_slot(&pool->slab, bottom), page);
@@ -153,7 +150,7 @@ static size_t give_portions(struct drain *drain, bool purges)
             uintptr_t first = end - bottom > portion ? end - portion : bottom;
 
             if (purges)
-                purged += purge_portion(pool, bottom, first, end);
+                purged += cpi_pool_purge(pool, bottom, first, end);
             for (; end > first; end--)
                 give_marked(drain, end - 1);
         }
@@ -282,7 +279,7 @@ static size_t drop_top(struct drain *drain, size_t n)
     if (removed == 0)
         return 0;
     if (may_purge(pool))
-        (void)purge_portion(pool, left, left, drain->slots);
+        (void)cpi_pool_purge(pool, left, left, drain->slots);
     if (make_fresh(drain, left)) { /* and not given back */
         CPI_ASSERT(left <= drain->slots && drain->slots - left <= drain->marked);
         drain->marked -= drain->slots - left;

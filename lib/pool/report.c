@@ -108,6 +108,7 @@ CPI_COLD void cpi_pool_report_details(int code, const char *function, const stru
                                       struct cpi_text *details)
 {
     cpool_error_t error = error_of(code, function, pool);
+    char last[64] = "";
 
     error.address = address;
     error.slot = slot;
@@ -116,15 +117,10 @@ CPI_COLD void cpi_pool_report_details(int code, const char *function, const stru
     tell_how(details, pool);
     error.details = details->start;
     if (error.site != NULL)
-        cpool_client_report(
-            &error, "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p, last taken or "
-            "freed at %p)", function, cpool_strerror(code), pool->name, (const void *)pool->face,
-            address, error.index, error.slot, error.site);
-    else
-        cpool_client_report(
-            &error, "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p)", function,
-            cpool_strerror(code), pool->name, (const void *)pool->face, address, error.index,
-            error.slot);
+        snprintf(last, sizeof last, ", last taken or freed at %p", error.site);
+    cpool_client_report(&error, "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p%s)",
+                        function, cpool_strerror(code), pool->name, (const void *)pool->face,
+                        address, error.index, slot, last);
 }
 
 CPI_COLD void cpi_pool_report_damage(const struct cpi_pool *pool, const struct cpi_damage *damage,

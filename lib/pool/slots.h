@@ -113,11 +113,10 @@ void cpi_pool_mend_slot(const struct cpi_pool *pool, const void *slot, const cha
 int cpi_pool_verify_all(const struct cpi_pool *pool, const char *function);
 
 /* build.c.  Whether a tool would watch the bytes of such a pool, between whose slots there are
- * bytes of the library's then. open and close, with the lock held, tell the tools that the pool's
- * life begins and ends. */
+ * bytes of the library's then.  cpi_announce, with the lock held, tells the tools that the pool's
+ * life begins or ends. */
 bool cpi_announce_wanted(const cpool_config_t *config);
-void cpi_announce_open(const struct cpi_pool *pool);
-void cpi_announce_close(const struct cpi_pool *pool);
+void cpi_announce(const struct cpi_pool *pool, bool opens);
 
 /* --- While the depot is drained (memory.c) --- */
 

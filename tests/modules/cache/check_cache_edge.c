@@ -302,3 +302,51 @@ TEST(dispersed_rounds_are_the_same_ones)
         REQUIRE(loaded[0] == slots && loaded[count] == NULL);
     }
 }
+
+/* How many of so many slots, in the order in which they come, lie beside the one before. */
+static size_t take_neighbours(cpool_t *pool, size_t length, size_t size)
+{
+    size_t neighbours = 0;
+    char *before = NULL;
+
+    for (size_t i = 0; i < length; i++) {
+        char *slot = cpool_alloc(pool);
+
+        REQUIRE(slot != NULL);
+        neighbours += slot == before + size || before == slot + size;
+        before = slot;
+    }
+    return neighbours;
+}
+
+/* The slots of a thread and of a cache that only frees: dispersed, others than this thread's write
+ * to such slots, before any of them is read because of its neighbour. */
+TEST_TIMES(slots_come_with_their_neighbours_unless_magazines_are_dispersed, 4)
+{
+    enum { SIZE = 16, LENGTH = 6400, LONG = 64 };
+    cpool_t *pool =
+        SUPPORT_CREATE(SIZE, 100000, .magazine_rounds = LONG, .cache_slots = 2 * LONG);
+    bool disperses = _i % 2 != 0;
+    cpool_cache_t *cache;
+    void *slots[LENGTH];
+    size_t neighbours;
+
+    cpi_cache_disperses = disperses;
+    REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
+    for (int burst = 0; burst < 2; burst++) { /* the first one leaves empty magazines */
+        for (size_t i = 0; i < LENGTH; i++)
+            REQUIRE((slots[i] = _i < 2 ? cpool_alloc(pool) : cpool_cache_alloc(cache)) != NULL);
+        for (size_t i = 0; i < LENGTH; i++)
+            if (_i < 2)
+                cpool_free(pool, slots[i]);
+            else
+                cpool_cache_free(cache, slots[i]);
+    }
+    cpool_cache_destroy(cache);
+    neighbours = take_neighbours(pool, LENGTH / 2, SIZE);
+    REQUIRE(disperses ? neighbours < LENGTH / 16 : neighbours > LENGTH / 4);
+    support_require_live(pool, LENGTH / 2);
+    support_require_obtainable(pool, LENGTH / 2);
+    REQUIRE_EQUAL(cpool_reset(pool), LENGTH / 2);
+    support_destroy_empty(pool);
+}
