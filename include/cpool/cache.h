@@ -33,8 +33,13 @@ CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool) CPOOL_MUS
 /*
  * cpool_cache_destroy - returns a cache's slots to the depot, and ends the cache.
  *
- * cache   from cpool_cache_create.  NULL is a no-op.  Call it before
- *         cpool_destroy or cpool_reset, which destroy all caches
+ * cache   from cpool_cache_create.  NULL is a no-op
+ *
+ * Destroy a pool's caches before the pool.  cpool_destroy unmaps them, so any function that is
+ * given one of them after that traps, this one included.  cpool_reset ends them, too, but keeps
+ * their memory: the same calls are then refused, and reported as CPOOL_EPOOL, until another cache
+ * has the place.  In caller-provided memory they are also refused after cpool_destroy, until the
+ * program uses that memory again.
  *
  * May block.
  */

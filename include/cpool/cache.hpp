@@ -17,9 +17,12 @@ namespace cpool {
 /*
  * An explicit cache of a pool of objects of one type, which lasts as long as this object.
  *
- * Only one thread at a time may use it (cpool_cache_create).  It ends before the pool does.  A
- * cache that is not open, or that has been moved from, has no slots, and one that is given to it is
- * reported as CPOOL_EPOOL.
+ * Only one thread at a time may use it (cpool_cache_create).  A cache that is not open, or that has
+ * been moved from, has no slots, and a slot that is given to it is reported as CPOOL_EPOOL.
+ *
+ * End or close a cache before its pool.  The end of the pool unmaps its caches, so a cache that is
+ * used, closed or destroyed after that traps.  After cpool_reset that is refused, and reported as
+ * CPOOL_EPOOL.
  */
 template <class T> class cache {
 public:

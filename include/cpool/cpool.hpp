@@ -56,7 +56,8 @@
  * cpool_set_error_handler, have no class: C++ calls the functions of C, with native_handle().
  *
  * What was never opened, or was moved from, holds nothing: native_handle() is nullptr.  After a
- * close the handle stays.  Either way its use is refused or reported as CPOOL_EPOOL.
+ * close the handle stays.  Either way its use is refused or reported as CPOOL_EPOOL.  But a
+ * cpool::cache that is used or destroyed after its pool was closed traps: caches end first.
  *
  * Only allocators, memory resources, operators new, constructors that open something, and sections
  * of a domain throw by themselves.  Where exceptions are disabled, they end the program

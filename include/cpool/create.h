@@ -35,7 +35,7 @@
  *
  * CPOOL_CHECKED   Every operation is verified: double free, bytes before and
  *                 after each slot.  Leaks are reported by the place that
- *                 allocated them (cpool_debug.3).
+ *                 allocated them: cpool_debug(3).
  *                 Costs time in this pool only, and 72 bytes or more of memory a
  *                 slot.  Implies CPOOL_TRACKED.
  */
@@ -138,7 +138,7 @@ typedef struct cpool_config {
                                0: 1000 */
     size_t sample;          /* allocs of which about one gets a slot that ends or begins
                                at a page that traps, and traps itself after its free
-                               (cpool_debug.3).  0: none */
+                               (cpool_debug(3)).  0: none */
 } cpool_config_t;
 
 #define CPOOL_CONFIG_INIT                                                      \
@@ -153,8 +153,8 @@ typedef struct cpool_config {
  *
  * Returns the exact number of bytes needed, at any address aligned to CPOOL_MEMORY_ALIGN.  Returns
  * 0 if the configuration is wrong; cpool_create then returns the reason.  If CPOOL_OPTIONS has
- * words for the pool, the number is enough with them and without (cpool_debug.3).  Any thread.  The
- * first call may block.
+ * words for the pool, the number is enough with them and without: see cpool_debug(3).  Any thread.
+ * The first call may block.
  */
 CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_USE_;
 
@@ -232,9 +232,10 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  * of its thread_caches, in addition to the slots.  So set thread_caches to the number of threads: a
  * pool of 1,024 slots of 64 bytes then locks 112 KiB with 4 threads, and 700 KiB by default.
  *
- * Mappings: a pool in use takes eight of Linux's mappings (twelve if checked), of which a process
- * has 65,530 (vm.max_map_count).  So at most 8,188 pools can exist; one more fails with
- * CPOOL_ENOMEM.
+ * Mappings: a pool takes two of Linux's mappings when it is created, and up to eight when it is used
+ * (twelve if checked).  A process has 65,530 (vm.max_map_count), so about 8,187 pools can be used.
+ * In one more, an alloc returns NULL.  At most 16,383 pools can exist (1,023 on 32-bit systems); one
+ * more fails with CPOOL_ELIMIT.
  *
  * Returns 0, CPOOL_ENULL, or a code of the configuration or of the resources, which names the one
  * thing that is wrong.  A failure leaves nothing behind.  Any thread.  It may block and makes
@@ -248,7 +249,8 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_M
  * pool   no thread may be using it, or use it later, but threads that used it
  *        may live on.  NULL is a no-op.
  *
- * The memory goes back to the operating system.
+ * The memory goes back to the operating system, and so do the caches of cpool_cache_create: destroy
+ * them first, because a cache that is used or destroyed after its pool traps.
  *
  * A thread that has obtained every slot may destroy the pool, even while the threads that freed
  * them are still returning from their frees: cpool_destroy waits for those.

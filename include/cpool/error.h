@@ -66,11 +66,11 @@ enum {
     CPOOL_EKIND = -117,       /* the pool lacks the flag that the function needs: CPOOL_TRACKED,
                                  or CPOOL_OBJECT_WAITABLE */
     CPOOL_ETRAP = -119,       /* a sampled slot was used after its free, or beyond one of its
-                                 ends (cpool_debug.3) */
+                                 ends (cpool_debug(3)) */
 
     CPOOL_ENOMEM = -201, /* the operating system refused memory, or another resource */
-    CPOOL_ELIMIT = -202, /* as many caches or frames of a pool, or readers of a domain, exist as
-                            there can be at once */
+    CPOOL_ELIMIT = -202, /* as many pools, caches or frames of a pool, or readers of a domain, exist
+                            as there can be at once */
     CPOOL_EDRY = -203,   /* fewer slots are free than were requested */
     CPOOL_EHELD = -204   /* readers hold back as many slots as they may (cpool/retire.h) */
 };
@@ -90,7 +90,9 @@ typedef struct cpool_error {
     int code;             /* CPOOL_EPOOL ... */
     const char *text;     /* one line: the mistake, the pool, the address, the nearest
                              slot */
-    const char *function; /* the public function that found it */
+    const char *function; /* the exported function that found it, or "access" for CPOOL_ETRAP.
+                             Inline functions call exported ones: cpool_calloc is reported as
+                             cpool_alloc, and cpool_owns as cpool_index */
     cpool_t *pool;        /* as passed by the caller; may not be a pool at all */
     const char *name;     /* the pool's name, or "" if unknown */
     const void *address;  /* the offending address, or NULL */
@@ -112,7 +114,7 @@ typedef struct cpool_error {
 typedef struct cpool_error_handler {
     void (*report)(const cpool_error_t *error, void *arg); /* NULL: the default, which writes the
                     text to standard error without allocating and then aborts, unless the code
-                    is one of resources */
+                    is one of resources or CPOOL_ETRAP, or CPOOL_OPTIONS has `continue` */
     void *arg; /* the user's */
 } cpool_error_handler_t;
 

@@ -32,8 +32,8 @@ CPOOL_LOCAL_ bool cpool_owns(const cpool_t *pool, const void *p);
  * that go with the pool.
  *
  * From the creation of the pool to its end the slot of index i lies at
- * (char *)cpool_at(pool, 0) + i * stride, unless slots are sampled (cpool_debug.3).  The stride is
- * slot_stride in cpool_read_stats, and the size of the type in a typed pool whose settings have no
+ * (char *)cpool_at(pool, 0) + i * stride, unless slots are sampled: see cpool_debug(3).  The stride
+ * is slot_stride in cpool_read_stats, and the size of the type in a typed pool whose settings have no
  * CPOOL_CHECKED, no CPOOL_COLOUR, and no slot_align that does not divide that size.
  *
  * Returns SIZE_MAX for an address that is not a slot, and NULL for an index not below the limit.
@@ -125,9 +125,11 @@ CPOOL_API int cpool_read_stats(const cpool_t *pool, cpool_stats_t *stats);
  *                          oldest slot, and how long the oldest and the youngest have been live.
  *                          Places with many slots come first.  Beyond 63 places they are counted
  *                          together
- *   CPOOL_DUMP_PROFILE     the live slots that are sampled (cpool_debug.3), of one pool, with the
- *                          stacks of their allocs, as a heap profile in the text form of
- *                          pprof.  Each stands for as many slots as there are allocs for a sample
+ *   CPOOL_DUMP_PROFILE     the live slots that are sampled, as cpool_debug(3) describes, of one
+ *                          pool, with the stacks of their allocs, as a heap profile in the text
+ *                          form of pprof.  Each stands for as many slots as there are allocs for a
+ *                          sample.  A pool has 64 of them at most, so with many live slots the sum
+ *                          is too small.  Compare it with `live`
  */
 enum cpool_dump_form {
     CPOOL_DUMP_TEXT,
@@ -148,12 +150,13 @@ typedef void (*cpool_write_t)(const char *text, size_t length, void *arg);
  *         lock.  It may use any function
  * arg     passed to it
  *
- * doc/JSON.md describes each member of the JSON, and the metrics.  Later versions may add members.
+ * doc/JSON.md in the sources describes each member of the JSON, and the metrics.  Later versions may add members.
  * Those in cpool_stats_t and cpool_view_t stay.  The others describe how the library works, and may
  * go.  For Prometheus, serve the metrics of all pools over HTTP as text/plain; version=0.0.4
- * (examples/metrics.c).
+ * (examples/metrics.c in the sources).
  *
- * Live slots of all pools are reported as CPOOL_EPOOL, and an unknown form as CPOOL_EFLAGS.
+ * CPOOL_DUMP_LIVE and CPOOL_DUMP_PROFILE without a pool are reported as CPOOL_EPOOL, and an unknown
+ * form as CPOOL_EFLAGS.
  *
  * Returns the number of pools or slots written.  Any thread, while others use the pool.  It may
  * block.  An error handler may call it.
