@@ -6,8 +6,8 @@
  *
  * OVERVIEW
  *
- * A pool created with CPOOL_CHECKED verifies every operation.  So does every pool of a program
- * started with CPOOL_OPTIONS in its environment, without recompilation:
+ * A pool created with CPOOL_CHECKED verifies every operation.  So does every pool of a program that
+ * is started with CPOOL_OPTIONS=checked, without recompilation:
  *
  *     CPOOL_OPTIONS=checked ./program
  *
@@ -20,8 +20,8 @@
  * A name before a word, as in jobs:checked, limits it to the pools of that name.  Other words set
  * numbers of a pool's configuration, as jobs:capacity=5000 does.
  *
- * NOTES: cpool_debug(3) has notes on the words of CPOOL_OPTIONS, places in reports, sanitizers,
- * Valgrind and costs (doc/man/cpool_debug.txt).
+ * NOTES: cpool_debug(3) has notes on the words of CPOOL_OPTIONS, sampled slots, places in reports,
+ * sanitizers, Valgrind and costs (doc/man/cpool_debug.txt).
  */
 #ifndef CPOOL_DEBUG_H
 #define CPOOL_DEBUG_H

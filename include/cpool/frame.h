@@ -21,7 +21,7 @@
  * magazines, and the end gives each full magazine to the depot with one compare-and-swap.  So an
  * end costs about as much as freeing one slot of each magazine.
  *
- * NOTES: cpool_frame(3) has notes on threads, freeing, several pools, mistakes, fork, error
+ * NOTES: cpool_frame(3) has notes on threads, freeing, every kind of pool, mistakes, fork, error
  * handlers and memory (doc/man/cpool_frame.txt).
  */
 #ifndef CPOOL_FRAME_H

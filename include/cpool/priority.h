@@ -45,9 +45,9 @@ extern "C" {
  * CPOOL_OBJECT_KEEP_LARGER, or are being got or put by other threads at this moment.
  *
  * CPOOL_PRIORITY_KEPT   an object with this number is not reclaimed: neither a get nor
- *                       cpool_objects_resize ends its use, nor cpool_objects_reset of so many
- *                       objects.  Every kind of put does, and so does the reset of all of them.  A
- *                       thread that works with an object gives it this number meanwhile
+ *                       cpool_objects_resize ends its use, nor cpool_objects_reset with a number
+ *                       below SIZE_MAX.  Every kind of put does, and so does the reset of all of
+ *                       them.  A thread that works with an object gives it this number meanwhile
  */
 #define CPOOL_PRIORITY_KEPT INT64_MAX
 

@@ -196,7 +196,7 @@ CPOOL_LOCAL_ void cpool_read_quiescent(cpool_reader_t *reader) CPOOL_NONNULL_(1)
 CPOOL_API int cpool_retire(cpool_reader_t *reader, cpool_t *pool, void *slot) CPOOL_MUST_USE_
     CPOOL_NONNULL_(1);
 
-/* Until all slots that the reader has retired are free, and those of destroyed readers. */
+/* Waits until all slots that the reader has retired, and those of destroyed readers, are free. */
 #define CPOOL_FLUSH_WAIT 0x1u
 
 /*

@@ -93,7 +93,7 @@ static void use_slots(void **slots, size_t n)
     cpool_free_bulk(pool, slots + 4, n - 4);
     cpool_cache_flush(cache);
     cpool_flush(pool);
-    REQUIRE(cpool_strerror(CPOOL_EDRY) != NULL && cpool_version() > 0);
+    REQUIRE(cpool_strerror(CPOOL_EDRY) != NULL && cpool_version() > 0 && cpool_span(pool, &slot) > 0);
 }
 
 static void use_ext(void **slots, size_t n)
@@ -107,7 +107,7 @@ static void use_ext(void **slots, size_t n)
     REQUIRE_EQUAL(cpool_object_get_with(objects, &slots[0], &grant), 0);
     for (size_t i = 1; i < n; i++)
         REQUIRE((slots[i] = cpool_object_get(objects)) != NULL);
-    REQUIRE(cpool_objects_next(objects, &info) != NULL);
+    REQUIRE(cpool_objects_pool(objects) != NULL && cpool_objects_next(objects, &info) != NULL);
     REQUIRE_EQUAL(cpool_object_frame_begin(&frame, objects), 0);
     REQUIRE(cpool_object_frame_get(frame) != NULL);
     cpool_object_frame_end(frame);
@@ -125,7 +125,7 @@ static void use_ext(void **slots, size_t n)
     slots[0] = cpool_lane_alloc(lanes, 0);
     cpool_lane_free(lanes, 1, slots[0]);
     REQUIRE_EQUAL(cpool_lanes_load(lanes, state, sizeof state), 0);
-    REQUIRE_EQUAL(cpool_lanes_balance(lanes), CAPACITY);
+    REQUIRE(cpool_lanes_pool(lanes) != NULL && cpool_lanes_balance(lanes) == CAPACITY);
     cpool_read_begin(reader);
     cpool_read_quiescent(reader);
     cpool_read_end(reader);
