@@ -72,7 +72,7 @@ struct timespec;
 typedef struct cpool_cache cpool_cache_t;
 
 /*
- * ---- Version (cpool_version.3) ---------------------------------------------
+ * ---- Version of the library (cpool_version.3) ------------------------------
  *
  * <cpool/version.h> has the version that the program is compiled with: CPOOL_VERSION, such as
  * "1.2.3", and CPOOL_VERSION_NUMBER, such as 1002003, with its parts CPOOL_VERSION_MAJOR,

@@ -8,9 +8,10 @@
 #
 #   the head comment       becomes cpool.7, or cpool_name.3 for cpool/name.h: "OVERVIEW"
 #                          and "NOTES" are headings, and in the notes of cpool.h so is
-#                          what stands before a colon.  A part of cpool.h has no overview,
-#                          and its head makes no page.  "NOTES:" is in the place of long notes,
-#                          which are in a file of the page's name in the folder `notes`
+#                          what stands before a colon.  Its first sentence is the page's NAME.  A
+#                          head without an overview makes no page.  "Included by <cpool.h>" says
+#                          what a program includes instead.  "NOTES:" is in the place of long
+#                          notes, which are in a file of the page's name in the folder `notes`
 #   ---- Title (page) ---- as the first line of a comment begins a section, whose
 #                          text and declarations go to that page
 #   name, name - text      begins the contract of the declarations that follow
@@ -222,8 +223,10 @@ function begin_section(line,    title)
     if (!(page in body)) {
         pages[++page_count] = page
         body[page] = names[page] = synopsis[page] = titles[page] = ""
+        includes[page] = included
     }
-    titles[page] = titles[page] (titles[page] == "" ? "" : "; ") tolower(title)
+    if (!(page in has_head))
+        titles[page] = titles[page] (titles[page] == "" ? "" : ", ") tolower(title)
     if (page == "cpool.7")
         add(".SS " title "\n")
     add(paragraphs(2))
@@ -326,8 +329,10 @@ function read_notes(    file, line)
 function head_comment(    i, line, in_notes, colon)
 {
     page = ""
+    included = header
     for (i = 1; i <= nd && D[i] != "OVERVIEW"; i++)
-        ;
+        if (match(D[i], /^Included by <[^>]*>/))
+            included = substr(D[i], 14, RLENGTH - 14)
     if (i > nd)
         return
     whole_count = 0
@@ -342,11 +347,13 @@ function head_comment(    i, line, in_notes, colon)
         sub(/\.h$/, ".3", page)
     }
     pages[++page_count] = page
+    includes[page] = included
+    has_head[page] = 1
     titles[page] = D[1]
     for (i = 2; i <= nd && D[i] != ""; i++)
         titles[page] = titles[page] " " D[i]
     sub(/^[^ ]* - (a )?/, "", titles[page])
-    sub(/\.$/, "", titles[page])
+    sub(/\.(  .*)?$/, "", titles[page])
     names[page] = synopsis[page] = body[page] = ""
     # What follows is given to paragraphs() piece by piece, under headings of its own.
     in_notes = 0
@@ -584,7 +591,7 @@ function write_page(self,    name, number, file, described)
     print ".SH NAME" > file
     write_text(file, described " \\- " titles[self] "\n")
     print ".SH LIBRARY\nlibcpool (\\-lcpool)\n.SH SYNOPSIS\n.nf" > file
-    print ".B #include <cpool.h>\n.PP" > file
+    print ".B #include <" includes[self] ">\n.PP" > file
     printf "%s.fi\n.SH DESCRIPTION\n", synopsis[self] > file
     write_text(file, body[self])
     see_also(file, self)

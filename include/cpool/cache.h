@@ -12,7 +12,7 @@
 #endif
 
 /*
- * ---- Explicit caches (cpool_cache.3) ---------------------------------------
+ * ---- Explicit caches, flush and reset (cpool_cache.3) ----------------------
  */
 
 /*

@@ -232,10 +232,10 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  * of its thread_caches, in addition to the slots.  So set thread_caches to the number of threads: a
  * pool of 1,024 slots of 64 bytes then locks 112 KiB with 4 threads, and 700 KiB by default.
  *
- * Mappings: a pool takes two of Linux's mappings when it is created, and up to eight when it is used
- * (twelve if checked).  A process has 65,530 (vm.max_map_count), so about 8,187 pools can be used.
- * In one more, an alloc returns NULL.  At most 16,383 pools can exist (1,023 on 32-bit systems); one
- * more fails with CPOOL_ELIMIT.
+ * Mappings: a pool takes two of Linux's mappings when it is created, and up to eight when it is
+ * used (twelve if checked).  A process has 65,530 (vm.max_map_count), so about 8,187 pools can be
+ * used.  In one more, an alloc returns NULL.  At most 16,383 pools can exist (1,023 on 32-bit
+ * systems); one more fails with CPOOL_ELIMIT.
  *
  * Returns 0, CPOOL_ENULL, or a code of the configuration or of the resources, which names the one
  * thing that is wrong.  A failure leaves nothing behind.  Any thread.  It may block and makes

@@ -5,7 +5,8 @@
  * Included by <cpool.h>.  Never include it yourself.
  *
  * An alloc is about 13 instructions and a free about 17, on memory that only the calling thread
- * writes.  To be inlined into the caller, they need the layout of three things, and only these are frozen:
+ * writes.  To be inlined into the caller, they need the layout of three things, and only these are
+ * frozen:
  *
  *   a pool's descriptor      the address of the slab, and the numbers that replace a
  *                            division by the stride.  It is what a cpool_t points to

@@ -33,8 +33,8 @@ CPOOL_LOCAL_ bool cpool_owns(const cpool_t *pool, const void *p);
  *
  * From the creation of the pool to its end the slot of index i lies at
  * (char *)cpool_at(pool, 0) + i * stride, unless slots are sampled: see cpool_debug(3).  The stride
- * is slot_stride in cpool_read_stats, and the size of the type in a typed pool whose settings have no
- * CPOOL_CHECKED, no CPOOL_COLOUR, and no slot_align that does not divide that size.
+ * is slot_stride in cpool_read_stats, and the size of the type in a typed pool whose settings have
+ * no CPOOL_CHECKED, no CPOOL_COLOUR, and no slot_align that does not divide that size.
  *
  * Returns SIZE_MAX for an address that is not a slot, and NULL for an index not below the limit.
  * The memory of a slot that was never handed out may not be committed: then an access traps.
@@ -150,10 +150,10 @@ typedef void (*cpool_write_t)(const char *text, size_t length, void *arg);
  *         lock.  It may use any function
  * arg     passed to it
  *
- * doc/JSON.md in the sources describes each member of the JSON, and the metrics.  Later versions may add members.
- * Those in cpool_stats_t and cpool_view_t stay.  The others describe how the library works, and may
- * go.  For Prometheus, serve the metrics of all pools over HTTP as text/plain; version=0.0.4
- * (examples/metrics.c in the sources).
+ * doc/JSON.md in the sources describes each member of the JSON, and the metrics.  Later versions
+ * may add members.  Those in cpool_stats_t and cpool_view_t stay.  The others describe how the
+ * library works, and may go.  For Prometheus, serve the metrics of all pools over HTTP as
+ * text/plain; version=0.0.4 (examples/metrics.c in the sources).
  *
  * CPOOL_DUMP_LIVE and CPOOL_DUMP_PROFILE without a pool are reported as CPOOL_EPOOL, and an unknown
  * form as CPOOL_EFLAGS.

@@ -77,7 +77,8 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * since 5.14), the memory is committed only.
  * The capacity grows, within max_capacity, if n slots are not free.
  *
- * doc/REAL_TIME.md in the sources lists the steps, locks and system calls of each function after that.
+ * doc/REAL_TIME.md in the sources lists the steps, locks and system calls of each function after
+ * that.
  *
  * This holds only until other threads take those slots, or a trim gives their memory back.  If
  * they might, take n slots with cpool_alloc_bulk into an array, and use them from there.

@@ -166,8 +166,8 @@ typedef struct cpool_pressure {
  * pressure   {0} for none
  *
  * The function is called once, by one thread, when that many slots are live.  It is called again
- * only after an alloc has found that at least an eighth of them were free again.  Frees do not call it,
- * and neither do pools whose capacity stays below the mark.
+ * only after an alloc has found that at least an eighth of them were free again.  Frees do not call
+ * it, and neither do pools whose capacity stays below the mark.
  *
  * Live slots are counted as in cpool_read_stats, at exchanges with the depot, and more often near
  * the mark.  So before a thread comes upon the mark, it may take as many slots beyond it as its

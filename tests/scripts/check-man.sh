@@ -29,6 +29,8 @@ for function in $functions; do
     sed -n '/^\.SH NAME/,/^\.SH LIBRARY/p' "$page" | grep -qw "$function" ||
         complain "$function: is not in the NAME section of ${page##*/}"
     grep -q "^\\\\fB.*[ *]$function(" "$page" || complain "$function: ${page##*/} does not declare it"
+    header=$(cd "$top/include" && grep -lE "^CPOOL_API.*[ *]$function\(" cpool.h cpool/*.h | xargs grep -L 'Included by <cpool.h>')
+    grep -q "^\.B #include <${header:-cpool.h}>" "$page" || complain "$function: ${page##*/} does not include its header"
 done
 [ "$count" -gt 10 ] || complain "only $count functions found in lib/libcpool.map"
 
