@@ -43,12 +43,13 @@
     CODE(CPOOL_ERETIRED, "the slot is retired already") \
     CODE(CPOOL_EFRAME, "not an open frame, or a frame of another pool") \
     CODE(CPOOL_EFRAMED, "the slot goes back with its frame") \
-    CODE(CPOOL_EKIND, "the pool was created without CPOOL_TRACKED or CPOOL_OBJECT_WAITABLE") \
+    CODE(CPOOL_EKIND, "the pool was created without the flag that this function needs: " \
+                      "CPOOL_TRACKED or, for a wait, CPOOL_OBJECT_WAITABLE") \
     CODE(CPOOL_ETRAP, "a slot was used after its free, or beyond one of its ends") \
     CODE(CPOOL_ENOMEM, "the operating system refused memory, or another resource") \
-    CODE(CPOOL_ELIMIT, "as many exist as there can be at once") \
+    CODE(CPOOL_ELIMIT, "the limit of pools, caches, frames or readers is reached") \
     CODE(CPOOL_EDRY, "fewer slots are free than were asked for") \
-    CODE(CPOOL_EHELD, "as many slots are held back for readers as may be")
+    CODE(CPOOL_EHELD, "readers hold back as many slots as they may")
 
 /* The codes, and their texts in one array, so that no pointer needs a relocation. */
 #define CPI_CODE_NUMBER(code, text) code,

@@ -42,6 +42,8 @@ void __msan_unpoison(const volatile void *from, size_t size) CPI_WEAK;
 void __msan_unpoison_param(size_t arguments) CPI_WEAK;
 void __tsan_acquire(void *address) CPI_WEAK;
 void __tsan_release(void *address) CPI_WEAK;
+void __tsan_ignore_thread_begin(void) CPI_WEAK;
+void __tsan_ignore_thread_end(void) CPI_WEAK;
 void __sanitizer_print_stack_trace(void) CPI_WEAK;
 #else
 typedef void (*of_range)(const volatile void *, size_t);
@@ -55,6 +57,8 @@ typedef void (*of_address)(void *);
 #define __msan_unpoison_param ((void (*)(size_t))NULL)
 #define __tsan_acquire ((of_address)NULL)
 #define __tsan_release ((of_address)NULL)
+#define __tsan_ignore_thread_begin ((void (*)(void))NULL)
+#define __tsan_ignore_thread_end ((void (*)(void))NULL)
 #define __sanitizer_print_stack_trace ((void (*)(void))NULL)
 #endif
 
@@ -181,11 +185,15 @@ void cpi_tools_call(size_t arguments)
 void cpi_tools_pause(void)
 {
     VALGRIND_DISABLE_ERROR_REPORTING;
+    if (!CPI_THREAD_SANITIZER && CPI_UNLIKELY(__tsan_ignore_thread_begin != NULL))
+        __tsan_ignore_thread_begin();
 }
 
 void cpi_tools_resume(void)
 {
     VALGRIND_ENABLE_ERROR_REPORTING;
+    if (!CPI_THREAD_SANITIZER && CPI_UNLIKELY(__tsan_ignore_thread_end != NULL))
+        __tsan_ignore_thread_end();
 }
 
 CPI_COLD void cpi_tools_print_stack(void)

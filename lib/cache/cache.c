@@ -30,6 +30,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/tools.h"
 #include "cache/reclaim.h"
 
 /* When few fresh slots are left, a cache takes one in CPI_FRESH_PART of them. */
@@ -158,7 +159,9 @@ CPI_COLD void cpi_cache_disperse(const struct cpi_cache *cache, struct cpi_magaz
     uint32_t at = size - 1;
 
     CPI_ASSERT(cpi_cache_count(cache) == 1);
+    cpi_tools_pause();
     memcpy(room, magazine->rounds, at * sizeof(room[0]));
+    cpi_tools_resume();
     for (uint32_t i = at; i-- > 0; magazine->rounds[i] = room[at])
         at = (at + step) % size;
 }

@@ -66,6 +66,16 @@ uint64_t cpi_os_deadline(const struct timespec *timeout)
 
 #define CPI_CLOSED_PAGES (MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED)
 
+/* Whether a system call was done.  It leaves errno as it was, which programs read after a free. */
+#define CPI_DONE(condition)                                                            \
+    __extension__({                                                                    \
+        int saved_ = errno;                                                            \
+        bool done_ = (condition);                                                      \
+                                                                                       \
+        errno = saved_;                                                                \
+        done_;                                                                         \
+    })
+
 CPI_COLD const char *cpi_os_environment(const char *name)
 {
 #if CPI_LINUX
@@ -127,10 +137,7 @@ CPI_COLD size_t cpi_os_huge_page_size(void)
 
 void cpi_os_want_huge_pages(void *address, size_t size)
 {
-    int saved = errno;
-
-    madvise(address, size, MADV_HUGEPAGE);
-    errno = saved;
+    (void)CPI_DONE(madvise(address, size, MADV_HUGEPAGE) == 0);
 }
 
 /* From <linux/mman.h>, which older systems lack.  The kernel has it since 5.14. */
@@ -142,12 +149,8 @@ void cpi_os_want_huge_pages(void *address, size_t size)
  * caller provided.  EPERM or ENOSYS: a filter of system calls. */
 CPI_COLD bool cpi_os_populate(void *address, size_t size)
 {
-    int saved = errno;
-    bool done = madvise(address, size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL ||
-                errno == EPERM || errno == ENOSYS;
-
-    errno = saved;
-    return done;
+    return CPI_DONE(madvise(address, size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL ||
+                    errno == EPERM || errno == ENOSYS);
 }
 
 #endif
@@ -201,29 +204,18 @@ void *cpi_os_map_at(uintptr_t wish, size_t size)
 
 bool cpi_os_commit(void *address, size_t size)
 {
-    int saved = errno;
-    bool done = mprotect(address, size, PROT_READ | PROT_WRITE) == 0;
-
-    errno = saved;
-    return done;
+    return CPI_DONE(mprotect(address, size, PROT_READ | PROT_WRITE) == 0);
 }
 
 /* A mapping over the range takes one system call, and none of the old bytes comes back. */
 bool cpi_os_close(void *address, size_t size)
 {
-    int saved = errno;
-    bool done = mmap(address, size, PROT_NONE, CPI_CLOSED_PAGES, -1, 0) != MAP_FAILED;
-
-    errno = saved;
-    return done;
+    return CPI_DONE(mmap(address, size, PROT_NONE, CPI_CLOSED_PAGES, -1, 0) != MAP_FAILED);
 }
 
 void cpi_os_release(void *address, size_t size)
 {
-    int saved = errno;
-
-    munmap(address, size);
-    errno = saved;
+    (void)CPI_DONE(munmap(address, size) == 0);
 }
 
 /* ThreadSanitizer does not see the order that membarrier provides.  The stress programs use the
@@ -240,11 +232,7 @@ void cpi_os_release(void *address, size_t size)
 static bool call_membarrier(int command)
 {
 #if CPI_LINUX && defined(SYS_membarrier) && CPI_TAKES_BARRIER
-    int saved = errno;
-    bool done = syscall(SYS_membarrier, command, 0, 0) == 0;
-
-    errno = saved;
-    return done;
+    return CPI_DONE(syscall(SYS_membarrier, command, 0, 0) == 0);
 #else
     (void)command;
     return false;
@@ -341,16 +329,13 @@ void cpi_write_error(const char *text, size_t length)
 
 CPI_COLD size_t cpi_os_purge(void *address, size_t size)
 {
-    int saved = errno;
-    bool done;
-
 #if CPI_LINUX
-    done = madvise(address, size, MADV_DONTNEED) == 0;
+    bool done = CPI_DONE(madvise(address, size, MADV_DONTNEED) == 0);
 #else
-    done = mmap(address, size, PROT_READ | PROT_WRITE,
-                CPI_CLOSED_PAGES, -1, 0) != MAP_FAILED;
+    bool done = CPI_DONE(mmap(address, size, PROT_READ | PROT_WRITE, CPI_CLOSED_PAGES, -1, 0) !=
+                         MAP_FAILED);
 #endif
-    errno = saved;
+
     return done ? size : 0;
 }
 

@@ -309,7 +309,7 @@ CPI_COLD static void bound_number(size_t *number, size_t least, size_t most, con
     if (*number >= least && *number <= most)
         return;
     if (pool != NULL)
-        cpi_tell("CPOOL_OPTIONS: %s=%zu is out of bounds in pool '%s', which has %zu", what,
+        cpi_tell("CPOOL_OPTIONS: %s=%zu is out of bounds in pool '%s': %zu is used", what,
                  *number, pool, bound);
     *number = bound;
 }

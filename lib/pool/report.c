@@ -40,10 +40,10 @@ void cpi_pool_report_handle(const char *function, const cpool_t *handle)
                            .pool = (cpool_t *)(uintptr_t)handle};
 
     if (pool != NULL) {
-        error.name = pool->name;
+        error.name = pool->client->name;
         cpool_client_report(
-            &error, "%s: the slots of %s '%s' (%p) are taken and given back by its own functions",
-            function, cpi_client_title(pool->client->kind), pool->name, (const void *)handle);
+            &error, "%s: the slots of %s '%s' (%p) are taken and given back by its functions alone",
+            function, cpi_client_title(pool->client->kind), error.name, (const void *)handle);
     } else if (handle == NULL) {
         cpool_client_report(&error,
                             "%s: the pool is NULL: it was never created, or cpool_create or "
@@ -76,13 +76,13 @@ void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool 
     cpi_pool_report_address(code, function, pool, cpi_pool_slot(pool, index), index);
 }
 
-/* Tells how to learn more about the mistake. */
-static void tell_how(struct cpi_text *text, const struct cpi_pool *pool)
+/* Tells how to learn more about the mistake.  Checks do not add to what a trap tells. */
+static void tell_how(struct cpi_text *text, const struct cpi_pool *pool, int code)
 {
     if (strstr(text->start, "+0x") != NULL)
         cpi_text_add(text, "cpool:   'addr2line -ife FILE 0xNUMBER' names the line of "
                            "FILE+0xNUMBER\n");
-    if (!pool->checked)
+    if (!pool->checked && code != CPOOL_ETRAP)
         cpi_text_add(text, "cpool:   CPOOL_OPTIONS=checked in the environment tells more "
                            "(man cpool_debug)\n");
 }
@@ -96,7 +96,7 @@ CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_poo
 
     cpi_text_init(&details, room, sizeof room);
     cpi_text_add(&details, "cpool:   a pool without checks does not know which slots they were\n");
-    tell_how(&details, pool);
+    tell_how(&details, pool, CPOOL_EDOUBLEFREE);
     error.details = details.start;
     cpool_client_report(&error, "%s: %" PRIu64 " slot%s freed while free already (pool '%s' %p)",
                         function, slots, CPI_PLURAL(slots), pool->name,
@@ -114,7 +114,7 @@ CPI_COLD void cpi_pool_report_details(int code, const char *function, const stru
     error.slot = slot;
     error.index = index;
     error.site = cpi_record_site(&pool->slab, index);
-    tell_how(details, pool);
+    tell_how(details, pool, code);
     error.details = details->start;
     if (error.site != NULL)
         snprintf(last, sizeof last, ", last taken or freed at %p", error.site);

@@ -179,7 +179,7 @@ done
 run 'jobs:capacity=11' leak typed
 says_not CPOOL_OPTIONS
 run 'jobs:capacity=101' leak typed
-says "cpool: CPOOL_OPTIONS: capacity=101 is out of bounds in pool 'jobs', which has 100"
+says "cpool: CPOOL_OPTIONS: capacity=101 is out of bounds in pool 'jobs': 100 is used"
 
 # A program that runs as another user than it was started by reads neither the words nor a file.
 # Only root can make one here, where the file system lets it, and such a program finds no shared

@@ -14,9 +14,10 @@
 #include <stdlib.h>
 
 #include <cpool.h>
+#include <cpool/frame.h>
 
 /* More than a function knows how to zero by itself. */
-enum { THREADS = 3, CAPACITY = 48, WORDS = 25, MOST = 5, TAKES = 6 };
+enum { THREADS = 3, CAPACITY = 48, ROUNDS = 4, WORDS = 25, MOST = 5, TAKES = 6 };
 
 /* First in turns, so that slots change hands for certain.  Then all at once. */
 enum { IN_TURNS = 80, AT_ONCE = 400 };
@@ -28,7 +29,7 @@ struct item {
 };
 
 CPOOL_DECLARE(items, struct item);
-CPOOL_DEFINE(items, struct item, .capacity = CAPACITY, .magazine_rounds = 4);
+CPOOL_DEFINE(items, struct item, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
 
 struct party {
     unsigned number;
@@ -107,6 +108,19 @@ static void use(struct party *party, uint64_t *slot)
     }
 }
 
+/* The frame's record fills magazines, which go from thread to thread. */
+static void use_frame(struct party *party)
+{
+    cpool_frame_t *frame;
+    void *slot;
+
+    if (cpool_frame_begin(&frame, party->pool) != CPOOL_OK)
+        abort();
+    for (unsigned i = 0; i < 3 * ROUNDS && (slot = cpool_frame_alloc(frame)) != NULL; i++)
+        use(party, slot);
+    cpool_frame_end(frame);
+}
+
 static void take_and_give(struct party *party, unsigned round)
 {
     void *slots[TAKES][MOST];
@@ -119,6 +133,7 @@ static void take_and_give(struct party *party, unsigned round)
     }
     for (unsigned n = 0; n < TAKES; n++)
         give(party, (round + n) / 3 % WAYS_OUT, slots[n], counts[n]);
+    use_frame(party);
     if (round % 2 == 0)
         cpool_flush(party->pool);
 }
@@ -169,18 +184,18 @@ static void run_on(cpool_t *pool, bool is_typed)
         abort();
 }
 
-static void run(unsigned flags)
+static cpool_t *create(unsigned flags)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
     cpool_t *pool;
 
     config.slot_size = WORDS * sizeof(uint64_t);
     config.capacity = CAPACITY;
-    config.magazine_rounds = 4;
+    config.magazine_rounds = ROUNDS;
     config.flags = flags;
     if (cpool_create(&pool, &config) != CPOOL_OK)
         abort();
-    run_on(pool, false);
+    return pool;
 }
 
 /* A mistake is refused as ever, wherever the address points. */
@@ -195,17 +210,12 @@ static void count_report(const cpool_error_t *error, void *context)
 
 static void misuse(void)
 {
-    cpool_config_t config = CPOOL_CONFIG_INIT;
-    cpool_t *pool;
+    cpool_t *pool = create(0);
 
-    config.slot_size = WORDS * sizeof(uint64_t);
-    config.capacity = CAPACITY;
-    if (cpool_create(&pool, &config) != CPOOL_OK)
-        abort();
     cpool_set_error_handler((cpool_error_handler_t){ count_report, NULL });
     cpool_free(pool, (void *)(uintptr_t)8);
     cpool_free(pool, (void *)~(uintptr_t)7);
-    cpool_free(pool, &config);
+    cpool_free(pool, &reports);
     cpool_free(pool, NULL);
     cpool_set_error_handler((cpool_error_handler_t){ NULL, NULL });
     if (reports != 3 || cpool_destroy(pool) != 0)
@@ -214,9 +224,9 @@ static void misuse(void)
 
 int main(void)
 {
-    run(0);
-    run(CPOOL_CHECKED);
-    run(CPOOL_NO_POISON);
+    run_on(create(0), false);
+    run_on(create(CPOOL_CHECKED), false);
+    run_on(create(CPOOL_NO_POISON), false);
     run_on(items_pool(), true);
     misuse();
     puts("handed over");

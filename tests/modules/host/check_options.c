@@ -295,7 +295,7 @@ static void make_pool(void *argument)
 }
 
 #define OUT(what, has) \
-    "cpool: CPOOL_OPTIONS: " what " is out of bounds in pool 'jobs', which has " has "\n"
+    "cpool: CPOOL_OPTIONS: " what " is out of bounds in pool 'jobs': " has " is used\n"
 #define JOBS(capacity, max_capacity) "jobs", capacity, max_capacity, false, 0
 
 static const struct {
