@@ -44,9 +44,11 @@ void cpi_object_report(int code, const char *function, const cpool_objects_t *po
     if (object == NULL)
         cpool_client_report(&error, "%s: %s (object pool '%s')", function, cpool_strerror(code),
                             name);
+    else if (pool == NULL)
+        cpool_client_report(&error, "%s: %s (address %p)", function, cpool_strerror(code), object);
     else
         cpool_client_report(&error, "%s: %s (object pool '%s', address %p)", function,
-                            cpool_strerror(code), pool != NULL ? name : "none", object);
+                            cpool_strerror(code), name, object);
 }
 
 void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state)
@@ -313,8 +315,7 @@ int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object,
 
 /* --- Getting --- */
 
-/* A slot of the thread's cache, or NULL.  *was is what the record of its object reads, or VACANT
- * without a slot. */
+/* A slot of the thread's cache, or NULL.  *was is its object's record, or VACANT without a slot. */
 CPI_WITHIN static inline void *pop(const cpool_objects_t *pool, uintptr_t *index, uint32_t *was)
 {
     cpool_t *slots = pool->short_get;

@@ -259,8 +259,7 @@ static inline bool cpi_object_seize(cpool_objects_t *pool, uintptr_t index)
                           record + (CPI_OBJECT_BUSY - CPI_OBJECT_ACTIVE), acq_rel, relaxed);
 }
 
-/* Seizes the least important object, or the first active one from *next on.  CPI_OBJECT_NONE: there
- * is none. */
+/* Seizes the least important object, or the first active one from *next on, or CPI_OBJECT_NONE. */
 uintptr_t cpi_object_seize_next(cpool_objects_t *pool, bool by_rank, uintptr_t *next);
 
 /* Makes a BUSY object inactive, in this state. */
@@ -280,8 +279,7 @@ static inline void cpi_object_reset(const cpool_objects_t *pool, void *object)
         pool->reset(object, pool->reset_arg);
 }
 
-/* An object, from this slot or, if it is NULL, from anywhere.  As cpool_object_get_with otherwise,
- * but it does not wait. */
+/* An object, from this slot or, if NULL, anywhere.  As cpool_object_get_with, without a wait. */
 int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object,
                       struct cpi_object_wish *wish);
 

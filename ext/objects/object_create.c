@@ -362,8 +362,7 @@ int cpool_objects_destroy(cpool_objects_t *pool)
 /* --- Typed pools.  Several threads may create one at once.  The pools of all but one are
  * destroyed, and as none of them has objects yet, no hook runs for them. --- */
 
-/* The settings of the definition or those given, with the definition's type and name where
- * they have none. */
+/* The settings given or of the definition, with its type and name where they have none. */
 static int settle(const struct cpool_objects_typed *typed, const cpool_objects_config_t *given,
                   cpool_objects_config_t *config)
 {

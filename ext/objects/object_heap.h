@@ -39,8 +39,7 @@ static inline void cpi_heap_fini(struct cpi_heap *heap)
     free(heap->places);
 }
 
-/* A heap for the indices below `max`, which is below 2^32.  False if there is not all memory: fini
- * frees what there is. */
+/* A heap for the indices below `max`, which is below 2^32.  False without all memory: see fini. */
 static inline bool cpi_heap_init(struct cpi_heap *heap, size_t max)
 {
     heap->entries = calloc(max + 1, sizeof *heap->entries);

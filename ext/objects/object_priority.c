@@ -102,8 +102,7 @@ static cpool_claim_t claim_of(const struct cpi_priorities *priorities, uintptr_t
     return (cpool_claim_t)(index + 1) << 32 | priorities->uses[index].number;
 }
 
-/* Locks a priority pool and finds the object of a claim, or CPI_OBJECT_NONE with nothing locked if
- * the use has ended. */
+/* Locks a priority pool and finds a claim's object.  CPI_OBJECT_NONE, unlocked: its use is over. */
 static uintptr_t lock_use(const cpool_objects_t *pool, cpool_claim_t claim)
 {
     struct cpi_priorities *priorities = pool->priorities;

@@ -186,6 +186,10 @@ size_t cpool_objects_resize(cpool_objects_t *pool, ptrdiff_t by, unsigned flags)
 
     if (CPI_ENDED(pool))
         return 0;
+    if ((flags & ~CPOOL_OBJECT_ACTIVE_TOO) != 0) {
+        cpi_object_report(CPOOL_EFLAGS, "cpool_objects_resize", pool, NULL);
+        return 0;
+    }
     if (by > 0)
         return raise_capacity(pool, (size_t)by);
     done = by < 0 ? lower_capacity(pool, 0 - (size_t)by, flags) : 0;

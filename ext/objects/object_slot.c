@@ -31,8 +31,7 @@
 
 #include <stdlib.h>
 
-/* Nanoseconds for which a thread looks again for a vacant slot that another one has in hand, or
- * that may be lost. */
+/* Nanoseconds for which a thread looks again for a vacant slot that another one has, or lost. */
 #define CPI_PATIENCE UINT64_C(1000000000)
 #define CPI_PATIENCE_LOST UINT64_C(1000000)
 
@@ -385,8 +384,7 @@ bool cpi_object_has_lost(const cpool_objects_t *pool)
     return pool->forks != cpi_objects_forks(pool) && are_all_used(pool);
 }
 
-/* Nothing was found.  Where all slots have been used, another thread has one in hand.  Where
- * not, memory was refused. */
+/* Nothing was found: another thread has a slot in hand or, with some unused, memory is refused. */
 CPI_COLD static uintptr_t look_again(cpool_objects_t *pool)
 {
     uint64_t patience = cpi_object_has_lost(pool) ? CPI_PATIENCE_LOST : CPI_PATIENCE;
@@ -455,8 +453,7 @@ void cpi_object_offer_rest(cpool_objects_t *pool)
 
 /* --- Memory of vacant slots that goes back to the operating system --- */
 
-/* The largest number not above this one such that the bit below it is `set`, or 0 if there
- * is none. */
+/* The largest number up to this one such that the bit below it is `set`, or 0 without one. */
 static uintptr_t find_down(const uint64_t *bits, uintptr_t above, bool set)
 {
     while (above > 0 && (bits[(above - 1) / 64] >> (above - 1) % 64 & 1u) != set)

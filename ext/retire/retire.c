@@ -516,6 +516,10 @@ size_t cpool_retire_flush(cpool_reader_t *section, unsigned flags)
 
     if (cpi_reader_has_ended(reader, "cpool_retire_flush"))
         return 0;
+    if ((flags & ~CPOOL_FLUSH_WAIT) != 0) {
+        (void)cpi_report_address(CPOOL_EFLAGS, "cpool_retire_flush", section);
+        return cpi_reader_held(reader, NULL);
+    }
     if (waits && section->nested != 0) {
         (void)cpi_report_address(CPOOL_EREADER, "cpool_retire_flush", section);
         waits = false;

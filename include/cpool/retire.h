@@ -203,7 +203,8 @@ CPOOL_API int cpool_retire(cpool_reader_t *reader, cpool_t *pool, void *slot) CP
  * cpool_retire_flush - gives back what no section can see any more, and may wait for the rest.
  *
  * flags   0, or CPOOL_FLUSH_WAIT.  Inside a section of the reader, which would wait for itself,
- *         that is reported as CPOOL_EREADER, and it does not wait
+ *         that is reported as CPOOL_EREADER, and it does not wait.  With any other, which is
+ *         reported as CPOOL_EFLAGS, it does nothing
  *
  * Returns the number of slots that the reader still holds back.
  * The reader's thread.  Without flags it is lock-free, and makes a system call at most.  With

@@ -15,8 +15,8 @@
     CODE(CPOOL_ESTRUCT, "a structure has a wrong size, or settings or bytes that are unknown: " \
                         "start from its initialiser, as CPOOL_CONFIG_INIT") \
     CODE(CPOOL_ESLOTSIZE, "the size of slots is 0, or not that of the type or of a class") \
-    CODE(CPOOL_EALIGN, "slot_align is not a power of two, or above 2097152, or below the type's, " \
-                       "or slot_offset is above slot_size") \
+    CODE(CPOOL_EALIGN, "an alignment is not a power of two, or above 2097152, or below the " \
+                       "type's, or slot_offset is above slot_size") \
     CODE(CPOOL_ECAPACITY, "capacity is 0, or above 4294967295 or max_capacity, or too large for " \
                           "the address space") \
     CODE(CPOOL_EROUNDS, \

@@ -182,6 +182,10 @@ TEST_TIMES(grow_and_populate_tell_what_they_did, KINDS)
     require_dry(pool);
     REQUIRE_EQUAL(cpool_objects_resize(pool, 1000, 0), 30);
     REQUIRE_EQUAL(cpool_objects_resize(pool, 1, 0), 0);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_objects_resize(pool, -10, CPOOL_OBJECT_ACTIVE_TOO | 1u), 0);
+    REQUIRE_REPORT(CPOOL_EFLAGS);
+    support_release_reports();
     put_all(pool, 20);
     get_all(pool, 50);
     require_dry(pool);

@@ -442,6 +442,10 @@ TEST(barrier_does_not_wait_for_slots_of_others)
     REQUIRE_EQUAL(cpool_retire_flush(reader_in(domain, 0), CPOOL_FLUSH_WAIT), 0);
     REQUIRE_EQUAL(domain_stats(domain).held, 3);
     cpool_read_end(other);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_retire_flush(other, CPOOL_FLUSH_WAIT | 2u), 3);
+    REQUIRE_REPORT(CPOOL_EFLAGS);
+    support_release_reports();
     end();
 }
 
