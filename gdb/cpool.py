@@ -32,7 +32,10 @@ def read_words(address, count):
 
 
 def refuse():
-    """There is nothing to read: says whether the library or its debug information lacks."""
+    """There is nothing to read: says whether the process, the library or its debug information
+    lacks."""
+    if gdb.selected_inferior().pid == 0:
+        raise Failure("there is no process: it has not been started, or has ended")
     try:
         gdb.parse_and_eval("&cpool_create")
     except gdb.error:

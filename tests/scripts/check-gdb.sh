@@ -220,7 +220,8 @@ if ! readelf -S "$work/bare.so" | grep -q '\.debug_info'; then
         -ex 'cpool list' "$work/program")
     shows 'compiled without -g'
 fi
-debug -x "$top/gdb/cpool.py" -ex 'cpool list' /bin/true
+debug -x "$top/gdb/cpool.py" -ex 'cpool list' -ex starti -ex 'cpool list' /bin/true
+shows 'there is no process'
 shows 'no libcpool in this process'
 
 when='by itself'
