@@ -26,11 +26,8 @@
  */
 #include "cache/cache.h"
 
-#include <string.h>
-
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "base/tools.h"
 #include "cache/reclaim.h"
 
 /* When few fresh slots are left, a cache takes one in CPI_FRESH_PART of them. */
@@ -151,18 +148,18 @@ static uint32_t step_of(uint32_t size)
     return step;
 }
 
+/* Backwards into the buffer, because a compiler makes no memcpy of that (base/tools.h). */
 CPI_COLD void cpi_cache_disperse(const struct cpi_cache *cache, struct cpi_magazine *magazine)
 {
-    void **room = cpi_cache_active(cache)->rounds + 1;
+    void **room = cpi_cache_active(cache)->rounds;
     uint32_t size = cache->depot->limit;
     uint32_t step = step_of(size);
     uint32_t at = size - 1;
 
     CPI_ASSERT(cpi_cache_count(cache) == 1);
-    cpi_tools_pause();
-    memcpy(room, magazine->rounds, at * sizeof(room[0]));
-    cpi_tools_resume();
-    for (uint32_t i = at; i-- > 0; magazine->rounds[i] = room[at])
+    for (uint32_t i = 0; i < size - 1; i++)
+        room[size - 1 - i] = magazine->rounds[i];
+    for (uint32_t i = size - 1; i-- > 0; magazine->rounds[i] = room[size - 1 - at])
         at = (at + step) % size;
 }
 
