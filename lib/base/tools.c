@@ -185,15 +185,19 @@ void cpi_tools_call(size_t arguments)
 void cpi_tools_pause(void)
 {
     VALGRIND_DISABLE_ERROR_REPORTING;
-    if (!CPI_THREAD_SANITIZER && CPI_UNLIKELY(__tsan_ignore_thread_begin != NULL))
-        __tsan_ignore_thread_begin();
 }
 
 void cpi_tools_resume(void)
 {
     VALGRIND_ENABLE_ERROR_REPORTING;
-    if (!CPI_THREAD_SANITIZER && CPI_UNLIKELY(__tsan_ignore_thread_end != NULL))
-        __tsan_ignore_thread_end();
+}
+
+void cpi_tools_ignore(bool ignores)
+{
+    void (*change)(void) = ignores ? __tsan_ignore_thread_begin : __tsan_ignore_thread_end;
+
+    if (!CPI_THREAD_SANITIZER && CPI_UNLIKELY(change != NULL))
+        change();
 }
 
 CPI_COLD void cpi_tools_print_stack(void)

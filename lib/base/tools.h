@@ -56,10 +56,13 @@ void cpi_tools_call(size_t arguments);
 bool cpi_tools_block(void *block, size_t size, bool taken);
 
 /* Between these two calls the calling thread's accesses to slots and gaps are the library's own,
- * not mistakes.  A memcpy of slots' addresses is between them, too: ThreadSanitizer watches that
- * also in a library that it has not compiled, but not what orders it. */
+ * not mistakes. */
 void cpi_tools_pause(void);
 void cpi_tools_resume(void);
+
+/* Whether ThreadSanitizer ignores the calling thread.  It watches memcpy also in a library that it
+ * has not compiled, but not what orders it. */
+void cpi_tools_ignore(bool ignores);
 
 /* Prints the calling thread's stack to standard error, if a tool can. */
 void cpi_tools_print_stack(void);

@@ -253,9 +253,9 @@ CPI_COLD static bool stash_record(struct cpi_pool *pool, cpool_frame_t *frame)
         return false;
     magazine = cpi_depot_magazine(depot, node);
     set_next(frame, frame->first);
-    cpi_tools_pause();
+    cpi_tools_ignore(true);
     memcpy(magazine->rounds, frame->first, depot->limit * sizeof(void *));
-    cpi_tools_resume();
+    cpi_tools_ignore(false);
     cpi_magazine_set_count(magazine, depot->limit);
     cpi_store(cpi_link(&depot->links, node), (uint32_t)frame->full, relaxed); /* [link] */
     set_full(frame, node);
@@ -299,9 +299,9 @@ void *cpi_frame_take_back(cpool_frame_t *frame)
         uint32_t node = unchain_top(&pool->depot, frame);
         struct cpi_magazine *magazine = cpi_depot_magazine(&pool->depot, node);
 
-        cpi_tools_pause();
+        cpi_tools_ignore(true);
         memcpy(frame->first, magazine->rounds, pool->depot.limit * sizeof(void *));
-        cpi_tools_resume();
+        cpi_tools_ignore(false);
         set_next(frame, frame->first + pool->depot.limit);
         cpi_magazine_set_count(magazine, 0);
         exchange_magazine(pool, node);

@@ -142,7 +142,5 @@ int cpool_verify(cpool_t *handle, const void *slot)
     if (slot == NULL)
         return cpi_pool_verify_all(pool, function);
     code = cpi_pool_judge(pool, slot, function, &index);
-    if (code != 0 || !pool->checked)
-        return code;
-    return cpi_pool_verify_slot(pool, index, function);
+    return code != 0 || !pool->checked ? code : cpi_pool_verify_slot(pool, index, function);
 }

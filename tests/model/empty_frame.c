@@ -20,8 +20,7 @@ static cpool_cache_t model_entry; /* the inline path shows nothing */
 #define cpi_thread_entry(handle) ((void)(handle), &model_entry)
 #define cpi_registry_known_cache(registry) (model_self == 1 ? model_cache(1) : NULL)
 #define cpi_registry_own_cache(registry) cpi_registry_known_cache(registry)
-#define cpi_tools_pause() ((void)0)
-#define cpi_tools_resume() ((void)0)
+#define cpi_tools_ignore(ignores) ((void)(ignores))
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
