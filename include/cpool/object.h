@@ -290,8 +290,7 @@ CPOOL_API void cpool_object_release(void *object);
  * cpool_objects_resize - raises or lowers the capacity by up to so many objects.
  *
  * by      objects more, within max_capacity, or fewer, if it is negative
- * flags   0, or CPOOL_OBJECT_ACTIVE_TOO.  With any other, which is reported as CPOOL_EFLAGS, it does
- *         nothing
+ * flags   0, or CPOOL_OBJECT_ACTIVE_TOO.  With any other, reported as CPOOL_EFLAGS, it does nothing
  *
  * More: it creates none.  Gets create objects when they need them, or cpool_objects_populate does.
  *

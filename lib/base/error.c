@@ -15,7 +15,7 @@
     CODE(CPOOL_ESTRUCT, "a structure has a wrong size, or settings or bytes that are unknown: " \
                         "start from its initialiser, as CPOOL_CONFIG_INIT") \
     CODE(CPOOL_ESLOTSIZE, "the size of slots is 0, or not that of the type or of a class") \
-    CODE(CPOOL_EALIGN, "an alignment is not a power of two, or above 2097152, or below the " \
+    CODE(CPOOL_EALIGN, "alignment is not a power of two, or above 2097152, or below the " \
                        "type's, or slot_offset is above slot_size") \
     CODE(CPOOL_ECAPACITY, "capacity is 0, or above 4294967295 or max_capacity, or too large for " \
                           "the address space") \
@@ -43,11 +43,11 @@
     CODE(CPOOL_ERETIRED, "the slot is retired already") \
     CODE(CPOOL_EFRAME, "not an open frame, or a frame of another pool") \
     CODE(CPOOL_EFRAMED, "the slot goes back with its frame") \
-    CODE(CPOOL_EKIND, "the pool was created without the flag that this function needs: " \
-                      "CPOOL_TRACKED or, for a wait, CPOOL_OBJECT_WAITABLE") \
+    CODE(CPOOL_EKIND, \
+         "the pool was created without CPOOL_TRACKED or, to wait, CPOOL_OBJECT_WAITABLE") \
     CODE(CPOOL_ETRAP, "a slot was used after its free, or beyond one of its ends") \
     CODE(CPOOL_ENOMEM, "the operating system refused memory, or another resource") \
-    CODE(CPOOL_ELIMIT, "the limit of pools, caches, frames or readers is reached") \
+    CODE(CPOOL_ELIMIT, "no more pools, caches, frames or readers can exist") \
     CODE(CPOOL_EDRY, "fewer slots are free than were asked for") \
     CODE(CPOOL_EHELD, "readers hold back as many slots as they may")
 

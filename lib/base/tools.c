@@ -192,7 +192,7 @@ void cpi_tools_resume(void)
     VALGRIND_ENABLE_ERROR_REPORTING;
 }
 
-void cpi_tools_ignore(bool ignores)
+CPI_COLD void cpi_tools_ignore(bool ignores)
 {
     void (*change)(void) = ignores ? __tsan_ignore_thread_begin : __tsan_ignore_thread_end;
 

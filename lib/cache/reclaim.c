@@ -55,8 +55,8 @@ bool cpi_barrier_passed(void)
     if (CPI_LIKELY(cpi_has_barrier() && cpi_os_barrier())) /* [barrier] */
         return true;
     if (cpi_exchange(&has_barrier, false, relaxed)) /* [works] */
-        cpi_tell("the system refuses membarrier, which it granted at the start: caches made before "
-                 "stay closed, and slots in those that were open come back by their threads alone");
+        cpi_tell("the system refuses membarrier, which it had granted: caches made before stay "
+                 "closed, and slots in open ones come back by their threads alone");
     return false;
 }
 

@@ -149,8 +149,7 @@ static void name_words(void)
     for (size_t i = 0; i < CPI_WORDS; i++)
         cpi_text_add(&words, "%s%s, ", known_words[i].name, known_words[i].bits == 0 ? "N" : "");
     cpi_tell("CPOOL_OPTIONS: the words, in lower case and with commas between: %s@FILE.  Down to "
-             "sample also as NAME:WORD, for pools whose names match (* and ?).  A file names no "
-             "other file", room);
+             "sample also as NAME:WORD, for pools whose names match (* and ?)", room);
 }
 
 /* Appends a word, or in place of @FILE the text of that file, all of it or nothing.  Comments of a

@@ -71,7 +71,6 @@ uint64_t cpi_os_deadline(const struct timespec *timeout)
     __extension__({                                                                    \
         int saved_ = errno;                                                            \
         bool done_ = (condition);                                                      \
-                                                                                       \
         errno = saved_;                                                                \
         done_;                                                                         \
     })
@@ -330,13 +329,11 @@ void cpi_write_error(const char *text, size_t length)
 CPI_COLD size_t cpi_os_purge(void *address, size_t size)
 {
 #if CPI_LINUX
-    bool done = CPI_DONE(madvise(address, size, MADV_DONTNEED) == 0);
+    return CPI_DONE(madvise(address, size, MADV_DONTNEED) == 0) ? size : 0;
 #else
-    bool done = CPI_DONE(mmap(address, size, PROT_READ | PROT_WRITE, CPI_CLOSED_PAGES, -1, 0) !=
-                         MAP_FAILED);
+    return CPI_DONE(mmap(address, size, PROT_READ | PROT_WRITE, CPI_CLOSED_PAGES, -1, 0) !=
+                    MAP_FAILED) ? size : 0;
 #endif
-
-    return done ? size : 0;
 }
 
 static CPI_INITIAL_EXEC _Thread_local uintptr_t thread_number; /* 0: not asked yet */

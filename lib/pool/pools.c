@@ -10,6 +10,7 @@
 #include <cpool/pools.h>
 
 #include "base/error.h"
+#include "base/tools.h"
 
 cpool_t *cpool_of(const void *address, void **slot)
 {
@@ -20,8 +21,10 @@ cpool_t *cpool_of(const void *address, void **slot)
         handle = cpi_handle_zoned((uintptr_t)address, &around);
         handle = around != 0 ? handle : NULL;
     }
-    if (slot != NULL)
+    if (slot != NULL) {
         *slot = (void *)around;
+        cpi_tools_wrote(slot, sizeof *slot);
+    }
     return handle;
 }
 

@@ -519,5 +519,5 @@ TEST(words_that_are_wrong_are_named_with_the_right_ones)
     REQUIRE(strstr(outcome.text, "the words, in lower case and with commas between: checked, ") !=
             NULL);
     REQUIRE(strstr(outcome.text, "capacity=N") != NULL && strstr(outcome.text, "@FILE") != NULL);
-    REQUIRE(strstr(outcome.text, "no other file\n1000 up to 1000") != NULL); /* not cut */
+    REQUIRE(strstr(outcome.text, "(* and ?)\n1000 up to 1000") != NULL); /* not cut */
 }
