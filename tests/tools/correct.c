@@ -14,6 +14,7 @@
 #include <cpool.h>
 #include <cpool/frame.h>
 #include <cpool/lanes.h>
+#include <cpool/pools.h>
 #include <cpool/sized.h>
 #include <cpool/print.h>
 
@@ -134,7 +135,7 @@ static void figures(cpool_t *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
     FILE *nowhere = fopen("/dev/null", "w");
-    void *slot;
+    void *slot, *found;
 
     if (nowhere == NULL || cpool_read_stats(pool, &stats) != CPOOL_OK || stats.live != 0)
         fail("figures");
@@ -142,6 +143,8 @@ static void figures(cpool_t *pool)
     cpool_print(pool, CPOOL_DUMP_JSON, nowhere);
     fclose(nowhere);
     slot = cpool_alloc(pool);
+    if (cpool_of(slot, &found) == NULL || found != slot)
+        fail("the pool of a slot");
     cpool_free(pool, slot);
 }
 
