@@ -14,7 +14,6 @@
 #define MODEL_BARRIER_H
 
 #include <limits.h>
-#include <stddef.h>
 
 #include "cas.h"
 
@@ -25,9 +24,8 @@ static inline void model_barrier(void)
     weak_barrier_all();
 }
 
-static inline void *model_end(void)
+static inline void model_end(void)
 {
-    return NULL;
 }
 
 #else
@@ -68,12 +66,11 @@ static inline void model_barrier(void)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* Last in thread 1, which returns it. */
-static inline void *model_end(void)
+/* When a thread has ended. */
+static inline void model_end(void)
 {
     if (model_self == 1)
         atomic_store_explicit(&model_barrier_passed, INT_MAX, memory_order_release);
-    return NULL;
 }
 
 #endif

@@ -36,11 +36,10 @@ static int *take_one(void)
     return slot;
 }
 
-static void *giver(void *number)
+static void giver(void)
 {
     int *first, *second;
 
-    model_begin(number);
     give(&model_slots[3]);
     first = take_one();
     second = take_one();
@@ -48,26 +47,23 @@ static void *giver(void *number)
         give(second);
     if (first != NULL)
         give(first);
-    return model_end();
 }
 
-static void *taker(void *number)
+static void taker(void)
 {
     int *slot;
 
-    model_begin_lucky(number);
+    model_be_lucky();
     slot = take_one();
     if (slot != NULL)
         give(slot);
-    return NULL;
 }
 
-static void *closer(void *number)
+static void closer(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     if (!cpi_reclaim_spare(&model_registry))
-        return model_reclaimer(number);
-    return NULL;
+        model_reclaimer();
 }
 
 /* The giver has a full magazine loaded and a full spare.  The taker has an empty one loaded and one

@@ -13,22 +13,18 @@
 
 static int *kept;
 
-static void *freer(void *number)
+static void freer(void)
 {
-    model_begin(number);
     for (int i = 0; i < 3; i++) {
         model_free(&model_slots[i]);
         if (i == 1)
             cpi_cache_flush(model_own_cache());
     }
-    return model_end();
 }
 
-static void *allocator(void *number)
+static void allocator(void)
 {
-    model_begin(number);
     kept = model_alloc();
-    return NULL;
 }
 
 int main(void)

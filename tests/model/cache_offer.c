@@ -14,23 +14,21 @@
 
 static uint32_t stolen[MODEL_SPARES];
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     for (int i = 2; i < MODEL_SLOTS; i++)
         model_free(&model_slots[i]);
-    return model_end();
 }
 
-static void *stealer(void *number)
+static void stealer(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     for (int i = 0; i < MODEL_SPARES; i++) {
         stolen[i] = cpi_cache_steal(model_cache(1), false);
         if (stolen[i] != 0)
             model_use_slot(cpi_depot_magazine(&model_depot, stolen[i])->rounds[0]);
     }
-    return NULL;
 }
 
 int main(void)

@@ -21,23 +21,19 @@ static void free_all(void)
         model_free(held[i]);
 }
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_begin(number);
     free_all();
     for (int i = 0; i < MODEL_SLOTS; i++)
         held[i] = model_alloc();
     free_all();
     cpi_cache_flush(model_own_cache());
-    return model_end();
 }
 
-static void *stealer(void *number)
+static void stealer(void)
 {
-    model_begin(number);
     if (cpi_reclaim_spare(&model_registry))
         model_reclaimed[model_self] = model_take();
-    return NULL;
 }
 
 int main(void)

@@ -265,11 +265,9 @@ static inline int *model_reclaim(void)
 /* A thread that does, and keeps the slot. */
 static int *model_reclaimed[MODEL_THREADS_MAX + 1];
 
-static inline void *model_reclaimer(void *number)
+static inline void model_reclaimer(void)
 {
-    model_begin(number);
     model_reclaimed[model_self] = model_reclaim();
-    return NULL;
 }
 
 /* When the threads have ended: a slot that one of them kept goes back. */

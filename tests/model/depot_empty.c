@@ -11,16 +11,14 @@
 
 static uint32_t taken[4];
 
-static void *taker(void *number)
+static void taker(void)
 {
     struct cpi_magazine *magazine;
 
-    model_begin(number);
     taken[model_self] = cpi_depot_take_empty(&model_depot, model_own_counters());
     magazine = cpi_depot_magazine(&model_depot, taken[model_self]);
     assert(cpi_magazine_count(magazine) == 0);
     magazine->rounds[0] = &model_slots[model_self];
-    return NULL;
 }
 
 int main(void)

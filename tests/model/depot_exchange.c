@@ -14,13 +14,12 @@
 
 static int *taken[MODEL_LIMIT];
 
-static void *taker(void *number)
+static void taker(void)
 {
     struct cpi_counters *counters;
     struct cpi_magazine *magazine;
     uint32_t node;
 
-    model_begin(number);
     counters = model_own_counters();
     node = cpi_depot_take_stocked(&model_depot, counters);
     assert(node != 0);
@@ -32,16 +31,14 @@ static void *taker(void *number)
     }
     cpi_magazine_set_count(magazine, 0);
     cpi_depot_give(&model_depot, counters, node);
-    return NULL;
 }
 
-static void *giver(void *number)
+static void giver(void)
 {
     struct cpi_counters *counters;
     struct cpi_magazine *magazine;
     uint32_t node;
 
-    model_begin(number);
     counters = model_own_counters();
     node = cpi_depot_take_empty(&model_depot, counters);
     magazine = cpi_depot_magazine(&model_depot, node);
@@ -52,7 +49,6 @@ static void *giver(void *number)
     }
     cpi_magazine_set_count(magazine, MODEL_LIMIT);
     cpi_depot_give(&model_depot, counters, node);
-    return NULL;
 }
 
 int main(void)

@@ -14,44 +14,38 @@
 static _Atomic int shown; /* in place of an exchange, by which the thread knows of the operation */
 static int done[2];       /* plain */
 
-static void *operate(void *number)
+static void operate(void)
 {
     struct cpi_uncached uncached;
 
-    model_begin(number);
     cpi_depot_enter(&model_depot, &uncached);
     cpi_store(&shown, 1, release);
     done[0] = 1;
     cpi_depot_leave(&model_depot, &uncached);
-    return NULL;
 }
 
 /* Keeps the epoch that it finds in use. */
-static void *operate_twice(void *number)
+static void operate_twice(void)
 {
     struct cpi_uncached uncached;
 
-    model_begin(number);
     cpi_depot_enter(&model_depot, &uncached);
     cpi_depot_leave(&model_depot, &uncached);
     cpi_depot_enter(&model_depot, &uncached);
     done[1] = 1;
     cpi_depot_leave(&model_depot, &uncached);
-    return NULL;
 }
 
-static void *await(void *number)
+static void await(void)
 {
     uint64_t flights;
 
-    model_begin(number);
     if (cpi_load(&shown, acquire) == 0)
-        return NULL;
+        return;
     flights = cpi_depot_flights(&model_depot);
     if (!cpi_depot_have_left(&model_depot, flights))
         __VERIFIER_assume(cpi_depot_have_left(&model_depot, flights));
     assert(done[0] == 1);
-    return NULL;
 }
 
 int main(void)

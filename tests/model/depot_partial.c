@@ -26,32 +26,26 @@ static void leave(uint32_t node, int first)
     cpi_depot_give(&model_depot, model_own_counters(), node);
 }
 
-static void *leave_1(void *number)
+static void leave_1(void)
 {
-    model_begin(number);
     leave(1, 0);
-    return NULL;
 }
 
-static void *leave_2(void *number)
+static void leave_2(void)
 {
-    model_begin(number);
     leave(2, 2);
-    return NULL;
 }
 
-static void *drainer(void *number)
+static void drainer(void)
 {
     struct cpi_magazine *magazine;
 
-    model_begin(number);
     collected = cpi_depot_take_partial(&model_depot, model_own_counters());
     if (collected == 0)
-        return NULL;
+        return;
     magazine = cpi_depot_magazine(&model_depot, collected);
     for (uint32_t i = 0; i < cpi_magazine_count(magazine); i++)
         model_use_slot(magazine->rounds[i]);
-    return NULL;
 }
 
 int main(void)

@@ -14,26 +14,22 @@
 
 static int *kept;
 
-static void *maintenance(void *number)
+static void maintenance(void)
 {
-    model_begin(number);
     kept = cpi_depot_alloc_slot(&model_depot, model_own_counters());
     if (kept != NULL)
         model_use_slot(kept);
-    return NULL;
 }
 
-static void *borrower(void *number)
+static void borrower(void)
 {
     int *slot;
 
-    model_begin(number);
     slot = cpi_depot_alloc_slot(&model_depot, model_own_counters());
     if (slot == NULL)
-        return NULL;
+        return;
     model_use_slot(slot);
     cpi_depot_free_slot(&model_depot, model_own_counters(), slot);
-    return NULL;
 }
 
 int main(void)

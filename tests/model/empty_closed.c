@@ -11,13 +11,12 @@
 #define MODEL_SLOTS 1
 #include "pool.h"
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_flusher(number);
+    model_flusher();
 #ifdef MODEL_TWICE
-    model_flusher(number);
+    model_flusher();
 #endif
-    return NULL;
 }
 
 int main(void)

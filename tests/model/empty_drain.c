@@ -10,12 +10,11 @@
 #define MODEL_SLOTS 2
 #include "pool.h"
 
-static void *drainer(void *number)
+static void drainer(void)
 {
     struct cpi_uncached uncached;
     uint32_t node;
 
-    model_begin(number);
     assert(cpi_depot_try_enter(&model_depot, &uncached));
     cpi_depot_turn_drain(&model_depot);
     node = cpi_depot_take_stocked(&model_depot, &uncached.counters);
@@ -23,14 +22,11 @@ static void *drainer(void *number)
         cpi_depot_give(&model_depot, &uncached.counters, node);
     cpi_depot_turn_drain(&model_depot);
     cpi_depot_leave(&model_depot, &uncached);
-    return model_end();
 }
 
-static void *looker(void *number)
+static void looker(void)
 {
-    model_begin(number);
     assert(model_find() == &model_slots[0]);
-    return NULL;
 }
 
 int main(void)

@@ -48,12 +48,10 @@ MODEL_ABSENT(void, cpi_pool_mend_slot, const struct cpi_pool *pool, const void *
 static struct cpi_frames model_frames;
 static void *model_record[MODEL_LIMIT];
 
-static void *ender(void *number)
+static void ender(void)
 {
-    model_begin(number);
     exchange_magazine(&model_pool, unchain_top(&model_depot, &model_frames.frame[0]));
     model_kept = model_alloc();
-    return model_end();
 }
 
 /* Slot 0 is on record. */

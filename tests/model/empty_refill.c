@@ -16,20 +16,18 @@
 #if defined(MODEL_REGISTERS)
 enum { OWNERS = 0 };
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     model_register();
-    return model_owner(number);
+    model_owner();
 }
 #elif defined(MODEL_UNCACHED)
 enum { OWNERS = 0 };
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_begin(number);
     model_kept = model_take();
-    return model_end();
 }
 #else
 enum { OWNERS = 1 };

@@ -10,11 +10,10 @@
 #define MODEL_SLOTS 2
 #include "pool.h"
 
-static void *stealer(void *number)
+static void stealer(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     (void)cpi_reclaim_spare(&model_registry);
-    return model_end();
 }
 
 int main(void)

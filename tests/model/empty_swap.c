@@ -11,12 +11,11 @@
 #define MODEL_SLOTS 2
 #include "pool.h"
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     model_give(&model_slots[1]);
     model_kept = model_alloc();
-    return model_end();
 }
 
 int main(void)

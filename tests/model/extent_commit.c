@@ -22,27 +22,21 @@ static void reach(uint32_t magazines)
     model_touch(magazines);
 }
 
-static void *stepper(void *number)
+static void stepper(void)
 {
-    model_begin(number);
     reach(1);
     reach(2);
-    return NULL;
 }
 
 /* The one that is granted all there is. */
-static void *leaper(void *number)
+static void leaper(void)
 {
-    model_begin(number);
     reach(MODEL_MAGAZINES);
-    return NULL;
 }
 
-static void *maker(void *number)
+static void maker(void)
 {
-    model_begin(number);
     model_touch(make_any(&model_depot));
-    return NULL;
 }
 
 int main(void)

@@ -36,13 +36,11 @@
 #define memset(memory, byte, bytes) ((void)(memory))
 #endif
 
-typedef void *model_thread(void *number);
-
-/* First in every thread. */
-static inline void model_begin(void *number)
+#ifndef MODEL_BARRIER_H /* which has another one */
+static inline void model_end(void)
 {
-    model_self = (int)(intptr_t)number;
 }
+#endif
 
 /* From now on the calling thread's compare-and-swaps succeed where they can, for a
  * thread with failures that are not the point. */
@@ -51,10 +49,16 @@ static inline void model_be_lucky(void)
     model_failures = MODEL_COINS;
 }
 
-static inline void model_begin_lucky(void *number)
+typedef void model_thread(void);
+
+static model_thread *const *model_bodies;
+
+static inline void *model_start(void *number)
 {
-    model_begin(number);
-    model_be_lucky();
+    model_self = (int)(intptr_t)number;
+    model_bodies[model_self - 1]();
+    model_end();
+    return NULL;
 }
 
 static inline void model_run(int threads, model_thread *const bodies[])
@@ -62,8 +66,9 @@ static inline void model_run(int threads, model_thread *const bodies[])
     static pthread_t thread[MODEL_THREADS_MAX];
     intptr_t i;
 
+    model_bodies = bodies;
     for (i = 0; i < threads; i++)
-        if (pthread_create(&thread[i], NULL, bodies[i], (void *)(i + 1)) != 0)
+        if (pthread_create(&thread[i], NULL, model_start, (void *)(i + 1)) != 0)
             abort();
     model_toss(threads);
     for (i = 0; i < threads; i++)
@@ -74,9 +79,9 @@ static inline void model_run(int threads, model_thread *const bodies[])
 /* Runs each of these bodies in a thread, which has its number, from 1. */
 #define MODEL_RUN(...)                                                                \
     do {                                                                              \
-        static model_thread *const model_bodies[] = {__VA_ARGS__};                    \
+        static model_thread *const bodies[] = {__VA_ARGS__};                          \
                                                                                       \
-        model_run((int)(sizeof model_bodies / sizeof model_bodies[0]), model_bodies); \
+        model_run((int)(sizeof bodies / sizeof bodies[0]), bodies);                   \
     } while (0)
 
 /* Counts the nodes of a stack into seen[], zeroes at first, which has an element for

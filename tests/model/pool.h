@@ -109,12 +109,10 @@ static inline int *model_find(void)
 }
 
 /* One for which there is a slot. */
-static inline void *model_looker(void *number)
+static inline void model_looker(void)
 {
-    model_begin(number);
     model_reclaimed[model_self] = model_find();
     assert(model_reclaimed[model_self] != NULL);
-    return NULL;
 }
 
 /* A slot that the owner has goes back as out of line, and it may call. */
@@ -128,19 +126,15 @@ static inline void model_give(int *slot)
 /* A thread that takes a slot through its cache, if there is one for it. */
 static int *model_kept;
 
-static inline void *model_owner(void *number)
+static inline void model_owner(void)
 {
-    model_begin(number);
     model_kept = model_alloc();
-    return model_end();
 }
 
 /* An owner that flushes its cache. */
-static inline void *model_flusher(void *number)
+static inline void model_flusher(void)
 {
-    model_begin(number);
     cpi_cache_flush(model_own_cache());
-    return model_end();
 }
 
 #endif /* MODEL_POOL_H */

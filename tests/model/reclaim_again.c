@@ -14,12 +14,12 @@
 static int *kept;
 static cpool_cache_t next; /* the entry of the next owner, in a table */
 
-static void *owner(void *number)
+static void owner(void)
 {
     struct cpi_cache *cache;
     void **round;
 
-    model_begin_lucky(number);
+    model_be_lucky();
     cache = model_own_cache();
     round = cpi_cache_refill_from_spare(cache, cpi_cache_active(cache), 0, 1);
     kept = round != NULL ? *round : NULL;
@@ -27,14 +27,12 @@ static void *owner(void *number)
     cpi_registry_remove_cache(&model_registry, cache);
     cpi_cache_begin(cache, &next, model_registry.inline_path && cpi_has_barrier(), MODEL_SPARES,
                     NULL);
-    return NULL;
 }
 
-static void *closer(void *number)
+static void closer(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     (void)take_loaded(&model_registry, model_cache(1), NULL);
-    return NULL;
 }
 
 /* An empty magazine is loaded, and a full one is a spare. */

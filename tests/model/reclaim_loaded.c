@@ -14,26 +14,23 @@
 static int *kept;
 static int *second; /* of the other thread */
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_begin(number);
     model_free(&model_slots[1]);
     kept = model_alloc();
-    return model_end();
 }
 
-static void *reclaimer(void *number)
+static void reclaimer(void)
 {
     unsigned begun;
 
-    model_begin_lucky(number);
+    model_be_lucky();
     begun = cpi_reclaim_begin(&model_registry);
     (void)cpi_reclaim_all(&model_registry, NULL, false);
     assert(cpi_depot_free_slot(&model_depot, model_own_counters(), &model_slots[2]));
     cpi_reclaim_end(&model_registry, begun);
     model_reclaimed[model_self] = model_take();
     second = model_take();
-    return NULL;
 }
 
 int main(void)

@@ -10,22 +10,20 @@
 #define MODEL_SLOTS 2
 #include "caches.h"
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     model_free(&model_slots[0]);
     model_free(&model_slots[1]);
     model_free(model_alloc());
-    return model_end();
 }
 
 static int *second;
 
-static void *reclaimer(void *number)
+static void reclaimer(void)
 {
-    model_reclaimer(number);
+    model_reclaimer();
     second = model_reclaim();
-    return NULL;
 }
 
 int main(void)

@@ -16,14 +16,13 @@
 
 static int *kept[2];
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     model_free(&model_slots[1]);
     model_free(&model_slots[2]);
     for (int i = 0; i < 2; i++)
         kept[i] = model_alloc();
-    return model_end();
 }
 
 int main(void)

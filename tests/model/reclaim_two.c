@@ -10,14 +10,13 @@
 #define MODEL_SLOTS 2
 #include "caches.h"
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     model_free(&model_slots[1]);
 #ifdef MODEL_TURNS
     model_free(model_alloc());
 #endif
-    return model_end();
 }
 
 int main(void)

@@ -10,9 +10,9 @@
 #define MODEL_SLOTS 1
 #include "waiters.h"
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
 #ifdef MODEL_UNCACHED
     assert(cpi_pool_give(&model_pool, NULL, &model_slots[0]));
 #elif defined(MODEL_NEAR)
@@ -20,17 +20,15 @@ static void *owner(void *number)
 #else
     assert(cpi_pool_give(&model_pool, model_own_cache(), &model_slots[0]));
 #endif
-    return model_end();
 }
 
-static void *destroyer(void *number)
+static void destroyer(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     __VERIFIER_assume(model_find() != NULL);
     cpi_await_rest(&model_registry);
     memset(&model_waiters.queue, 0, sizeof model_waiters.queue);
     memset(model_cache(1), 0, sizeof model_caches[0]);
-    return NULL;
 }
 
 int main(void)

@@ -138,9 +138,8 @@ static int *take(void)
     return NULL;
 }
 
-static void *reader(void *number)
+static void reader(void)
 {
-    model_begin(number);
     for (int round = 0; round < SECTIONS; round++) {
         int *node;
 
@@ -154,12 +153,10 @@ static void *reader(void *number)
     if (cpi_reader_is_empty(cpi_reader_of(readers[1])))
         assert(is_free[0]);
 #endif
-    return model_end();
 }
 
-static void *writer(void *number)
+static void writer(void)
 {
-    model_begin(number);
     for (int round = 0; round < ROUNDS; round++) {
         int *old = cpi_load(&list, relaxed);
         int *node = take();
@@ -170,18 +167,15 @@ static void *writer(void *number)
         if (cpool_retire(readers[1], NULL, old) == 0)
             (void)cpool_retire_flush(readers[1], 0);
     }
-    return NULL;
 }
 
 #if defined(MODEL_ASKED)
 /* Asks the reader, and takes it offline. */
-static void *asker(void *number)
+static void asker(void)
 {
     struct cpi_blocker seen;
 
-    model_begin(number);
     (void)cpi_epoch_scan((struct cpool_domain *)(void *)memory, NULL, true, &seen);
-    return NULL;
 }
 #endif
 
@@ -193,17 +187,14 @@ static cpool_t *pool_of(int node)
 }
 
 /* A dry pool takes the writer's bags. */
-static void *helper(void *number)
+static void helper(void)
 {
-    model_begin(number);
     (void)cpi_retire_reclaim((struct cpool_domain *)(void *)memory, NULL, true, NULL);
-    return model_end();
 }
 
 /* Retires and does not flush.  First, because it has to pass the helper's barriers. */
-static void *retirer(void *number)
+static void retirer(void)
 {
-    model_begin(number);
     for (int round = HELD; round < NODES; round++) {
         int *node = &nodes[round];
 
@@ -216,7 +207,6 @@ static void *retirer(void *number)
         if (cpool_retire(readers[1], pool_of(round), node) != 0)
             left[round] = node;
     }
-    return model_end();
 }
 #endif
 

@@ -15,18 +15,16 @@
 static int *first[4];
 static size_t length[4];
 
-static void *claimer(void *number)
+static void claimer(void)
 {
     uintptr_t index;
 
-    model_begin(number);
     length[model_self] = model_claim(2, &index);
     assert(length[model_self] != 0);
     first[model_self] = cpi_slab_slot(&model_slab, index);
     for (size_t i = 0; i < length[model_self]; i++)
         model_use_slot(first[model_self] + i);
     model_touch((uint32_t)(index + length[model_self]) / MODEL_LIMIT + 1);
-    return NULL;
 }
 
 int main(void)

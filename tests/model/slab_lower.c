@@ -13,23 +13,19 @@
 
 static bool returned;
 
-static void *returner(void *number)
+static void returner(void)
 {
-    model_begin(number);
     model_use_slot(&model_slots[0]);
     returned = cpi_slab_set_bounds(&model_slab, CPI_BOUNDS(MODEL_SLOTS, 1),
                                    CPI_BOUNDS(MODEL_SLOTS, 0));
-    return NULL;
 }
 
-static void *claimer(void *number)
+static void claimer(void)
 {
     uintptr_t first;
 
-    model_begin(number);
     if (model_claim(1, &first) == 1)
         model_use_slot(cpi_slab_slot(&model_slab, first));
-    return NULL;
 }
 
 int main(void)

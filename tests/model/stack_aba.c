@@ -15,27 +15,23 @@
 static uint32_t popped;
 static uint32_t kept;
 
-static void *victim(void *number)
+static void victim(void)
 {
-    model_begin(number);
     popped = model_pop();
     assert(popped != 0);
     model_use(popped);
-    return NULL;
 }
 
-static void *recycler(void *number)
+static void recycler(void)
 {
     uint32_t first;
 
-    model_begin(number);
     first = model_pop();
     kept = model_pop();
     assert(first != 0 && kept != 0);
     model_use(first);
     model_use(kept);
     model_push(first);
-    return NULL;
 }
 
 int main(void)

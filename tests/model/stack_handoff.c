@@ -16,29 +16,23 @@ static void give(uint32_t node)
     model_push(node);
 }
 
-static void *give_1(void *number)
+static void give_1(void)
 {
-    model_begin(number);
     give(1);
-    return NULL;
 }
 
-static void *give_2(void *number)
+static void give_2(void)
 {
-    model_begin(number);
     give(2);
-    return NULL;
 }
 
-static void *taker(void *number)
+static void taker(void)
 {
-    model_begin(number);
     for (int i = 0; i < 2; i++) {
         last[i] = model_pop();
         if (last[i] != 0)
             model_use(last[i]);
     }
-    return NULL;
 }
 
 int main(void)

@@ -17,19 +17,15 @@ static void own_one(void)
     model_push(node);
 }
 
-static void *once(void *number)
+static void once(void)
 {
-    model_begin(number);
     own_one();
-    return NULL;
 }
 
-static void *twice(void *number)
+static void twice(void)
 {
-    model_begin(number);
     own_one();
     own_one();
-    return NULL;
 }
 
 int main(void)

@@ -11,11 +11,10 @@
 #define CPI_CALM 9u
 #include "waiters.h"
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     model_give(&model_slots[0]);
-    return model_end();
 }
 
 int main(void)

@@ -10,18 +10,16 @@
 #define MODEL_SLOTS 3
 #include "waiters.h"
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     model_kept = cpi_pool_alloc(&model_pool, model_own_cache(), CPI_CALL("model"));
-    return model_end();
 }
 
-static void *finder(void *number)
+static void finder(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     model_reclaimed[model_self] = cpi_pool_alloc(&model_pool, NULL, CPI_CALL("model"));
-    return NULL;
 }
 
 int main(void)

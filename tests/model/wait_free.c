@@ -12,15 +12,14 @@
 #define MODEL_SLOTS 2
 #include "waiters.h"
 
-static void *owner(void *number)
+static void owner(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
 #ifdef MODEL_REGISTERS
     model_register();
 #endif
     for (int i = 0; i < MODEL_SLOTS; i++)
         model_give(&model_slots[i]);
-    return model_end();
 }
 
 int main(void)

@@ -43,15 +43,14 @@ static inline void model_open_waiters(void)
 }
 
 /* A thread that waits. */
-static inline void *model_waiter(void *number)
+static inline void model_waiter(void)
 {
-    model_begin_lucky(number);
+    model_be_lucky();
     (void)cpi_reclaim_begin(&model_registry);
     cpi_sleeper_join(&model_waiters, &model_sleeper);
     model_found = look_as_waiter(&model_pool, &model_sleeper);
     if (model_found != NULL)
         model_use_slot(model_found);
-    return NULL;
 }
 
 /* When the others have ended: it has a slot, is called, or naps because it has left an owner alone,
