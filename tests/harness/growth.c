@@ -106,6 +106,18 @@ void worker_stop(struct worker *worker)
     free(worker);
 }
 
+void workers_start(struct worker **workers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        workers[i] = worker_start();
+}
+
+void workers_stop(struct worker **workers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        worker_stop(workers[i]);
+}
+
 /* --- Holds --- */
 
 struct hold hold_of(cpool_t *pool)

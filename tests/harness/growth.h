@@ -38,6 +38,10 @@ void worker_await(struct worker *worker);
 /* Ends the thread. */
 void worker_stop(struct worker *worker);
 
+/* So many of them. */
+void workers_start(struct worker **workers, size_t count);
+void workers_stop(struct worker **workers, size_t count);
+
 /* --- Holds ---
  *
  * Slots in one party's hands.  Each is filled with the party's stamp for as

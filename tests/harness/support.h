@@ -162,6 +162,7 @@ cpool_t *support_create(const cpool_config_t *config);
                                      .slot_size = (slots_of), .capacity = (so_many), __VA_ARGS__})
 cpool_t *support_create_plain(size_t slot_size, size_t capacity);
 cpool_t *support_create_kind(size_t slot_size, size_t capacity, unsigned flags);
+cpool_t *support_create_named(const char *name, size_t slot_size, size_t capacity, unsigned flags);
 
 /* Destroys a pool in which nothing may be live, or, before that, takes all its slots and gives
  * them back. */

@@ -30,15 +30,19 @@ cpool_t *support_create(const cpool_config_t *config)
 
 cpool_t *support_create_plain(size_t slot_size, size_t capacity)
 {
-    cpool_config_t config = support_config(slot_size, capacity);
-
-    return support_create(&config);
+    return support_create_kind(slot_size, capacity, 0);
 }
 
 cpool_t *support_create_kind(size_t slot_size, size_t capacity, unsigned flags)
 {
+    return support_create_named("tested", slot_size, capacity, flags);
+}
+
+cpool_t *support_create_named(const char *name, size_t slot_size, size_t capacity, unsigned flags)
+{
     cpool_config_t config = support_config(slot_size, capacity);
 
+    config.name = name;
     support_set_flags(&config, flags);
     return support_create(&config);
 }

@@ -120,16 +120,11 @@ TEST_TIMES(alloc_every_geometry_gives_all_in_order_and_keeps_bytes, GEOMETRIES)
 
 static void require_aligned(size_t align, size_t offset, unsigned flags)
 {
-    cpool_config_t config = support_config(40, 20);
-    struct figures stats;
-    cpool_t *pool;
+    cpool_t *pool = SUPPORT_CREATE(40, 20, .slot_align = align, .slot_offset = offset,
+                                   .flags = flags);
+    struct figures stats = support_stats(pool);
 
-    config.slot_align = align;
-    config.slot_offset = offset;
-    config.flags = flags;
-    pool = support_create(&config);
-    stats = support_stats(pool);
-    for (size_t i = 0; i < config.capacity; i++) {
+    for (size_t i = 0; i < stats.capacity; i++) {
         char *slot = cpool_alloc(pool);
 
         REQUIRE(slot != NULL);
@@ -140,7 +135,7 @@ static void require_aligned(size_t align, size_t offset, unsigned flags)
     REQUIRE(stats.slot_stride >= stats.slot_size);
     REQUIRE(flags != 0 || stats.slot_stride < stats.slot_size + align);
     REQUIRE(cpool_alloc(pool) == NULL);
-    REQUIRE_EQUAL(cpool_reset(pool), config.capacity);
+    REQUIRE_EQUAL(cpool_reset(pool), stats.capacity);
     support_destroy_empty(pool);
 }
 

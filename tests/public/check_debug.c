@@ -267,17 +267,12 @@ TEST(free_twice_tells_both_sites)
 /* The pool that the address belongs to is named by any other pool. */
 TEST(free_of_foreign_pointer_names_its_pool)
 {
-    cpool_config_t config = support_config(SIZE, CAPACITY);
     cpool_t *pools[2] = { make_pool(0), support_create_plain(SIZE, CAPACITY) };
     struct support_report report;
     char expected[100];
-    char *slot;
-    cpool_t *other;
+    cpool_t *other = support_create_named("the other", SIZE, CAPACITY, CPOOL_CHECKED);
+    char *slot = (char *)take(other);
 
-    config.name = "the other";
-    config.flags = CPOOL_CHECKED;
-    other = support_create(&config);
-    slot = (char *)take(other);
     for (int i = 0; i < 2; i++) {
         cpool_free(pools[i], slot);
         report = REQUIRE_REPORT(CPOOL_EFOREIGN);
@@ -288,7 +283,7 @@ TEST(free_of_foreign_pointer_names_its_pool)
         cpool_free(pools[i], slot + 3);
         report = REQUIRE_REPORT(CPOOL_EFOREIGN);
         require_said(&report, "inside or behind slot 0");
-        cpool_free(pools[i], &config);
+        cpool_free(pools[i], &report);
         report = REQUIRE_REPORT(CPOOL_EFOREIGN);
         require_unsaid(&report, "another pool");
         support_destroy_empty(pools[i]);

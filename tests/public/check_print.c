@@ -37,12 +37,9 @@ static unsigned long long number_after(const char *text, const char *before)
 /* A pool with some of its slots everywhere. */
 static cpool_t *make_used(const char *name)
 {
-    cpool_config_t config = support_config(24, 1000);
+    cpool_t *pool = support_create_named(name, 24, 1000, 0);
     void *slots[1000];
-    cpool_t *pool;
 
-    config.name = name;
-    pool = support_create(&config);
     REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 300, 0), 300);
     cpool_free_bulk(pool, slots, 200);
     REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 1000, 1000), 0); /* a failure */
@@ -103,19 +100,15 @@ static void require_json_name(const char *name, const char *expected)
 TEST(name_becomes_printable_ascii)
 {
     static const char shown[] = "'a?[31m?????\'~?'";
-    cpool_config_t config = support_config(8, 8);
-    cpool_t *pool;
-    char *text;
+    cpool_t *pool = support_create_named("a\x1b[31m\xc3\xbc\x7f\"\\'~\n", 8, 8, 0);
+    char *text = printed(CPOOL_DUMP_TEXT, pool);
 
-    config.name = "a\x1b[31m\xc3\xbc\x7f\"\\'~\n";
-    pool = support_create(&config);
-    text = printed(CPOOL_DUMP_TEXT, pool);
     REQUIRE(strstr(text, shown) != NULL);
     for (const char *c = text; *c != '\0'; c++)
         REQUIRE((unsigned char)*c >= 0x20 || *c == '\n');
     free(text);
     support_capture_reports();
-    cpool_free(pool, &config);
+    cpool_free(pool, &pool);
     REQUIRE(strstr(REQUIRE_REPORT(CPOOL_EFOREIGN).text, shown) != NULL);
     REQUIRE_EQUAL(cpool_print(pool, (enum cpool_dump_form)(CPOOL_DUMP_PROFILE + 1), stderr), 0);
     REQUIRE_REPORT(CPOOL_EFLAGS);
@@ -179,19 +172,10 @@ TEST(print_tells_the_flags)
     }
 }
 
-static cpool_t *make_named(const char *name, unsigned flags)
-{
-    cpool_config_t config = support_config(16, 100);
-
-    config.name = name;
-    config.flags = flags;
-    return support_create(&config);
-}
-
 TEST(print_all_names_every_pool)
 {
-    cpool_t *first = make_named("first", CPOOL_CHECKED | CPOOL_TRACKED);
-    cpool_t *second = make_named("second", CPOOL_TRACKED);
+    cpool_t *first = support_create_named("first", 16, 100, CPOOL_CHECKED | CPOOL_TRACKED);
+    cpool_t *second = support_create_named("second", 16, 100, CPOOL_TRACKED);
     char *text = printed(CPOOL_DUMP_TEXT, NULL);
     char *json = printed(CPOOL_DUMP_JSON, NULL);
     char total[100];

@@ -14,20 +14,11 @@ enum { POOLS = 5, THREADS = 2 };
 CPOOL_DECLARE(things, double);
 CPOOL_DEFINE(things, double, .capacity = 100);
 
-static cpool_t *create_named(const char *name, unsigned flags)
-{
-    cpool_config_t config = support_config(16, 100);
-
-    config.name = name;
-    config.flags = flags;
-    return support_create(&config);
-}
-
 /* --- Their names --- */
 
 TEST(each_shows_what_is_kept_of_a_long_name)
 {
-    cpool_t *pool = create_named("a name of more than thirty-one bytes, one", 0);
+    cpool_t *pool = support_create_named("a name of more than thirty-one bytes, one", 16, 100, 0);
 
     REQUIRE(support_find(0, "a name of more than thirty-one ") == pool);
     support_destroy_empty(pool);
@@ -93,7 +84,7 @@ static void make_walk(struct walk *walk)
     for (size_t i = 0; i < POOLS; i++) {
         char name[] = {(char)('a' + i), '\0'};
 
-        walk->expected[i] = create_named(name, flags[i]);
+        walk->expected[i] = support_create_named(name, 16, 100, flags[i]);
         for (size_t n = 0; n < i; n++)
             REQUIRE(cpool_alloc(walk->expected[i]) != NULL);
     }
@@ -157,7 +148,7 @@ static _Atomic bool over;
 static void *churn(void *unused)
 {
     while (!over) {
-        cpool_t *pool = create_named("churn", 0);
+        cpool_t *pool = support_create_named("churn", 16, 100, 0);
         void *slots[50];
 
         REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 50, 0), 50);
@@ -181,7 +172,8 @@ static bool count_constant(const cpool_view_t *view, void *seen)
 
 TEST(each_beside_create_and_destroy_meets_what_stays_once)
 {
-    cpool_t *pools[2] = {create_named("constant", 0), create_named("constant", 0)};
+    cpool_t *pools[2] = {support_create_named("constant", 16, 100, 0),
+                         support_create_named("constant", 16, 100, 0)};
     void *slots[2] = {cpool_alloc(pools[0]), cpool_alloc(pools[1])};
     pthread_t threads[THREADS];
 

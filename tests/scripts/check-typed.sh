@@ -17,6 +17,23 @@ echo 'int main(void) { return 0; }' >"$work/empty.c"
 plain='-U__GNUC__ -D_Float32=float32_ -D_Float64=float64_ -D_Float32x=float32x_
 -D_Float64x=float64x_'
 
+# refuse_build WHAT - complains, with the compiler's own words.
+refuse_build() {
+    complain "does not compile: $1"
+    head -n 20 "$work/output"
+}
+
+# runs WHAT PROGRAM ARGUMENT... - complains, with the step, if the program fails.
+runs() {
+    what=$1
+    shift
+    ran=$((ran + 1))
+    "$@" >"$work/output" 2>&1 && return
+    code=$?
+    complain "fails at step $code: $what"
+    cat "$work/output"
+}
+
 # try COMPILER OPTION...
 try() {
     if ! "$@" "$work/empty.c" -o "$work/empty" >"$work/output" 2>&1 || ! "$work/empty"; then
@@ -24,17 +41,9 @@ try() {
     elif ! "$@" -std=c11 -Wall -Wextra -Werror -Wno-unused-function -I"$top/include" -Iinclude \
         "$top/tests/public/typed_builds.c" "$library" -pthread -Wl,-rpath,"$(pwd)/lib/.libs" \
         -o "$work/program" >"$work/output" 2>&1; then
-        echo "does not compile: $*"
-        head -n 20 "$work/output"
-        status=1
+        refuse_build "$*"
     else
-        ran=$((ran + 1))
-        "$work/program" >"$work/output" 2>&1
-        code=$?
-        [ $code -eq 0 ] && return
-        echo "fails at step $code: $*"
-        cat "$work/output"
-        status=1
+        runs "$*" "$work/program"
     fi
 }
 
@@ -158,15 +167,10 @@ in_header() {
         "$@" -Wall -Wextra -Werror -I"$top/include" -Iinclude "$work/main.$extension" \
             "$work/one.$extension" -L"$work" -lother "$library" -pthread -Wl,-rpath,"$work:$(pwd)/lib/.libs" -o "$work/program"; } \
         >"$work/output" 2>&1; then
-        echo "a pool defined in a header does not compile: $*"
-        head -n 20 "$work/output"
-        status=1
-        return
+        refuse_build "a pool defined in a header: $*"
+    else
+        runs "a pool defined in a header: $*" "$work/program"
     fi
-    ran=$((ran + 1))
-    "$work/program" >"$work/output" 2>&1
-    code=$?
-    [ $code -eq 0 ] || { echo "a pool defined in a header fails at step $code: $*"; status=1; }
 }
 
 # commas COMPILER OPTION... - a type with a comma in its name, by the typedef that the header names.
@@ -204,15 +208,10 @@ int main()
 END
     if ! "$@" -Wall -Wextra -Werror -I"$top/include" -Iinclude "$work/commas.cpp" "$library" -pthread \
         -Wl,-rpath,"$(pwd)/lib/.libs" -o "$work/program" >"$work/output" 2>&1; then
-        echo "a typedef of a type with a comma does not compile: $*"
-        head -n 20 "$work/output"
-        status=1
-        return
+        refuse_build "a typedef of a type with a comma: $*"
+    else
+        runs "a typedef of a type with a comma: $*" "$work/program"
     fi
-    ran=$((ran + 1))
-    "$work/program" >"$work/output" 2>&1
-    code=$?
-    [ $code -eq 0 ] || { echo "a type with a comma fails at step $code: $*"; status=1; }
 }
 for compiler in g++ clang++; do
     for options in '-std=c++11 -O2' '-std=c++20 -O0' '-std=c++17 -DCPOOL_NO_INLINE'; do
@@ -274,15 +273,10 @@ visible() {
     if ! { "$@" -fPIC -shared "$work/plugin.c" "$library" -o "$work/plugin.so" &&
         "$@" -rdynamic "$work/loads.c" "$library" -pthread -ldl -Wl,-rpath,"$(pwd)/lib/.libs" \
             -o "$work/program"; } >"$work/output" 2>&1; then
-        echo "a visible pool of two modules does not compile: $*"
-        head -n 20 "$work/output"
-        status=1
-        return
+        refuse_build "a visible pool of two modules: $*"
+    else
+        runs "a visible pool of two modules: $*" "$work/program" "$work/plugin.so"
     fi
-    ran=$((ran + 1))
-    "$work/program" "$work/plugin.so" >"$work/output" 2>&1
-    code=$?
-    [ $code -eq 0 ] || { echo "a visible pool of two modules fails at step $code: $*"; status=1; }
 }
 
 case $library in

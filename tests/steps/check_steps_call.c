@@ -54,21 +54,12 @@ static void give_two(void *argument)
 
 /* --- Held up on its way --- */
 
-/* Only if it is handed over, the giver does not get it back. */
-static void give_and_take_back(void *argument)
-{
-    struct giver *giver = argument;
-
-    hold_free(&giver->hold, 1);
-    (void)hold_take(&giver->hold, 1);
-}
-
 /* The first has been called and has stopped.  From now on waiters have this patience,
  * nanoseconds. */
 static void hold_up(struct meeting *meeting, struct worker **workers, uint64_t backoff)
 {
     meeting_send_to_sleep(meeting, workers, CALLS);
-    worker_do(meeting->gives, give_and_take_back, &meeting->giver);
+    worker_do(meeting->gives, meeting_give_and_take_back, &meeting->giver);
     REQUIRE_EQUAL(meeting->giver.hold.count, HELD);
     while (!steps_has_stopped(&meeting->wait))
         sched_yield();
@@ -149,8 +140,7 @@ TEST(waiter_that_is_held_up_holds_up_nobody)
         let_go(&meeting, workers[2], &second);
         REQUIRE(second.slot != NULL);
     }
-    for (int i = 0; i < 3; i++)
-        worker_stop(workers[i]);
+    workers_stop(workers, 3);
 }
 
 /* Before it gives up it looks once more: nobody need have told it. */
@@ -171,8 +161,7 @@ TEST(waiter_that_is_behind_looks_again_before_it_gives_up)
         let_go(&meeting, workers[2], &second);
         REQUIRE(second.slot != NULL || !had_time);
     }
-    for (int i = 0; i < 3; i++)
-        worker_stop(workers[i]);
+    workers_stop(workers, 3);
 }
 
 /* --- A look waits for nobody --- */
@@ -249,8 +238,7 @@ TEST(wait_beside_a_trim_keeps_its_time)
     REQUIRE(beside.visits[1].slot != NULL);
     hold_add(&hold, beside.visits[1].slot);
     hold_free_all(&hold);
-    for (int i = 0; i < 2; i++)
-        worker_stop(beside.workers[i]);
+    workers_stop(beside.workers, 2);
     hold_end(&hold);
 }
 
@@ -274,6 +262,5 @@ TEST(waiter_does_not_linger_when_its_time_is_up)
         REQUIRE(meeting.slot == NULL);
         meeting_fini(&meeting);
     }
-    for (int i = 0; i < 2; i++)
-        worker_stop(workers[i]);
+    workers_stop(workers, 2);
 }

@@ -141,8 +141,7 @@ static void sweep(void *(*alloc)(cpool_t *pool), int give, bool resets)
     while (destroy_at(alloc, give, resets, workers, nth))
         nth++;
     REQUIRE(nth > 1);
-    for (int i = 0; i < 2; i++)
-        worker_stop(workers[i]);
+    workers_stop(workers, 2);
 }
 
 static void *(*const allocs[])(cpool_t *pool) = { alloc_now, alloc_wait };

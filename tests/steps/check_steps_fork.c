@@ -291,8 +291,7 @@ TEST(child_of_a_fork_has_a_queue_of_its_own)
     script_fork(wait_in_child, &waiting);
     worker_do(workers[1], unlock_queue, &waiting);
     cpool_free(waiting.pool, waiting.held);
-    worker_stop(workers[0]);
-    worker_stop(workers[1]);
+    workers_stop(workers, 2);
     support_destroy_empty(waiting.pool);
 }
 
@@ -419,7 +418,6 @@ TEST_TIMES(fork_takes_steps_for_threads_and_not_for_magazines, 2)
     steps_allow(0);
     if (inside)
         steps_go_on(&stop);
-    for (size_t i = 0; i < CROWD; i++)
-        worker_stop(workers[i]);
+    workers_stop(workers, CROWD);
     support_destroy_whole(pool);
 }

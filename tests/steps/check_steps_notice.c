@@ -145,12 +145,10 @@ static void sweep(bool (*at)(struct worker **workers, int variant, size_t nth), 
     struct worker *workers[2 + WAITERS];
     size_t nth = 1;
 
-    for (size_t i = 0; i < sizeof workers / sizeof workers[0]; i++)
-        workers[i] = worker_start();
+    workers_start(workers, 2 + WAITERS);
     while (at(workers, variant, nth))
         nth++;
-    for (size_t i = 0; i < sizeof workers / sizeof workers[0]; i++)
-        worker_stop(workers[i]);
+    workers_stop(workers, 2 + WAITERS);
     REQUIRE(nth > 1);
 }
 
@@ -267,8 +265,7 @@ TEST_TIMES(notice_does_not_come_inside_the_only_call, 2)
         for (given = 1; gives; given++)
             stopped = beside_at(workers, _i == 1, asked, given, &gives);
     }
-    worker_stop(workers[0]);
-    worker_stop(workers[1]);
+    workers_stop(workers, 2);
     REQUIRE(asked > 2);
 }
 
@@ -276,7 +273,7 @@ TEST_TIMES(notice_does_not_come_inside_the_only_call, 2)
  * Of a slot that is freed then it must not hear of nobody. */
 TEST(call_whose_bell_was_called_for_another_looks_again)
 {
-    struct worker *workers[] = { worker_start(), worker_start(), worker_start() };
+    struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
     void *other = NULL;
     struct scene scene;
     struct asker asker = { &scene, &other };
@@ -294,8 +291,7 @@ TEST(call_whose_bell_was_called_for_another_looks_again)
     cpool_free(scene.pool, other);
     cpool_free(scene.pool, scene.slot);
     scene_fini(&scene);
-    for (size_t i = 0; i < sizeof workers / sizeof workers[0]; i++)
-        worker_stop(workers[i]);
+    workers_stop(workers, 3);
 }
 
 /* --- Beside threads that wait --- */

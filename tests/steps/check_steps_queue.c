@@ -7,18 +7,6 @@
 
 #include "inside_wait.h"
 
-static void start_workers(struct worker **workers)
-{
-    for (int i = 0; i < 3; i++)
-        workers[i] = worker_start();
-}
-
-static void stop_workers(struct worker **workers)
-{
-    for (int i = 0; i < 3; i++)
-        worker_stop(workers[i]);
-}
-
 static bool says(const struct meeting *meeting, uint32_t bit)
 {
     return (cpi_queue_glance(&inside(meeting->giver.pool)->waiters.queue) & bit) != 0;
@@ -32,7 +20,7 @@ TEST(first_that_starves_keeps_what_it_finds)
     struct meeting meeting;
     struct meeting_second second;
 
-    start_workers(workers);
+    workers_start(workers, 3);
     meeting_init(&meeting, workers, IS_FAIR);
     second.pool = meeting.giver.pool;
     (void)meeting_run_waiter(&meeting, NEVER);
@@ -46,7 +34,7 @@ TEST(first_that_starves_keeps_what_it_finds)
     REQUIRE(second.slot != NULL);
     cpool_free(second.pool, second.slot);
     meeting_fini(&meeting);
-    stop_workers(workers);
+    workers_stop(workers, 3);
 }
 
 /* Nobody starves any more when the only one that did gives up. */
@@ -56,7 +44,7 @@ TEST(slots_go_the_ordinary_way_when_a_waiter_that_starved_gives_up)
     struct worker *workers[3];
     struct meeting meeting;
 
-    start_workers(workers);
+    workers_start(workers, 3);
     meeting_init(&meeting, workers, IS_FAIR);
     meeting.timeout = &moment;
     (void)meeting_run_hasty_waiter(&meeting, NEVER);
@@ -64,7 +52,7 @@ TEST(slots_go_the_ordinary_way_when_a_waiter_that_starved_gives_up)
     REQUIRE(meeting.slot == NULL);
     REQUIRE_EQUAL(cpi_queue_glance(&inside(meeting.giver.pool)->waiters.queue), 0);
     meeting_fini(&meeting);
-    stop_workers(workers);
+    workers_stop(workers, 3);
 }
 
 /* The waiter is on its way: the slot lies in the depot, where it looks first, and nobody
@@ -75,7 +63,7 @@ TEST_TIMES(slot_for_a_waiter_that_is_called_lies_in_the_depot, FREES)
     struct meeting meeting;
     struct figures stats;
 
-    start_workers(workers);
+    workers_start(workers, 3);
     meeting_send_to_sleep(&meeting, workers, CALLS);
     REQUIRE(says(&meeting, CPI_QUEUE_ASKS));
     worker_do(meeting.gives, meeting_gives[_i], &meeting.giver);
@@ -86,16 +74,7 @@ TEST_TIMES(slot_for_a_waiter_that_is_called_lies_in_the_depot, FREES)
     steps_go_on(&meeting.wait);
     REQUIRE(meeting.slot != NULL);
     meeting_fini(&meeting);
-    stop_workers(workers);
-}
-
-/* Frees one slot, and takes it back at once. */
-static void give_and_take_back(void *argument)
-{
-    struct giver *giver = argument;
-
-    hold_free(&giver->hold, 1);
-    (void)hold_take(&giver->hold, 1);
+    workers_stop(workers, 3);
 }
 
 /* Steps that a waiter may need which is called once in vain, and once for a slot. */
@@ -119,7 +98,7 @@ TEST(waiter_called_in_vain_goes_to_sleep_again)
     struct meeting_second second;
     uint64_t begun;
 
-    start_workers(workers);
+    workers_start(workers, 3);
     meeting_init(&meeting, workers, CALLS);
     second.pool = meeting.giver.pool;
     worker_begin(workers[2], wait_with_few_steps, &second);
@@ -138,7 +117,7 @@ TEST(waiter_called_in_vain_goes_to_sleep_again)
     cpool_free(second.pool, second.slot);
     meeting.slot = NULL;
     meeting_fini(&meeting);
-    stop_workers(workers);
+    workers_stop(workers, 3);
 }
 
 /* Nobody waits yet, and the giver's entry is open again: the slots stay in its cache. */
@@ -147,7 +126,7 @@ static void give_two(void *argument)
     struct giver *giver = argument;
 
     for (unsigned i = 0; i < CPI_CALM; i++)
-        give_and_take_back(giver);
+        meeting_give_and_take_back(giver);
     hold_free(&giver->hold, 2);
     REQUIRE_EQUAL(support_stats(giver->pool).in_caches, 2);
 }
@@ -250,9 +229,9 @@ TEST_TIMES(shrink_leaves_nobody_asleep_beside_room_for_growth, 2)
     struct worker *workers[3];
     size_t nth = 1;
 
-    start_workers(workers);
+    workers_start(workers, 3);
     while (shrink_at(workers, _i == 1, nth))
         nth += SUPPORT_COUNT(1u, 13u);
     REQUIRE(nth > 13);
-    stop_workers(workers);
+    workers_stop(workers, 3);
 }

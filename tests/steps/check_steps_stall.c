@@ -157,8 +157,7 @@ TEST_TIMES(alloc_waits_for_a_thread_that_is_stopped_inside, WAYS)
     while (alloc_waits_for(_i, workers, nth))
         nth++;
     REQUIRE(nth > 3);
-    worker_stop(workers[0]);
-    worker_stop(workers[1]);
+    workers_stop(workers, 2);
 }
 
 /* Is cancelled, and not where the alloc sleeps. */
@@ -267,8 +266,7 @@ TEST(free_beyond_those_in_flight_waits_for_one)
     worker_await(workers[MOST]);
     for (int i = 1; i < MOST; i++)
         steps_go_on(&stops[i]);
-    for (int i = 0; i <= MOST; i++)
-        worker_stop(workers[i]);
+    workers_stop(workers, MOST + 1);
     REQUIRE_EQUAL(take_rest(pool, slots, CAPACITY - 1 - MOST), CAPACITY);
     cpool_free_bulk(pool, slots, CAPACITY);
     support_destroy_empty(pool);

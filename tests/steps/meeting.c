@@ -52,6 +52,14 @@ void (*const meeting_gives[GIVES])(void *argument) = {
     give_by_free, give_by_depot_free, give_by_bulk, give_by_cache, give_by_grow,
 };
 
+void meeting_give_and_take_back(void *argument)
+{
+    struct giver *giver = argument;
+
+    hold_free(&giver->hold, 1);
+    (void)hold_take(&giver->hold, 1);
+}
+
 /* --- Both --- */
 
 static void take_all(void *argument)
@@ -188,6 +196,5 @@ void meeting_sweep(meeting_test *at, enum manner manner, void (*give)(void *argu
     while (at(manner, give, workers, nth))
         nth += SUPPORT_COUNT(1u, 13u);
     REQUIRE(nth > 1);
-    for (int i = 0; i < 3; i++)
-        worker_stop(workers[i]);
+    workers_stop(workers, 3);
 }

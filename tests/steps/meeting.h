@@ -34,6 +34,9 @@ struct giver {
 /* Each gives one. */
 extern void (*const meeting_gives[])(void *giver);
 
+/* Frees one slot, and takes it back at once: only if it is handed over, there is none to take. */
+void meeting_give_and_take_back(void *giver);
+
 /* The first ones free one slot and do nothing else. */
 enum { FREES = 4, GIVE_BY_GROW = FREES, GIVES };
 

@@ -227,11 +227,10 @@ static DWORD WINAPI read_count(void *unused)
 /* Others may be reading a count in it. */
 TEST(table_of_a_thread_is_readable_while_it_ends)
 {
-    cpool_config_t config = support_config(64, 10);
     HANDLE reader;
 
     for (int i = 0; i < POOLS; i++)
-        pools[i] = support_create(&config);
+        pools[i] = support_create_plain(64, 10);
     await(start(use_last_pool, NULL));
     reader = start(read_count, NULL);
     for (int i = 0; i < READ_ENDS; i++)
@@ -270,8 +269,7 @@ static LONG CALLBACK fail(EXCEPTION_POINTERS *exception)
 /* The library's destructors leave the words of other threads alone. */
 TEST_TIMES(exit_beside_threads_that_alloc, EXITS)
 {
-    cpool_config_t config = support_config(64, 1000);
-    cpool_t *pool = support_create(&config);
+    cpool_t *pool = support_create_plain(64, 1000);
 
     REQUIRE(AddVectoredExceptionHandler(1, fail) != NULL);
     for (int i = 0; i < THREADS; i++)

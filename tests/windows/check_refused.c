@@ -171,14 +171,13 @@ static DWORD WINAPI alloc_without_slots(void *pool)
 /* GCC has the library's words of a thread there. */
 TEST(thread_without_memory_for_late_slots_ends_with_a_message)
 {
-    cpool_config_t config = support_config(64, 10);
     DWORD code = 0;
     HANDLE thread;
     cpool_t *pool;
 
     while (TlsAlloc() < 64)
         ;
-    pool = support_create(&config);
+    pool = support_create_plain(64, 10);
     support_require_obtainable(pool, 0);
     REQUIRE(signal(SIGABRT, end_thread) != SIG_ERR);
     thread = CreateThread(NULL, 0, alloc_without_slots, pool, 0, NULL);

@@ -133,8 +133,7 @@ static void begin_crew(struct crew *crew, struct worker **workers, unsigned flag
 {
     cpool_t *pool = crew_create(flags, CAPACITY, 0);
 
-    for (size_t i = 0; i < OWNERS; i++)
-        workers[i] = worker_start();
+    workers_start(workers, OWNERS);
     crew_init(crew, workers, OWNERS, pool);
     for (size_t i = 0; i < OWNERS; i++) {
         REQUIRE_EQUAL(crew_take(&crew->members[i], BURST), BURST);

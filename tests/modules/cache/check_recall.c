@@ -53,13 +53,11 @@ static void everyone_gets_k(unsigned flags)
     static const size_t counts[] = { 1, 2, 3, CREW_MAX };
     struct worker *workers[CREW_MAX];
 
-    for (size_t i = 0; i < CREW_MAX; i++)
-        workers[i] = worker_start();
+    workers_start(workers, CREW_MAX);
     for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++)
         for (size_t k = 1; k <= K_MAX; k += SUPPORT_COUNT(1u, 13u))
             require_capacity(workers, counts[c], flags, k);
-    for (size_t i = 0; i < CREW_MAX; i++)
-        worker_stop(workers[i]);
+    workers_stop(workers, CREW_MAX);
 }
 
 TEST_TIMES(alloc_with_all_others_asleep_on_full_caches_succeeds, CREW_VARIANTS)

@@ -160,6 +160,17 @@ TEST(activity_tells_of_fresh_slots_and_visitors)
     REQUIRE_EQUAL(support_destroy(pool), 1);
 }
 
+static void require_activity(struct cpi_cache *cache, void **slots,
+                             void (*use)(struct cpi_cache *cache, void **slots, size_t n))
+{
+    for (size_t i = 0; i < FIXTURE_CAPACITY; i++) {
+        uint64_t before = cpi_reclaim_activity(fixture_registry);
+
+        use(cache, slots + i, 1);
+        REQUIRE(cpi_reclaim_activity(fixture_registry) != before);
+    }
+}
+
 /* A search for the last slot sees each of them, and none that found nothing. */
 TEST(activity_tells_of_each_operation_of_a_closed_entry)
 {
@@ -168,25 +179,13 @@ TEST(activity_tells_of_each_operation_of_a_closed_entry)
     uint64_t before;
 
     cpi_reclaim_begin(fixture_registry);
-    for (size_t i = 0; i < FIXTURE_CAPACITY; i++) {
-        before = cpi_reclaim_activity(fixture_registry);
-        fixture_take(cache, slots + i, 1);
-        REQUIRE(cpi_reclaim_activity(fixture_registry) != before);
-    }
+    require_activity(cache, slots, fixture_take);
     before = cpi_reclaim_activity(fixture_registry);
     REQUIRE(cpi_cache_take(cache) == NULL);
     REQUIRE(cpi_reclaim_all(fixture_registry, NULL, true));
     REQUIRE_EQUAL(cpi_reclaim_activity(fixture_registry), before);
-    for (size_t i = 0; i < FIXTURE_CAPACITY; i++) {
-        before = cpi_reclaim_activity(fixture_registry);
-        fixture_give(cache, slots + i, 1);
-        REQUIRE(cpi_reclaim_activity(fixture_registry) != before);
-    }
-    for (size_t i = 0; i < FIXTURE_CAPACITY; i++) {
-        before = cpi_reclaim_activity(fixture_registry);
-        fixture_take(cache, slots + i, 1);
-        REQUIRE(cpi_reclaim_activity(fixture_registry) != before);
-    }
+    require_activity(cache, slots, fixture_give);
+    require_activity(cache, slots, fixture_take);
     cpi_reclaim_end(fixture_registry, fixture_registry->forks);
 }
 

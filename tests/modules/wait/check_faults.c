@@ -119,12 +119,10 @@ TEST(bell_does_not_ring_for_want_of_memory)
 TEST_TIMES(wait_without_memory_tries_again_by_itself, 2)
 {
     struct worker *worker = worker_start();
-    cpool_config_t config = support_config((size_t)1 << 20, 8);
     cpool_t *pool;
 
     refuse_init();
-    config.max_capacity = _i == 0 ? 0 : 16;
-    pool = support_create(&config);
+    pool = SUPPORT_CREATE((size_t)1 << 20, 8, .max_capacity = _i == 0 ? 0 : 16);
     refuse_arm(REFUSE_MEMORY, 1, true);
     worker_begin(worker, wait_for_memory, pool);
     inside_await_hunger(pool);
