@@ -35,6 +35,7 @@ tests_public = \
 	tests/public/check_reserve \
 	tests/public/check_reset \
 	tests/public/check_sampled \
+	tests/public/check_sampled_use \
 	tests/public/check_share \
 	tests/public/check_structs \
 	tests/public/check_thread \
