@@ -34,6 +34,14 @@
  * clears its registry and new caches, which are static, and zeroes already. */
 #ifndef WEAK_GENMC_H
 #define memset(memory, byte, bytes) ((void)(memory))
+
+/* What its pthread.h lacks of what the library's headers name. */
+typedef int pthread_cond_t, pthread_condattr_t, pthread_once_t, pthread_key_t;
+struct timespec;
+int pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *);
+int pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+int pthread_cond_signal(pthread_cond_t *);
+int pthread_cond_destroy(pthread_cond_t *);
 #endif
 
 #ifndef MODEL_BARRIER_H /* which has another one */
