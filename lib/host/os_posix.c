@@ -279,7 +279,7 @@ uint64_t cpi_os_now(void)
 CPI_COLD void cpi_mutex_init(cpi_mutex_t *mutex)
 {
     bool inherits = false;
-#if CPI_LINUX || (defined(_POSIX_THREAD_PRIO_INHERIT) && _POSIX_THREAD_PRIO_INHERIT >= 0)
+#if CPI_LOCKS_INHERIT
     pthread_mutexattr_t attributes;
 
     if (pthread_mutexattr_init(&attributes) == 0) {

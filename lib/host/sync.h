@@ -16,6 +16,17 @@
 #else
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
+
+/* Whether locks inherit priorities.  Not with musl: a lock that the forking thread holds names its
+ * holder by a number that is another one in the child.  There musl does not unlock it, keeps it in
+ * the thread's list, and runs in a circle in pthread_exit once the lock has been made anew. */
+#if defined(__GLIBC__) || (!defined(__linux__) && defined(_POSIX_THREAD_PRIO_INHERIT) && \
+                           _POSIX_THREAD_PRIO_INHERIT >= 0)
+#define CPI_LOCKS_INHERIT 1
+#else
+#define CPI_LOCKS_INHERIT 0
+#endif
 
 typedef pthread_mutex_t cpi_mutex_t;
 typedef pthread_cond_t cpi_condition_t;

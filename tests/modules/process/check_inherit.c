@@ -108,6 +108,7 @@ static bool served_at_first = true;
 TEST_TIMES(holder_runs_at_the_priority_of_those_that_wait, SUPPORT_LENGTH(locks))
 {
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers have locks of their own");
+    SKIP_IF(!CPI_LOCKS_INHERIT, "locks of this C library do not inherit");
     SKIP_IF(!support_has_priorities(), "this system lets nobody set priorities here");
     REQUIRE(served_at_first);
     which = (size_t)_i;
