@@ -39,7 +39,7 @@ static inline void cpi_heap_fini(struct cpi_heap *heap)
     free(heap->places);
 }
 
-/* A heap for the indices below `max`, which is below 2^32.  False without all memory: see fini. */
+/* A heap for indices below `max`, which is below 2^32.  Without memory false: fini cleans up. */
 static inline bool cpi_heap_init(struct cpi_heap *heap, size_t max)
 {
     heap->entries = calloc(max + 1, sizeof *heap->entries);

@@ -149,7 +149,7 @@ static int reserve_range(struct cpool_sized **blocks, struct cpool_sized *plan,
     return CPOOL_ENOMEM;
 }
 
-/* Destroys the pools that were made, last first, and the range.  Returns the first code but 0. */
+/* Destroys the pools that were made, last first, and the range.  Returns the first failure. */
 static int end_pools(struct cpool_sized *blocks)
 {
     int result = 0;

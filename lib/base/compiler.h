@@ -28,7 +28,7 @@
 #define CPI_PAUSE() ((void)0)
 #endif
 
-/* Whether the processor is one of AMD's.  Takes some microseconds in a virtual machine. */
+/* Whether the processor is one of AMD's.  Slow in a virtual machine.  Model checkers get no. */
 #if (defined(__x86_64__) || defined(__i386__)) && !defined(CPI_ATOMIC_HEADER)
 static inline _Bool cpi_is_amd(void)
 {
@@ -37,7 +37,7 @@ static inline _Bool cpi_is_amd(void)
     __asm__("cpuid" : "+a"(highest), "=b"(vendor), "=d"(middle), "=c"(last));
     return vendor == 0x68747541u;
 }
-#else /* nor for a checker, which reads no assembly */
+#else
 #define cpi_is_amd() 0
 #endif
 

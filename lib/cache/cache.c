@@ -148,7 +148,7 @@ static uint32_t step_of(uint32_t size)
     return step;
 }
 
-/* Backwards into the buffer, because a compiler makes no memcpy of that (base/tools.h). */
+/* Copies backwards, of which no compiler makes a memcpy: ThreadSanitizer watches those. */
 CPI_COLD void cpi_cache_disperse(const struct cpi_cache *cache, struct cpi_magazine *magazine)
 {
     void **room = cpi_cache_active(cache)->rounds;

@@ -511,9 +511,9 @@ CPI_WITHIN static inline uint32_t cpi_cache_spill_with(struct cpi_cache *cache, 
  * out. */
 bool cpi_cache_spill_slow(struct cpi_cache *cache, uint32_t node, void *slot);
 
-/* Whether magazines are dispersed, and the fewest rounds of one that is.  AMD's processors prefetch
- * slots that another one is about to write.  Intel's read them faster in the order of their
- * addresses.  Set before the first pool (reclaim.c). */
+/* Whether magazines are dispersed, and the fewest rounds of one that is.  AMD's processors seem to
+ * prefetch slots that another one is about to write.  Intel's read them faster in address order.
+ * Set before the first pool (reclaim.c). */
 extern bool cpi_cache_disperses;
 #define CPI_DISPERSE_MIN 32u
 
